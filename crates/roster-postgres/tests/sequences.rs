@@ -45,12 +45,12 @@ fn live_through(rules: Rules) {
 }
 
 #[test]
-fn random_sequences_go_as_the_oracle_says() {
+fn random_sequences_match_the_oracle() {
     live_through(Rules::default());
 }
 
 #[test]
-fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
+fn random_sequences_with_other_rules_match_the_oracle() {
     live_through(Rules {
         email: Sharing::Shared,
         external_id: Sharing::Unique,
@@ -60,7 +60,7 @@ fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
 }
 
 #[test]
-fn random_filters_and_searches_are_answered_as_the_oracle_answers() {
+fn random_filters_and_searches_match_the_oracle() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
     let tally = runtime.block_on(async {
         let (store, _, _schema) = open(queries::RULES).await;

@@ -25,12 +25,12 @@ fn live_through(rules: Rules) {
 }
 
 #[test]
-fn random_sequences_go_as_the_oracle_says() {
+fn random_sequences_match_the_oracle() {
     live_through(Rules::default());
 }
 
 #[test]
-fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
+fn random_sequences_with_other_rules_match_the_oracle() {
     live_through(Rules {
         email: Sharing::Shared,
         external_id: Sharing::Unique,
@@ -40,7 +40,7 @@ fn random_sequences_under_the_other_settings_go_as_the_oracle_says() {
 }
 
 #[test]
-fn random_filters_and_searches_are_answered_as_the_oracle_answers() {
+fn random_filters_and_searches_match_the_oracle() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let settings = Settings::new(directory.path().to_owned(), queries::RULES);
     let store = Arc::new(Sqlite::open(settings).expect("a new store opens"));

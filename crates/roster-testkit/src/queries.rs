@@ -75,7 +75,7 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
         let create = |body| Write { step: Step::Create(body, OnConflict::Fail.into()), mark: None };
         pair.write(people.map(create).collect()).await;
     }
-    pair.found_groups().await;
+    pair.create_groups().await;
     for number in 0..questions {
         if number.is_multiple_of(100) {
             let writes = (0..WRITES).map(|_| draw.from(&write())).collect();

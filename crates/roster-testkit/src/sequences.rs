@@ -44,9 +44,9 @@ pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
     pair.end().await;
 }
 
-/// A store and the oracle, which execute the same.
+/// A store and the oracle, which execute the same commands.
 pub struct Pair {
-    /// Its clock is used for the commands of both.
+    /// The commands of both use the clock of this harness.
     oracle: Harness,
     subject: Harness,
     known: Vec<UserId>,
@@ -65,7 +65,7 @@ impl Pair {
     }
 
     /// Creates the groups that filters name, each with some of the users.
-    pub(crate) async fn found_groups(&mut self) {
+    pub(crate) async fn create_groups(&mut self) {
         for (nth, (id, name)) in GROUP_IDS.iter().zip(GROUP_NAMES).enumerate() {
             let id = GroupId::from_bytes(*id);
             let draft = Box::new(GroupDraft::of(Some((*name).to_owned()), None));

@@ -8,7 +8,7 @@ use crate::support::{ID, create, faults, patch, replace, stored, user, view};
 const OTHER: &str = "0190d1c2-8000-7000-8000-000000000002";
 
 #[test]
-fn server_made_members_are_ignored_on_a_create() {
+fn server_set_members_are_ignored_on_a_create() {
     let made = user(&json!({
         "id": OTHER, "version": 7, "created_at": "x", "updated_at": [], "username": "ada",
     }));

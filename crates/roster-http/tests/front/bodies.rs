@@ -8,7 +8,7 @@ use tokio::io::AsyncReadExt as _;
 use crate::caller::{Front, assert_took, quick};
 
 #[tokio::test]
-async fn a_body_announced_too_large_is_refused_before_a_byte_of_it_is_asked_for() {
+async fn a_too_large_content_length_is_rejected_without_100_continue() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     let framing = "content-length: 100001\r\nexpect: 100-continue\r\n";
@@ -20,7 +20,7 @@ async fn a_body_announced_too_large_is_refused_before_a_byte_of_it_is_asked_for(
 }
 
 #[tokio::test]
-async fn a_body_within_the_limit_is_asked_for() {
+async fn a_body_within_the_limit_gets_100_continue() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller
@@ -33,7 +33,7 @@ async fn a_body_within_the_limit_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_body_that_grows_too_large_is_refused_on_the_way() {
+async fn a_chunked_body_that_exceeds_the_limit_is_rejected() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller.send("POST /read HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n").await;
@@ -58,7 +58,7 @@ async fn a_body_of_exactly_the_limit_in_chunks_is_read() {
 }
 
 #[tokio::test]
-async fn an_early_refusal_reaches_a_caller_who_sends_the_whole_body_first() {
+async fn an_early_rejection_reaches_a_client_that_sends_the_whole_body_first() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller.send("POST /unread HTTP/1.1\r\nhost: a\r\ncontent-length: 3000000\r\n\r\n").await;
@@ -72,7 +72,7 @@ async fn an_early_refusal_reaches_a_caller_who_sends_the_whole_body_first() {
 }
 
 #[tokio::test]
-async fn a_caller_that_does_not_read_its_answers_is_reset() {
+async fn a_client_that_does_not_read_responses_is_reset() {
     let front = Front::start(quick()).await;
     let began = Instant::now();
     let mut caller = front.small_caller().await;
@@ -99,7 +99,7 @@ async fn a_caller_that_does_not_read_its_answers_is_reset() {
 }
 
 #[tokio::test]
-async fn a_caller_that_reads_above_the_floor_gets_all_of_a_large_answer() {
+async fn a_client_that_reads_above_the_minimum_rate_gets_a_whole_large_response() {
     let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.small_caller().await;
     caller.send("GET /big/400000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -116,7 +116,7 @@ async fn a_caller_that_reads_above_the_floor_gets_all_of_a_large_answer() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_answer_that_only_the_kernel_still_holds_is_given_up_too() {
+async fn an_unread_response_in_the_kernel_buffer_is_aborted() {
     let settings = ServerSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() };
     let front = Front::start(settings).await;
     let mut caller = front.small_caller().await;

@@ -36,7 +36,7 @@ async fn last_answer(caller: &mut Caller) {
 }
 
 #[tokio::test]
-async fn a_drain_lets_open_requests_finish_and_closes_resting_connections() {
+async fn a_drain_finishes_running_requests_and_closes_idle_connections() {
     let front = Front::start(quick()).await;
     let mut busy = front.caller().await;
     let mut resting = front.caller().await;
@@ -58,7 +58,7 @@ async fn a_drain_lets_open_requests_finish_and_closes_resting_connections() {
 }
 
 #[tokio::test]
-async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
+async fn a_drain_does_not_wait_for_idle_clients() {
     let front = Front::start(ServerSettings { close_timeout_ms: 1_800, ..quick() }).await;
     let mut resting = front.caller().await;
     resting.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -71,7 +71,7 @@ async fn a_drain_does_not_wait_for_resting_callers_to_notice() {
 }
 
 #[tokio::test]
-async fn a_drain_ends_at_its_limit_and_tells_what_was_cut() {
+async fn a_drain_ends_at_its_timeout_and_reports_aborted_requests() {
     let front = Front::start(ServerSettings { drain_timeout_ms: 300, ..quick() }).await;
     let mut busy = front.caller().await;
     busy.send("GET /wait/60000 HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -84,7 +84,7 @@ async fn a_drain_ends_at_its_limit_and_tells_what_was_cut() {
 }
 
 #[tokio::test]
-async fn for_the_delay_connections_are_taken_and_every_answer_is_the_last_one() {
+async fn during_the_drain_delay_connections_are_accepted_and_closed_after_one_response() {
     let front = Front::start(ServerSettings { drain_delay_ms: 1_500, ..quick() }).await;
     let mut callers = resting(&front, 1).await;
     front.stop.send(()).unwrap();
@@ -99,7 +99,7 @@ async fn for_the_delay_connections_are_taken_and_every_answer_is_the_last_one() 
 }
 
 #[tokio::test]
-async fn what_was_sent_before_the_connections_are_told_to_finish_is_answered() {
+async fn requests_sent_before_the_drain_get_responses() {
     let front = Front::start(quick()).await;
     let mut callers = resting(&front, 40).await;
     front.stop.send(()).unwrap();
@@ -117,7 +117,7 @@ async fn what_was_sent_before_the_connections_are_told_to_finish_is_answered() {
 }
 
 #[tokio::test]
-async fn who_has_only_just_connected_is_let_speak() {
+async fn a_new_connection_may_send_a_request_during_a_drain() {
     let front = Front::start(quick()).await;
     let _resting = resting(&front, 1).await;
     front.stop.send(()).unwrap();
@@ -140,7 +140,7 @@ async fn who_has_only_just_connected_is_let_speak() {
 }
 
 #[tokio::test]
-async fn half_a_head_may_still_become_a_request() {
+async fn a_partial_head_may_be_completed_during_a_drain() {
     let front = Front::start(ServerSettings { header_timeout_ms: 1_900, ..quick() }).await;
     let mut caller = resting(&front, 1).await.remove(0);
     let (begin, end) = GET.split_at(20);

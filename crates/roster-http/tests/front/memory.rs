@@ -70,7 +70,7 @@ async fn get(sender: &mut Http2, front: &Front, path: &str) -> Response<Incoming
 }
 
 #[tokio::test]
-async fn a_response_that_is_not_read_resets_its_connection_though_others_are_read() {
+async fn an_unread_response_resets_its_connection_even_if_others_are_read() {
     let front = Front::start(quick()).await;
     let (mut sender, _connection) = http2(&front).await;
     let unread = get(&mut sender, &front, "/big/50000").await;
@@ -85,7 +85,7 @@ async fn a_response_that_is_not_read_resets_its_connection_though_others_are_rea
 }
 
 #[tokio::test]
-async fn responses_that_are_read_slowly_but_above_the_floor_are_read_to_their_end() {
+async fn responses_read_above_the_minimum_rate_are_completed() {
     let front = Front::start(quick()).await;
     let (mut sender, _connection) = http2(&front).await;
     let mut bodies = JoinSet::new();
@@ -104,7 +104,7 @@ async fn responses_that_are_read_slowly_but_above_the_floor_are_read_to_their_en
 }
 
 #[tokio::test]
-async fn responses_are_counted_until_they_are_read_or_given_up() {
+async fn responses_count_as_memory_until_they_are_read_or_aborted() {
     let front = Front::start(patient()).await;
     let (mut sender, _connection) = http2(&front).await;
     let mut unread = Vec::new();
@@ -122,7 +122,7 @@ async fn responses_are_counted_until_they_are_read_or_given_up() {
 }
 
 #[tokio::test]
-async fn a_streamed_response_and_one_of_http1_are_counted_too() {
+async fn streamed_and_http1_responses_count_as_memory() {
     let front = Front::start(patient()).await;
     let (mut sender, _connection) = http2(&front).await;
     let streamed = get(&mut sender, &front, "/stream/100000,100000").await;
@@ -138,7 +138,7 @@ async fn a_streamed_response_and_one_of_http1_are_counted_too() {
 }
 
 #[tokio::test]
-async fn heads_that_arrive_in_pieces_are_counted() {
+async fn partial_heads_count_as_memory() {
     let front = Front::start(patient()).await;
     let mut caller = front.caller().await;
     caller.send("GET / HTTP/1.1\r\nhost: a\r\nx: ").await;
@@ -155,7 +155,7 @@ async fn heads_that_arrive_in_pieces_are_counted() {
 }
 
 #[tokio::test]
-async fn bodies_in_progress_are_refused_above_the_share_of_a_caller() {
+async fn bodies_above_the_memory_share_of_a_caller_are_rejected() {
     let front = Front::start(patient()).await;
     let part = Bytes::from(vec![b'x'; BODY_BYTES_MAX - 1]);
     let mut senders = Vec::new();
@@ -185,7 +185,7 @@ async fn bodies_in_progress_are_refused_above_the_share_of_a_caller() {
 }
 
 #[tokio::test]
-async fn when_all_memory_is_used_the_connections_of_the_largest_caller_are_reset() {
+async fn at_the_memory_limit_connections_of_the_largest_caller_are_reset() {
     let front = Front::start(patient()).await;
     let mut small = http2_over(front.connect_from("127.0.0.9").await).await;
     let kept = get(&mut small.0, &front, "/big/5000000").await;

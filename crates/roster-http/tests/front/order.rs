@@ -5,7 +5,7 @@ use roster_http::server::ServerSettings;
 use crate::caller::{Front, quick};
 
 #[tokio::test]
-async fn a_panicking_handler_is_answered_500_and_the_next_request_served() {
+async fn a_panicking_handler_returns_500_and_the_connection_stays_open() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     for path in ["/panic", "/panic-later"] {
@@ -20,7 +20,7 @@ async fn a_panicking_handler_is_answered_500_and_the_next_request_served() {
 }
 
 #[tokio::test]
-async fn head_tells_the_length_that_get_would_send() {
+async fn head_returns_the_content_length_of_get() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller.send("HEAD / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").await;
@@ -30,7 +30,7 @@ async fn head_tells_the_length_that_get_would_send() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_are_told_so_and_counted() {
+async fn connections_beyond_the_limit_get_503_and_are_counted() {
     let front = Front::start(ServerSettings { connections_max: 2, ..quick() }).await;
     let mut kept = Vec::new();
     for _ in 0..2 {
@@ -54,7 +54,7 @@ async fn connections_beyond_the_cap_are_told_so_and_counted() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_cap_of_their_address_are_told_so_and_counted() {
+async fn connections_beyond_the_limit_of_their_address_get_503_and_are_counted() {
     let settings =
         ServerSettings { connections_per_address_max: 2, caps_loopback: true, ..quick() };
     let front = Front::start(settings).await;
@@ -77,7 +77,7 @@ async fn connections_beyond_the_cap_of_their_address_are_told_so_and_counted() {
 }
 
 #[tokio::test]
-async fn of_a_request_with_two_framings_the_smuggled_rest_is_never_run() {
+async fn a_smuggled_request_after_conflicting_framing_is_never_executed() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     caller

@@ -39,7 +39,7 @@ async fn a_connection_that_stops_within_the_http2_preface_is_closed() {
 }
 
 #[tokio::test]
-async fn a_head_that_trickles_is_closed_though_bytes_keep_coming() {
+async fn a_trickling_head_is_closed_after_the_header_timeout() {
     let front = Front::start(quick()).await;
     let began = Instant::now();
     let mut caller = front.caller().await;
@@ -117,7 +117,7 @@ async fn a_trickling_body_gets_408_and_is_closed() {
 }
 
 #[tokio::test]
-async fn a_fast_start_of_a_body_does_not_excuse_silence() {
+async fn a_body_that_starts_fast_and_stalls_gets_408() {
     let front = Front::start(quick()).await;
     let began = Instant::now();
     let mut caller = front.caller().await;

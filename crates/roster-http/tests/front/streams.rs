@@ -17,7 +17,7 @@ async fn ask(caller: &mut Caller, method: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn chunks_come_in_order_and_the_connection_goes_on() {
+async fn chunks_arrive_in_order_and_the_connection_stays_open() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     for _ in 0..2 {
@@ -34,7 +34,7 @@ async fn chunks_come_in_order_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn an_answer_whose_maker_vanishes_is_broken_off_after_what_it_made() {
+async fn a_response_whose_producer_is_dropped_is_aborted_after_its_chunks() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     ask(&mut caller, "GET", "/stream/5,7,break").await;
@@ -48,7 +48,7 @@ async fn an_answer_whose_maker_vanishes_is_broken_off_after_what_it_made() {
 }
 
 #[tokio::test]
-async fn a_slow_maker_is_not_taken_for_a_slow_caller() {
+async fn a_slow_producer_does_not_count_as_a_slow_client() {
     let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
     let mut caller = front.caller().await;
     ask(&mut caller, "GET", "/stream/9,wait,wait,7").await;
@@ -62,7 +62,7 @@ async fn a_slow_maker_is_not_taken_for_a_slow_caller() {
 }
 
 #[tokio::test]
-async fn a_caller_that_stops_reading_a_stream_is_reset() {
+async fn a_client_that_stops_reading_a_stream_is_reset() {
     let front = Front::start(quick()).await;
     let chunks = vec!["50000"; 20].join(",");
     let mut caller = front.small_caller().await;
@@ -76,7 +76,7 @@ async fn a_caller_that_stops_reading_a_stream_is_reset() {
 }
 
 #[tokio::test]
-async fn an_http2_caller_that_stops_reading_a_stream_is_reset() {
+async fn an_http2_client_that_stops_reading_a_stream_is_reset() {
     let front = Front::start(quick()).await;
     let (mut sender, _connection) = http2(&front).await;
     let path = "/stream/3,wait,wait,50000,50000";
@@ -90,7 +90,7 @@ async fn an_http2_caller_that_stops_reading_a_stream_is_reset() {
 }
 
 #[tokio::test]
-async fn a_drain_lets_a_stream_finish_and_cuts_one_that_takes_too_long() {
+async fn a_drain_lets_a_stream_finish_and_aborts_it_at_the_timeout() {
     let front = Front::start(ServerSettings { drain_timeout_ms: 900, ..quick() }).await;
     let mut soon = front.caller().await;
     let mut late = front.caller().await;

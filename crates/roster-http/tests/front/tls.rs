@@ -36,7 +36,7 @@ async fn closed_in_order(stream: &mut Tls) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_caller_that_offers_http1_is_served_and_the_handler_knows_of_tls() {
+async fn a_client_that_offers_http1_is_served_and_the_handler_sees_tls() {
     let secured = secured().await;
     let mut caller = secured.caller().await;
     assert_eq!(caller.stream.get_ref().1.protocol_version(), Some(ProtocolVersion::TLSv1_3));
@@ -52,7 +52,7 @@ async fn a_caller_that_offers_http1_is_served_and_the_handler_knows_of_tls() {
 }
 
 #[tokio::test]
-async fn a_caller_that_offers_both_protocols_speaks_http2() {
+async fn alpn_with_both_protocols_selects_http2() {
     let secured = secured().await;
     let offer: &[&[u8]] = &[b"http/1.1", b"h2"];
     let stream = secured.shake_hands(&config(&secured.certificate, EITHER, offer)).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_caller_that_offers_both_protocols_speaks_http2() {
 }
 
 #[tokio::test]
-async fn who_offers_no_protocol_speaks_http1_and_nothing_else() {
+async fn without_alpn_only_http1_is_accepted() {
     let secured = secured().await;
     let silent = config(&secured.certificate, EITHER, &[]);
     let mut stream = secured.shake_hands(&silent).await.unwrap();
@@ -106,7 +106,7 @@ fn alert(error: &std::io::Error) -> Option<AlertDescription> {
 }
 
 #[tokio::test]
-async fn a_caller_that_knows_tls_1_2_alone_is_served_unless_1_3_is_the_least() {
+async fn a_tls_1_2_client_is_served_unless_the_minimum_is_1_3() {
     for (least, served) in [(LeastTls::V1_2, true), (LeastTls::V1_3, false)] {
         let secured = Secured::start(least, quick()).await;
         let old = config(&secured.certificate, &[&TLS12], &[b"http/1.1"]);
@@ -131,7 +131,7 @@ async fn a_caller_that_knows_tls_1_2_alone_is_served_unless_1_3_is_the_least() {
 }
 
 #[tokio::test]
-async fn nothing_is_resumed_so_each_connection_is_shown_the_certificate() {
+async fn tls_sessions_are_not_resumed() {
     let secured = secured().await;
     for version in EITHER {
         let same = config(&secured.certificate, &[version], &[b"http/1.1"]);
@@ -148,7 +148,7 @@ async fn nothing_is_resumed_so_each_connection_is_shown_the_certificate() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_changes_is_shown_to_the_next_connection_and_the_old_one_goes_on() {
+async fn new_connections_get_a_changed_certificate_and_open_ones_continue() {
     let secured = secured().await;
     let mut before = secured.caller().await;
     before.send(GET).await;
@@ -168,7 +168,7 @@ async fn a_certificate_that_changes_is_shown_to_the_next_connection_and_the_old_
 }
 
 #[tokio::test]
-async fn who_speaks_http_in_the_clear_is_told_so_and_nothing_more() {
+async fn plain_http_on_the_tls_port_gets_400() {
     let secured = secured().await;
     for text in [GET, "POST /read HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello"] {
         let mut caller = secured.front.caller().await;
@@ -189,7 +189,7 @@ async fn who_speaks_http_in_the_clear_is_told_so_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn who_only_looks_whether_the_port_is_open_has_failed_no_handshake() {
+async fn a_connection_closed_without_data_is_not_a_failed_handshake() {
     let secured = secured().await;
     drop(secured.front.caller().await);
     let mut caller = secured.caller().await;
@@ -200,7 +200,7 @@ async fn who_only_looks_whether_the_port_is_open_has_failed_no_handshake() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_is_not_done_in_time_is_ended() {
+async fn a_slow_handshake_is_closed() {
     let secured = secured().await;
     // Silent; the beginning of a record and no more; a record that says it is long, in trickles.
     for (said, trickles) in [
@@ -222,7 +222,7 @@ async fn a_handshake_that_is_not_done_in_time_is_ended() {
 }
 
 #[tokio::test]
-async fn who_rests_after_the_handshake_has_no_more_time_than_a_head() {
+async fn a_silent_connection_after_the_handshake_is_closed_after_the_header_timeout() {
     let secured = secured().await;
     let began = Instant::now();
     let mut caller = secured.caller().await;
@@ -232,7 +232,7 @@ async fn who_rests_after_the_handshake_has_no_more_time_than_a_head() {
 }
 
 #[tokio::test]
-async fn silent_handshakes_count_as_connections_and_keep_nobody_waiting_below_the_limit() {
+async fn silent_handshakes_count_as_connections_and_delay_no_others() {
     let settings = ServerSettings { connections_max: 20, header_timeout_ms: 3_000, ..quick() };
     let secured = Secured::start(LeastTls::V1_2, settings).await;
     let mut silent = Vec::new();
@@ -253,7 +253,7 @@ async fn silent_handshakes_count_as_connections_and_keep_nobody_waiting_below_th
 }
 
 #[tokio::test]
-async fn a_resting_connection_is_closed_in_order_after_the_idle_limit() {
+async fn an_idle_tls_connection_is_closed_with_close_notify() {
     let secured = secured().await;
     let mut caller = secured.caller().await;
     caller.send(GET).await;
@@ -265,7 +265,7 @@ async fn a_resting_connection_is_closed_in_order_after_the_idle_limit() {
 }
 
 #[tokio::test]
-async fn a_later_head_that_stops_is_closed_sooner_than_a_resting_connection() {
+async fn a_stalled_later_head_is_closed_before_the_idle_limit_over_tls() {
     let secured = secured().await;
     let mut caller = secured.caller().await;
     caller.send(GET).await;
@@ -281,7 +281,7 @@ async fn a_later_head_that_stops_is_closed_sooner_than_a_resting_connection() {
 }
 
 #[tokio::test]
-async fn a_body_that_trickles_is_answered_408_and_closed_in_order() {
+async fn a_trickling_body_over_tls_gets_408_and_close_notify() {
     let secured = secured().await;
     let mut caller = secured.caller().await;
     caller.send("POST /read HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\nx").await;
@@ -294,7 +294,7 @@ async fn a_body_that_trickles_is_answered_408_and_closed_in_order() {
 }
 
 #[tokio::test]
-async fn a_caller_that_takes_no_answer_is_reset_and_one_that_takes_it_is_served() {
+async fn a_tls_client_that_does_not_read_is_reset() {
     let secured = secured().await;
     let bytes = 20_000_000;
     let request = format!("GET /big/{bytes} HTTP/1.1\r\nhost: a\r\n\r\n");
@@ -311,7 +311,7 @@ async fn a_caller_that_takes_no_answer_is_reset_and_one_that_takes_it_is_served(
 }
 
 #[tokio::test]
-async fn a_long_answer_is_whole_though_its_reader_takes_its_time() {
+async fn a_slowly_read_long_response_is_complete() {
     let secured = Secured::start(
         LeastTls::V1_2,
         ServerSettings { write_floor_bytes_per_s: 10_000, ..quick() },
@@ -331,7 +331,7 @@ async fn a_long_answer_is_whole_though_its_reader_takes_its_time() {
 }
 
 #[tokio::test]
-async fn a_drain_lets_open_requests_finish_and_ends_every_connection_in_order() {
+async fn a_drain_finishes_requests_and_closes_tls_connections_with_close_notify() {
     let secured = secured().await;
     let mut busy = secured.caller().await;
     let mut resting = secured.caller().await;
@@ -352,7 +352,7 @@ async fn a_drain_lets_open_requests_finish_and_ends_every_connection_in_order() 
 }
 
 #[tokio::test]
-async fn a_drain_does_not_wait_for_handshakes_that_nobody_goes_on_with() {
+async fn a_drain_does_not_wait_for_stalled_handshakes() {
     let settings =
         ServerSettings { header_timeout_ms: 20_000, drain_timeout_ms: 20_000, ..quick() };
     let secured = Secured::start(LeastTls::V1_2, settings).await;
@@ -373,7 +373,7 @@ async fn a_drain_does_not_wait_for_handshakes_that_nobody_goes_on_with() {
 }
 
 #[tokio::test]
-async fn who_ends_its_own_side_in_order_still_gets_its_answer() {
+async fn a_client_that_half_closes_still_gets_its_response() {
     let secured = secured().await;
     let mut caller = secured.caller().await;
     caller.send("GET /wait/200 HTTP/1.1\r\nhost: a\r\n\r\n").await;

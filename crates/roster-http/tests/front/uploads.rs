@@ -29,7 +29,7 @@ fn strict() -> ServerSettings {
 }
 
 #[tokio::test]
-async fn who_sends_everything_before_it_reads_anything_gets_its_answer() {
+async fn a_client_that_reads_only_after_sending_gets_its_response() {
     for framing in ["content-length: 800000", "transfer-encoding: chunked"] {
         let front = Front::start(strict()).await;
         let mut caller = front.small_caller().await;
@@ -51,7 +51,7 @@ async fn who_sends_everything_before_it_reads_anything_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn who_has_sent_everything_must_read_at_last() {
+async fn a_client_that_never_reads_is_disconnected() {
     let front = Front::start(strict()).await;
     let mut caller = front.small_caller().await;
     announce(&mut caller, "/upload/0", "content-length: 800000").await;
@@ -64,7 +64,7 @@ async fn who_has_sent_everything_must_read_at_last() {
 }
 
 #[tokio::test]
-async fn a_body_that_stalls_breaks_its_answer_off() {
+async fn a_stalled_body_aborts_its_response() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     announce(&mut caller, "/upload/0", "content-length: 1000").await;
@@ -78,7 +78,7 @@ async fn a_body_that_stalls_breaks_its_answer_off() {
 }
 
 #[tokio::test]
-async fn a_body_below_its_floor_is_given_up_though_pieces_keep_coming() {
+async fn a_body_below_the_minimum_rate_is_aborted() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     announce(&mut caller, "/upload/0", "content-length: 100000").await;
@@ -91,7 +91,7 @@ async fn a_body_below_its_floor_is_given_up_though_pieces_keep_coming() {
 }
 
 #[tokio::test]
-async fn time_that_we_need_is_not_counted_against_the_caller() {
+async fn processing_time_does_not_count_against_the_client() {
     let front = Front::start(quick()).await;
     let mut caller = front.caller().await;
     announce(&mut caller, "/upload/700", "transfer-encoding: chunked").await;
@@ -104,7 +104,7 @@ async fn time_that_we_need_is_not_counted_against_the_caller() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_breaks_its_answer_off() {
+async fn an_incomplete_body_aborts_its_response() {
     let front = Front::start(quick()).await;
     for (framing, end) in [("content-length: 9", "abc"), ("transfer-encoding: chunked", "5\r\nxy")]
     {
@@ -119,7 +119,7 @@ async fn a_body_that_breaks_off_breaks_its_answer_off() {
 }
 
 #[tokio::test]
-async fn over_http2_an_answer_comes_while_the_body_is_sent() {
+async fn over_http2_a_response_streams_while_the_body_is_sent() {
     let front = Front::start(quick()).await;
     let stream = TcpStream::connect(front.address).await.unwrap();
     let (mut sender, connection) =
@@ -138,7 +138,7 @@ async fn over_http2_an_answer_comes_while_the_body_is_sent() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_pause_within_the_body_is_no_reason_for_the_kernel_to_give_up() {
+async fn a_pause_within_a_body_does_not_trigger_the_tcp_user_timeout() {
     let front = Front::start(ServerSettings { body_grace_ms: 5_000, ..strict() }).await;
     let mut caller = front.small_caller().await;
     announce(&mut caller, "/upload/0", "content-length: 40000").await;

@@ -105,7 +105,7 @@ async fn back(mut server: OwnedReadHalf, mut client: OwnedWriteHalf, is_cut: &At
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
+async fn a_commit_without_a_response_is_in_doubt_and_not_repeated() {
     let schema = schema();
     let place = Arc::new(AtomicU8::new(NOWHERE));
     let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
@@ -127,7 +127,7 @@ async fn a_commit_whose_answer_is_lost_is_in_doubt_and_not_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_did_not_reach_the_server_is_in_doubt_and_never_happens() {
+async fn a_commit_that_never_reached_the_server_is_in_doubt_and_not_executed() {
     let schema = schema();
     let place = Arc::new(AtomicU8::new(NOWHERE));
     let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;

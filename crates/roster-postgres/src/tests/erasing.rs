@@ -37,7 +37,7 @@ async fn assert_hidden(store: &Postgres) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_erases_a_thousand_events_and_another_process_goes_on() {
+async fn a_step_erases_a_thousand_events_and_another_process_continues() {
     let schema = schema();
     let url = schema.url();
     let (client, first) = (beside(&url).await, open(&url).await);

@@ -12,7 +12,7 @@ const FILL: &str = "INSERT INTO events SELECT n, 'user.updated', n, 'anonymous',
      $1, n, 'name', repeat('x', 60000) FROM generate_series(1, 3000) AS n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_page_of_events_is_sent_more_bytes_than_it_may_hold() {
+async fn a_page_of_events_transfers_no_more_than_its_byte_limit() {
     let schema = schema();
     let url = schema.url();
     open(&url).await.close().await;

@@ -88,7 +88,7 @@ async fn a_text_that_is_too_long_in_its_normal_form_is_refused_by_the_rules() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nul_is_refused_by_the_rules_and_nobodys_key() {
+async fn nul_is_rejected_by_the_rules_and_matches_no_key() {
     let schema = schema();
     let store = open(&schema.url()).await;
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
@@ -111,7 +111,7 @@ async fn nul_is_refused_by_the_rules_and_nobodys_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_sign_that_attributes_may_hold_comes_back_as_it_was() {
+async fn every_character_in_attributes_is_returned_unchanged() {
     let schema = schema();
     let store = open(&schema.url()).await;
     let signs: Vec<char> = (0x20..0x2_FFFF_u32)

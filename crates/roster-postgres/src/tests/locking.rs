@@ -23,7 +23,7 @@ async fn hold(client: &Client, what: &str, time: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_wait_for_whoever_holds_the_head_of_the_log() {
+async fn writes_wait_for_the_lock_on_the_log_head() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);
@@ -52,7 +52,7 @@ async fn writes_wait_for_whoever_holds_the_head_of_the_log() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_waits_too_long_is_given_up_and_does_not_happen() {
+async fn a_write_that_waits_too_long_is_not_executed() {
     join!(wait_too_long_for_the_head(), wait_too_long_for_a_row());
 }
 

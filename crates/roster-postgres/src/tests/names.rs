@@ -13,7 +13,7 @@ fn is_taken<T>(result: &Result<T, Failure>) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken() {
+async fn a_name_released_later_in_a_batch_is_still_taken() {
     let schema = schema();
     let store = open(&schema.url()).await;
     apply(&store, create(1, &user("ada"))).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_name_that_is_given_up_behind_the_command_that_wants_it_is_still_taken
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_taken_name_spoils_none_of_its_neighbours() {
+async fn a_conflict_in_a_batch_fails_only_its_command() {
     let schema = schema();
     let store = open(&schema.url()).await;
     apply(&store, create(1, &user("user7"))).await.unwrap();
@@ -44,7 +44,7 @@ async fn one_taken_name_spoils_none_of_its_neighbours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_refused_for_a_name_of_the_same_batch_is_told_of_all_that_is_taken() {
+async fn a_conflict_within_a_batch_lists_all_taken_names() {
     let schema = schema();
     let store = open(&schema.url()).await;
     apply(&store, create(1, &user("ada"))).await.unwrap();

@@ -37,7 +37,7 @@ fn agree(one: &Postgres, other: &Postgres) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_that_open_an_empty_database_at_once_agree_and_both_write() {
+async fn two_stores_can_open_an_empty_database_at_once() {
     for _ in 0..5 {
         let schema = schema();
         let url = schema.url();
@@ -56,7 +56,7 @@ async fn two_that_open_an_empty_database_at_once_agree_and_both_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_that_open_an_empty_database_at_once_agree_and_all_write() {
+async fn three_stores_can_open_an_empty_database_at_once() {
     let schema = schema();
     let url = schema.url();
     let (one, two, three) = join!(open(&url), open(&url), open(&url));
@@ -69,7 +69,7 @@ async fn three_that_open_an_empty_database_at_once_agree_and_all_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_opens_again_with_the_same_rules_ends_nobodys_era() {
+async fn opening_with_the_same_rules_keeps_the_era() {
     let schema = schema();
     let url = schema.url();
     let first = open(&url).await;
@@ -123,7 +123,7 @@ async fn running_stores_apply_a_changed_policy_to_the_next_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_that_changes_amid_writes_refuses_none_of_them() {
+async fn a_policy_change_during_writes_rejects_no_write() {
     let schema = schema();
     let url = schema.url();
     let (store, done) = (Arc::new(open(&url).await), Arc::new(AtomicBool::new(false)));
@@ -155,7 +155,7 @@ async fn a_policy_that_changes_amid_writes_refuses_none_of_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_a_newer_release_took_over_reads_on_and_is_not_ready() {
+async fn after_a_newer_release_migrates_the_store_the_old_one_reads_and_is_not_ready() {
     let schema = schema();
     let url = schema.url();
     let client = beside(&url).await;
@@ -177,7 +177,7 @@ async fn a_store_that_a_newer_release_took_over_reads_on_and_is_not_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_that_states_another_policy_is_refused() {
+async fn settings_that_differ_from_the_stored_policy_are_rejected() {
     let schema = schema();
     let url = schema.url();
     let store = open(&url).await;
@@ -207,7 +207,7 @@ async fn a_database_without_a_store_has_no_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn addresses_are_held_unique_by_an_index_while_the_policy_says_so() {
+async fn a_unique_index_enforces_the_address_policy() {
     let schema = schema();
     let url = schema.url();
     let client = beside(&url).await;
@@ -231,7 +231,7 @@ async fn addresses_are_held_unique_by_an_index_while_the_policy_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_that_the_users_break_is_refused_and_changes_nothing() {
+async fn a_policy_that_stored_users_violate_is_rejected_and_changes_nothing() {
     let schema = schema();
     let url = schema.url();
     let store = open_with(&url, SHARED).await;

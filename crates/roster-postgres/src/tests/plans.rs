@@ -36,7 +36,7 @@ const fn rules(email: Sharing, external_id: Sharing) -> Rules {
 }
 
 #[tokio::test]
-async fn every_statement_goes_along_its_index_whatever_is_there() {
+async fn every_statement_uses_its_index_at_every_table_size() {
     let groups = [
         ("pages", pages()),
         ("pages_of_ranges", pages_of_ranges()),

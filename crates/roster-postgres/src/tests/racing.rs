@@ -70,7 +70,7 @@ fn email() -> Taken {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_create_one_user_name_through_two_stores_one_wins() {
+async fn one_of_two_concurrent_creates_of_a_username_succeeds() {
     let pair = |round| {
         let (one, other) = ids(round);
         let user = |name: &str| format!(r#"{{"username":"{name}{round}","title":"t"}}"#);
@@ -80,7 +80,7 @@ async fn of_two_who_create_one_user_name_through_two_stores_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_create_one_address_through_two_stores_one_wins() {
+async fn one_of_two_concurrent_creates_of_an_address_succeeds() {
     let pair = |round| {
         let (one, other) = ids(round);
         let user = |n| format!(r#"{{"username":"u{n}","email":"Ada{round}@example.com"}}"#);
@@ -90,7 +90,7 @@ async fn of_two_who_create_one_address_through_two_stores_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_create_one_external_id_through_two_stores_one_wins() {
+async fn one_of_two_concurrent_creates_of_an_external_id_succeeds() {
     let pair = |round| {
         let (one, other) = ids(round);
         let user = |n| format!(r#"{{"username":"u{n}","external_id":"e{round}"}}"#);
@@ -100,7 +100,7 @@ async fn of_two_who_create_one_external_id_through_two_stores_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_restore_and_a_create_of_one_address_through_two_stores_one_wins() {
+async fn one_of_a_concurrent_restore_and_create_of_an_address_succeeds() {
     let user = |n: u64, round| format!(r#"{{"username":"u{n}","email":"ada{round}@example.com"}}"#);
     let before = |round| {
         let (one, _) = ids(round);
@@ -114,7 +114,7 @@ async fn of_a_restore_and_a_create_of_one_address_through_two_stores_one_wins() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_who_rename_themselves_alike_through_two_stores_one_wins() {
+async fn one_of_two_concurrent_renames_to_one_name_succeeds() {
     let before = |round| {
         let (one, other) = ids(round);
         [one, other].map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).to_vec()
@@ -128,7 +128,7 @@ async fn of_two_who_rename_themselves_alike_through_two_stores_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_who_exchange_rows_in_opposite_order_both_succeed() {
+async fn batches_that_write_rows_in_opposite_order_both_succeed() {
     let schema = schema();
     let url = schema.url();
     let (one, other) = join!(open_with(&url, UNIQUE), open_with(&url, UNIQUE));
@@ -147,7 +147,7 @@ async fn two_who_exchange_rows_in_opposite_order_both_succeed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_through_one_store_is_read_through_the_other() {
+async fn a_write_through_one_store_is_read_through_the_other() {
     let schema = schema();
     let url = schema.url();
     let (one, other) = join!(open_with(&url, UNIQUE), open_with(&url, UNIQUE));

@@ -45,12 +45,12 @@ fn ada(n: u64) -> Command {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_create_that_comes_through_two_stores_at_once_happens_once() {
+async fn a_create_repeated_through_two_stores_is_executed_once() {
     repeat(|_| None, ada).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_under_if_match_that_comes_through_two_stores_at_once_happens_once() {
+async fn a_conditional_change_repeated_through_two_stores_is_executed_once() {
     let change = |round| {
         let command = patch(round, round, r#"{"title":"T"}"#);
         let Act::Patch { id, patch, .. } = command.act else { panic!("a patch") };
@@ -62,12 +62,12 @@ async fn a_change_under_if_match_that_comes_through_two_stores_at_once_happens_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delete_that_comes_through_two_stores_at_once_happens_once() {
+async fn a_delete_repeated_through_two_stores_is_executed_once() {
     repeat(|round| Some(ada(round)), |round| delete(round, round)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_is_told_again_by_a_store_that_was_opened_later() {
+async fn a_stored_result_is_replayed_by_a_store_opened_later() {
     let schema = schema();
     let url = schema.url();
     let first = open(&url).await;

@@ -32,7 +32,7 @@ async fn scans_after(client: &Client, name: &str) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_question_and_no_write_scans_a_table() {
+async fn no_read_and_no_write_scans_a_table() {
     let schema = schema();
     let (url, name) = named(&schema.url());
     let client = beside(&schema.url()).await;

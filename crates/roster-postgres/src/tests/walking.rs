@@ -33,7 +33,7 @@ fn found(index: u64, places: &[&str]) -> Places {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_page_is_found_through_another_process() {
+async fn a_stored_page_position_is_found_by_another_process() {
     let schema = schema();
     let (one, other) = (open(&schema.url()).await, open(&schema.url()).await);
     assert_eq!(ends(&other, 1, 101, 0).await, None);
@@ -58,7 +58,7 @@ async fn the_end_of_a_page_is_found_through_another_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_end_takes_the_place_of_the_oldest() {
+async fn a_new_page_position_replaces_the_oldest() {
     let schema = schema();
     let store = open(&schema.url()).await;
     let client = beside(&schema.url()).await;

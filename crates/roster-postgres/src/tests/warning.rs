@@ -21,7 +21,7 @@ const SILENT: &str = "DROP TRIGGER said ON log_head; DROP FUNCTION say()";
 const AT_COMMIT: &str = "DEFERRABLE INITIALLY DEFERRED";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_whose_commit_is_warned_of_is_in_doubt_and_found_by_its_key() {
+async fn a_commit_with_a_warning_is_in_doubt_and_found_by_its_idempotency_key() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);
@@ -41,7 +41,7 @@ async fn a_write_whose_commit_is_warned_of_is_in_doubt_and_found_by_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_who_share_the_commit_are_in_doubt_and_none_is_written_twice() {
+async fn all_commands_of_a_doubtful_commit_are_in_doubt_and_none_is_repeated() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);
@@ -54,7 +54,7 @@ async fn all_who_share_the_commit_are_in_doubt_and_none_is_written_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mere_notice_is_no_doubt() {
+async fn a_commit_with_a_notice_is_not_in_doubt() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);
@@ -64,7 +64,7 @@ async fn a_mere_notice_is_no_doubt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_is_refused_at_its_end_wrote_nothing() {
+async fn a_rejected_commit_writes_nothing() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);
@@ -83,7 +83,7 @@ const REFUSE_BAD: &str = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpg
      WHEN (NEW.username_key = 'bad'::bytea) EXECUTE FUNCTION refuse()";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_at_fault_has_the_same_error_alone_and_in_a_batch() {
+async fn a_faulty_command_has_the_same_error_alone_and_in_a_batch() {
     let schema = schema();
     let url = schema.url();
     let (client, store) = (beside(&url).await, open(&url).await);

@@ -26,7 +26,7 @@ fn said(parameters: &str) -> String {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_named() {
+fn the_error_for_an_unusable_file_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, others) = (Authority::new("a").issue(&["a"]), Authority::new("b").issue(&["b"]));
     let path = |name: &str, text: &str| file(&folder, name, text).display().to_string();
@@ -71,7 +71,7 @@ fn a_file_that_cannot_be_used_is_named() {
 }
 
 #[test]
-fn a_key_that_others_can_read_is_refused() {
+fn a_key_file_readable_by_others_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let ours = Authority::new("a").issue(&["a"]);
     let certificate = file(&folder, "a.crt", &ours.certificate);
@@ -91,7 +91,7 @@ const INSIDE: &str = "ROSTER_TEST_TLS_URL";
 
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "a matter of the test run, not of the service")]
-async fn the_authorities_of_the_system_vouch_where_they_are_asked() {
+async fn sslrootcert_system_trusts_the_system_authorities() {
     if let Ok(url) = std::env::var(INSIDE) {
         let settings = Settings::new(Connector::parse(&url).unwrap(), Rules::default());
         match Postgres::open(settings).await {
@@ -109,7 +109,7 @@ async fn the_authorities_of_the_system_vouch_where_they_are_asked() {
     for (host, expected) in [("localhost", "connected"), ("127.0.0.1", "is not for \"127.0.0.1\"")]
     {
         let done = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "files::the_authorities_of_the_system_vouch_where_they_are_asked"])
+            .args(["--exact", "files::sslrootcert_system_trusts_the_system_authorities"])
             .arg("--nocapture")
             .env(INSIDE, server.url(host, "sslrootcert=system"))
             .env("SSL_CERT_FILE", &roots)

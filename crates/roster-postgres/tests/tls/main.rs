@@ -51,7 +51,7 @@ fn modes() -> Vec<Row> {
 }
 
 #[tokio::test]
-async fn every_mode_means_what_libpq_means_by_it() {
+async fn every_sslmode_behaves_as_in_libpq() {
     let (known, other) = (Authority::new("known"), Authority::new("other"));
     let server = Server::start(&known.issue(&["localhost"]));
     let root = server.file("root.pem", &known.certificate);
@@ -71,7 +71,7 @@ async fn every_mode_means_what_libpq_means_by_it() {
 }
 
 #[tokio::test]
-async fn a_certificate_is_trusted_as_far_as_libpq_trusts_it() {
+async fn certificates_are_accepted_as_in_libpq() {
     let (known, other) = (Authority::new("known"), Authority::new("other"));
     let below = known.below("below");
     let chained = below.issue(&["localhost"]);
@@ -120,7 +120,7 @@ fn with(identity: &Identity, certificate: &str) -> Identity {
 }
 
 #[tokio::test]
-async fn an_address_is_verified_as_a_name_is() {
+async fn an_ip_address_is_verified_like_a_host_name() {
     let known = Authority::new("known");
     let server = Server::start(&known.issue(&["127.0.0.1"]));
     let root = server.file("root.pem", &known.certificate);
@@ -133,7 +133,7 @@ async fn an_address_is_verified_as_a_name_is() {
 
 /// libpq takes both; here they are told apart from certificates that are wrong.
 #[tokio::test]
-async fn certificates_of_a_past_form_are_refused_where_they_are_verified() {
+async fn version_1_and_common_name_certificates_are_rejected_when_verified() {
     let known = Authority::new("known");
     let server = Server::start(&known.issue_as(&of_server_by_common_name("localhost")));
     let root = server.file("root.pem", &known.certificate);
@@ -152,7 +152,7 @@ async fn certificates_of_a_past_form_are_refused_where_they_are_verified() {
 }
 
 #[tokio::test]
-async fn a_server_that_knows_its_callers_by_certificates_is_shown_ours() {
+async fn a_client_certificate_is_sent_to_a_server_that_requires_one() {
     let (known, other) = (Authority::new("known"), Authority::new("other"));
     let server = Server::start(&known.issue(&["localhost"]));
     server.put("callers.crt", &known.certificate);
@@ -175,7 +175,7 @@ async fn a_server_that_knows_its_callers_by_certificates_is_shown_ours() {
 }
 
 #[tokio::test]
-async fn prefer_goes_on_without_tls_where_the_server_lets_nobody_in_by_it() {
+async fn prefer_falls_back_to_plain_when_the_server_rejects_tls_logins() {
     let server = Server::start(&Authority::new("any").issue(&["localhost"]));
     server.put("pg_hba.conf", "hostnossl all all 127.0.0.1/32 scram-sha-256\n");
     expect(&server, &server.url("localhost", "sslmode=prefer"), &Wire::Clear).await;
@@ -189,7 +189,7 @@ async fn prefer_goes_on_without_tls_where_the_server_lets_nobody_in_by_it() {
 }
 
 #[tokio::test]
-async fn a_socket_of_the_file_system_needs_no_tls() {
+async fn a_unix_socket_uses_no_tls() {
     let known = Authority::new("known");
     let server = Server::start(&known.issue(&["localhost"]));
     let root = server.file("root.pem", &known.certificate);
@@ -201,7 +201,7 @@ async fn a_socket_of_the_file_system_needs_no_tls() {
 }
 
 #[tokio::test]
-async fn a_password_is_bound_to_the_certificate() {
+async fn channel_binding_ties_the_login_to_the_certificate() {
     let server = Server::start(&Authority::new("any").issue(&["localhost"]));
     let url = |parameters: &str| server.url("localhost", parameters);
     expect(&server, &url("sslmode=require&channel_binding=require"), &Wire::Tls).await;
@@ -214,7 +214,7 @@ async fn a_password_is_bound_to_the_certificate() {
 }
 
 #[tokio::test]
-async fn each_host_of_a_url_is_verified_by_its_own_name() {
+async fn each_host_of_a_url_is_verified_against_its_own_name() {
     let known = Authority::new("known");
     let server = Server::start(&known.issue(&["localhost"]));
     let root = server.file("root.pem", &known.certificate);

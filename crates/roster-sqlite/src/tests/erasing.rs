@@ -81,7 +81,7 @@ fn assert_sound(directory: &Path) {
 }
 
 #[test]
-fn a_step_erases_a_thousand_events_and_a_restart_goes_on() {
+fn a_step_erases_a_thousand_events_and_a_restart_continues() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = purged(directory.path(), &runtime);
     assert_eq!(records(directory.path()), 2502, "the purge leaves a long history to the steps");
@@ -134,7 +134,7 @@ fn purges_of_one_transaction_erase_a_thousand_events_together() {
 }
 
 #[test]
-fn a_backup_of_a_pending_erasure_hides_the_user_after_the_restore_too() {
+fn a_restored_backup_of_a_pending_erasure_hides_the_user() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = purged(directory.path(), &runtime);
     runtime.block_on(store.erase(id(1))).unwrap();
@@ -155,7 +155,7 @@ fn a_backup_of_a_pending_erasure_hides_the_user_after_the_restore_too() {
 }
 
 #[test]
-fn an_erasure_of_a_user_that_nobody_purged_is_a_fault() {
+fn an_erasure_of_a_user_that_was_not_purged_is_reported() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = Sqlite::open(settings(directory.path())).unwrap();
     runtime.block_on(apply(&store, create(1, r#"{"username":"ada"}"#))).unwrap();

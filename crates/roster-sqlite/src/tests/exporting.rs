@@ -87,7 +87,7 @@ fn table(name: &str) -> &'static Table {
 }
 
 #[tokio::test]
-async fn every_column_of_the_schema_is_handed_out() {
+async fn every_column_of_the_schema_is_exported() {
     let directory = populated().await;
     let at = directory.path();
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'log_head' \
@@ -108,7 +108,7 @@ async fn every_column_of_the_schema_is_handed_out() {
 }
 
 #[tokio::test]
-async fn chunks_of_any_size_come_to_the_same_rows_in_the_order_of_keys() {
+async fn chunks_of_every_size_return_the_same_rows_in_key_order() {
     let directory = populated().await;
     let export = Export::open(directory.path()).unwrap();
     for (table, count) in export.tables() {
@@ -136,7 +136,7 @@ async fn chunks_of_any_size_come_to_the_same_rows_in_the_order_of_keys() {
 }
 
 #[tokio::test]
-async fn values_are_handed_out_as_they_stand() {
+async fn values_are_exported_unchanged() {
     let directory = populated().await;
     let export = Export::open(directory.path()).unwrap();
     let all = |name: &str| rows(&export.chunk(table(name), None, usize::MAX).unwrap());
@@ -160,7 +160,7 @@ async fn values_are_handed_out_as_they_stand() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_served_is_refused_and_so_is_serving_one_that_is_read() {
+async fn export_and_service_exclude_each_other() {
     let directory = populated().await;
     let store = open(directory.path());
     let refused = Export::open(directory.path()).err().unwrap();
@@ -174,7 +174,7 @@ async fn a_store_that_is_served_is_refused_and_so_is_serving_one_that_is_read() 
 }
 
 #[tokio::test]
-async fn a_store_of_an_older_schema_is_refused_and_told_what_to_do() {
+async fn an_older_schema_is_rejected_with_instructions() {
     let directory = populated().await;
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
     connection.pragma_update(None, "user_version", 0).unwrap();
@@ -185,7 +185,7 @@ async fn a_store_of_an_older_schema_is_refused_and_told_what_to_do() {
 }
 
 #[test]
-fn a_directory_without_a_store_is_refused_and_left_empty() {
+fn a_directory_without_a_store_is_rejected_and_left_empty() {
     let directory = tempfile::tempdir().unwrap();
     let refused = Export::open(directory.path()).err().unwrap();
     assert!(matches!(refused, ExportError::Store(BackupError::NoStore { .. })), "{refused}");
@@ -205,7 +205,7 @@ async fn a_store_whose_counters_are_wrong_is_refused() {
 }
 
 #[tokio::test]
-async fn commits_that_a_killed_process_left_in_the_log_are_read() {
+async fn commits_left_in_the_write_ahead_log_are_exported() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     // A snapshot keeps a sweep from emptying the log while it is copied.
@@ -229,7 +229,7 @@ async fn commits_that_a_killed_process_left_in_the_log_are_read() {
 }
 
 #[tokio::test]
-async fn what_follows_a_key_is_found_by_the_index_of_the_key() {
+async fn rows_after_a_key_are_found_by_its_index() {
     let directory = populated().await;
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
     let mut plans = Vec::new();

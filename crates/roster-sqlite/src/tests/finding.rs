@@ -33,7 +33,7 @@ async fn words_follow_every_write() {
 }
 
 #[tokio::test]
-async fn further_keys_follow_every_write() {
+async fn filter_keys_follow_every_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let keys = || column(directory.path(), KEYS);
@@ -53,7 +53,7 @@ async fn further_keys_follow_every_write() {
 }
 
 #[tokio::test]
-async fn a_refused_write_leaves_words_and_keys_alone() {
+async fn a_rejected_write_changes_no_words_or_filter_keys() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();

@@ -20,7 +20,7 @@ fn at_once(store: &Sqlite, query: EventsQuery) -> Option<Result<EventsPage, Stor
 }
 
 #[tokio::test]
-async fn a_page_of_one_kind_that_looks_at_many_events_is_read_on_a_scan_thread() {
+async fn a_page_of_one_type_that_examines_many_events_runs_on_a_scan_thread() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, r#"{"username":"first"}"#)).await.unwrap();

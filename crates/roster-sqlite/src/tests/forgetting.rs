@@ -10,7 +10,7 @@ fn before(keys: i64, events: i64) -> Outlived {
 }
 
 #[tokio::test]
-async fn what_outlived_its_time_goes_step_by_step() {
+async fn expired_data_is_deleted_in_steps() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let user = |n: u64| format!(r#"{{"username":"u{n}"}}"#);
@@ -27,7 +27,7 @@ async fn what_outlived_its_time_goes_step_by_step() {
 }
 
 #[tokio::test]
-async fn the_log_is_cut_at_its_start_alone() {
+async fn events_are_deleted_only_from_the_start_of_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     // The second event is younger than the third: another user's clock went back.
@@ -46,7 +46,7 @@ async fn the_log_is_cut_at_its_start_alone() {
 }
 
 #[tokio::test]
-async fn keys_go_by_their_own_age() {
+async fn idempotency_records_expire_by_their_own_age() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, once(1, create(1, r#"{"username":"a"}"#))).await.unwrap();
@@ -57,7 +57,7 @@ async fn keys_go_by_their_own_age() {
 }
 
 #[tokio::test]
-async fn after_a_close_nothing_is_forgotten_and_nobody_waits() {
+async fn deletion_after_a_close_returns_an_error_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, r#"{"username":"a"}"#)).await.unwrap();

@@ -17,14 +17,14 @@ fn a_directory_is_served_by_one_store_at_a_time() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_an_error_that_names_it() {
+fn a_missing_directory_is_an_error_that_names_it() {
     let directory = tempfile::tempdir().unwrap();
     let refused = Sqlite::open(settings(&directory.path().join("none"))).err().unwrap();
     assert!(refused.to_string().contains("none"), "{refused}");
 }
 
 #[test]
-fn secret_and_log_are_made_once() {
+fn secret_and_log_id_are_created_once() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let (secret, log) = (store.secret().0, store.log_id());
@@ -38,7 +38,7 @@ fn secret_and_log_are_made_once() {
 }
 
 #[test]
-fn a_configuration_that_states_another_policy_is_refused() {
+fn settings_that_differ_from_the_stored_policy_are_rejected() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
     let mut other = settings(directory.path());
@@ -52,7 +52,7 @@ fn a_configuration_that_states_another_policy_is_refused() {
 }
 
 #[tokio::test]
-async fn a_policy_that_the_users_break_is_refused_and_lists_them() {
+async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     drop(open(path));

@@ -43,7 +43,7 @@ async fn fill(store: &Sqlite, users: impl Iterator<Item = (u64, String)>) {
 }
 
 #[tokio::test]
-async fn absent_keys_stand_last_ascending_and_first_descending() {
+async fn absent_keys_sort_last_ascending_and_first_descending() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let names = [(1, Some("b")), (2, None), (3, Some("a")), (4, None), (5, Some("\u{10FFFD}"))];
@@ -60,7 +60,7 @@ async fn absent_keys_stand_last_ascending_and_first_descending() {
 }
 
 #[tokio::test]
-async fn few_rows_of_a_condition_are_sorted_and_many_are_read_along_the_order() {
+async fn few_matching_rows_are_sorted_and_many_are_read_in_index_order() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let many = u64::try_from(SORTED_ROWS_MAX).unwrap() + 100;
@@ -91,7 +91,7 @@ async fn few_rows_of_a_condition_are_sorted_and_many_are_read_along_the_order() 
 }
 
 #[tokio::test]
-async fn a_page_that_looked_at_enough_rows_ends_and_the_next_goes_on_from_there() {
+async fn a_page_ends_at_the_examined_limit_and_the_next_continues() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let user = |n: u64| {
@@ -113,7 +113,7 @@ async fn a_page_that_looked_at_enough_rows_ends_and_the_next_goes_on_from_there(
 }
 
 #[tokio::test]
-async fn a_page_ends_at_its_bytes_and_says_whether_there_is_more() {
+async fn a_page_ends_at_its_byte_limit_and_has_a_next_key_if_more_follow() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     fill(&store, (1..=5).map(|n| (n, format!(r#"{{"username":"u{n}"}}"#)))).await;

@@ -138,14 +138,14 @@ fn nothing_is_left(seed: u64, adjust: impl FnOnce(&mut Settings)) {
 }
 
 #[test]
-fn nothing_of_the_purged_is_left_in_any_file() {
+fn no_file_contains_data_of_a_purged_user() {
     for seed in 0..3 {
         nothing_is_left(seed, |_| {});
     }
 }
 
 #[test]
-fn nothing_of_the_purged_is_left_where_the_log_is_copied_all_the_time() {
+fn no_file_contains_data_of_a_purged_user_under_constant_checkpoints() {
     for seed in 10..12 {
         nothing_is_left(seed, |settings| {
             settings.checkpoint_pages = 20;
@@ -156,7 +156,7 @@ fn nothing_of_the_purged_is_left_where_the_log_is_copied_all_the_time() {
 }
 
 #[test]
-fn a_sweep_that_a_crash_cut_off_is_done_at_the_next_start() {
+fn a_sweep_interrupted_by_a_crash_runs_at_the_next_start() {
     let directory = tempfile::tempdir().unwrap();
     let store = Sqlite::open(settings(directory.path())).unwrap();
     let runtime = Runtime::new().unwrap();
@@ -244,7 +244,7 @@ fn byte_at(database: &Path, place: u64) -> u8 {
 }
 
 #[test]
-fn a_pass_goes_on_after_a_restart_from_the_page_that_it_noted() {
+fn a_sweep_continues_after_a_restart_from_its_stored_page() {
     for (page, expected) in [(1, 0), (1_000_000, b'!')] {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join(DATABASE);
@@ -275,7 +275,7 @@ fn a_pass_goes_on_after_a_restart_from_the_page_that_it_noted() {
 }
 
 #[test]
-fn the_next_pass_waits_in_proportion_to_the_last_one() {
+fn the_pause_before_a_sweep_is_proportional_to_the_last_sweep() {
     let mut pace = sweep::Pace::default();
     assert!(pace.wait().is_zero(), "the first one begins at once");
     pace.passed(Duration::from_mins(1));

@@ -17,7 +17,7 @@ use crate::Sqlite;
 const USERS: u64 = 4;
 
 #[test]
-fn a_read_never_gives_less_than_the_last_answered_write() {
+fn a_read_sees_every_acknowledged_write() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(directory.path()));
     let runtime = Runtime::new().unwrap();
@@ -58,7 +58,7 @@ fn a_read_never_gives_less_than_the_last_answered_write() {
 }
 
 #[test]
-fn a_page_and_its_position_are_of_one_moment() {
+fn a_page_and_its_position_come_from_one_snapshot() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(directory.path()));
     let ends = Arc::new(AtomicBool::new(false));
@@ -84,7 +84,7 @@ fn a_page_and_its_position_are_of_one_moment() {
 }
 
 #[test]
-fn of_many_who_take_one_name_exactly_one_wins() {
+fn exactly_one_of_many_concurrent_claims_of_a_name_succeeds() {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(directory.path()));
     let runtime = Runtime::new().unwrap();
@@ -102,7 +102,7 @@ fn of_many_who_take_one_name_exactly_one_wins() {
 }
 
 #[test]
-fn the_log_is_copied_while_writes_go_on_and_is_empty_after_closing() {
+fn checkpoints_run_during_writes_and_closing_empties_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let mut settings = settings(directory.path());
     settings.checkpoint_pages = 200;

@@ -7,7 +7,7 @@ use super::support::{apply, column, create, delete, id, once, open, patch, purge
 const COUNT: &str = "SELECT count(*) FROM idempotency_keys";
 
 #[tokio::test]
-async fn a_request_happens_once_across_a_restart() {
+async fn a_repeated_request_is_executed_once_across_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let ada = r#"{"username":"ada"}"#;
@@ -26,7 +26,7 @@ async fn a_request_happens_once_across_a_restart() {
 }
 
 #[tokio::test]
-async fn of_two_in_one_transaction_the_second_tells_the_first_again() {
+async fn a_repetition_in_the_same_transaction_returns_the_first_result() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let commands = (1..=5).map(|n| once(1, create(n, r#"{"username":"ada"}"#))).collect();
@@ -39,7 +39,7 @@ async fn of_two_in_one_transaction_the_second_tells_the_first_again() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_remembered() {
+async fn a_rejection_is_not_stored() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, once(1, patch(1, 1, "{}"))).await.unwrap_err();
@@ -54,7 +54,7 @@ async fn a_refusal_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn a_key_that_outlived_its_time_is_taken_by_the_next_request() {
+async fn an_expired_idempotency_key_can_be_used_again() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let later = |extra| IDEMPOTENCY_KEEP_MS.unsigned_abs() + extra;
@@ -67,7 +67,7 @@ async fn a_key_that_outlived_its_time_is_taken_by_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_purge_drops_what_requests_of_its_user_came_to_and_is_remembered_itself() {
+async fn a_purge_deletes_stored_results_of_its_user_but_stores_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, once(1, create(1, r#"{"username":"ada"}"#))).await.unwrap();

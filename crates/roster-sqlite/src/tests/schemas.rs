@@ -16,7 +16,7 @@ fn schema(connection: &Connection) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_file_of_an_older_schema_gets_the_steps_that_it_has_not_had() {
+async fn an_older_schema_is_migrated() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
@@ -44,7 +44,7 @@ async fn a_file_of_an_older_schema_gets_the_steps_that_it_has_not_had() {
 }
 
 #[test]
-fn a_newer_schema_is_refused_with_both_numbers() {
+fn a_newer_schema_is_rejected_with_both_version_numbers() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
@@ -57,7 +57,7 @@ fn a_newer_schema_is_refused_with_both_numbers() {
 }
 
 #[test]
-fn a_foreign_database_is_refused_and_left_as_it_was() {
+fn a_foreign_database_is_rejected_and_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(DATABASE);
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE notes (text TEXT)").unwrap();
@@ -68,7 +68,7 @@ fn a_foreign_database_is_refused_and_left_as_it_was() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_left_as_it_was() {
+fn a_file_that_is_not_a_database_is_rejected_and_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(DATABASE);
     let text = "id,name\n".repeat(1000);
@@ -79,7 +79,7 @@ fn a_file_that_is_no_database_is_refused_and_left_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_database_of_ours_is_marked_as_such() {
+async fn a_new_database_has_the_application_id() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     assert_eq!(store.get(id(1)).await.unwrap(), None);

@@ -22,7 +22,7 @@ fn copy_of(directory: &Path) -> tempfile::TempDir {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_there() {
+async fn acknowledged_writes_survive_an_unclean_stop() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     for n in 1..=50 {
@@ -42,7 +42,7 @@ async fn what_was_answered_is_there() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told_by_the_health() {
+async fn the_health_check_reports_a_damaged_file() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let user = |n: u64| format!(r#"{{"username":"u{n}","name":"{}"}}"#, "x".repeat(250));

@@ -69,7 +69,7 @@ fn loop_of_readings(
 }
 
 #[test]
-fn a_loop_of_long_readings_does_not_make_the_write_ahead_log_grow() {
+fn repeated_long_reads_do_not_grow_the_write_ahead_log() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());
     let runtime = Runtime::new().unwrap();
@@ -87,7 +87,7 @@ fn a_loop_of_long_readings_does_not_make_the_write_ahead_log_grow() {
 }
 
 #[test]
-fn a_reading_that_does_not_end_is_interrupted_when_the_write_ahead_log_is_long() {
+fn an_endless_read_is_interrupted_when_the_write_ahead_log_is_long() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());
     let runtime = Runtime::new().unwrap();
@@ -109,7 +109,7 @@ fn a_reading_that_does_not_end_is_interrupted_when_the_write_ahead_log_is_long()
 }
 
 #[test]
-fn transactions_go_on_once_the_reading_they_waited_for_ends() {
+fn transactions_continue_when_a_blocking_read_ends() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());
     let runtime = Runtime::new().unwrap();
@@ -136,7 +136,7 @@ fn transactions_go_on_once_the_reading_they_waited_for_ends() {
 }
 
 #[test]
-fn writes_go_on_beside_a_snapshot_of_another_process_and_the_file_shrinks_afterwards() {
+fn writes_continue_during_a_snapshot_of_another_process_and_the_log_shrinks_afterwards() {
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());
     let runtime = Runtime::new().unwrap();

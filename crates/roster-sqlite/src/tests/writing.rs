@@ -14,7 +14,7 @@ fn user(n: u64) -> String {
 }
 
 #[tokio::test]
-async fn a_created_user_is_there_after_a_restart() {
+async fn a_created_user_survives_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let created = apply(&store, create(1, r#"{"email":"ada@example.com"}"#)).await.unwrap();
@@ -27,7 +27,7 @@ async fn a_created_user_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn head_and_log_are_there_after_a_restart() {
+async fn head_and_log_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, r#"{"username":"a"}"#)).await.unwrap();
@@ -49,7 +49,7 @@ async fn head_and_log_are_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_writes_keeps_reads_and_is_over_when_there_is_room() {
+async fn a_full_disk_fails_writes_until_space_is_free_and_reads_continue() {
     let directory = tempfile::tempdir().unwrap();
     let mut small = settings(directory.path());
     small.pages_max = Some(120);
@@ -73,7 +73,7 @@ async fn a_full_disk_refuses_writes_keeps_reads_and_is_over_when_there_is_room()
 }
 
 #[tokio::test]
-async fn a_full_disk_refuses_a_whole_batch_and_numbers_go_on_without_a_gap() {
+async fn a_full_disk_fails_the_whole_batch_and_leaves_no_gap_in_positions() {
     let directory = tempfile::tempdir().unwrap();
     let mut small = settings(directory.path());
     small.pages_max = Some(150);
@@ -90,7 +90,7 @@ async fn a_full_disk_refuses_a_whole_batch_and_numbers_go_on_without_a_gap() {
 }
 
 #[tokio::test]
-async fn an_unexpected_error_fails_only_the_command_that_met_it() {
+async fn an_unexpected_error_fails_only_its_command() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, &user(1))).await.unwrap();
@@ -115,7 +115,7 @@ async fn an_unexpected_error_fails_only_the_command_that_met_it() {
 }
 
 #[tokio::test]
-async fn after_a_failed_sync_writes_stop_reads_go_on_and_the_log_is_kept() {
+async fn after_a_failed_sync_writes_stop_and_reads_continue() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     apply(&store, create(1, &user(1))).await.unwrap();
@@ -133,7 +133,7 @@ async fn after_a_failed_sync_writes_stop_reads_go_on_and_the_log_is_kept() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_at_once() {
+async fn a_full_queue_rejects_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let mut short = settings(directory.path());
     short.write_queue_max = 600;
@@ -167,7 +167,7 @@ async fn a_full_queue_refuses_at_once() {
 }
 
 #[tokio::test]
-async fn closing_executes_what_waits_and_refuses_what_comes_later() {
+async fn closing_executes_queued_commands_and_rejects_later_ones() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let queued = |n| {

@@ -38,7 +38,7 @@ fn writing(store: &Arc<Sqlite>, done: &Arc<AtomicBool>) -> thread::JoinHandle<()
 }
 
 #[tokio::test]
-async fn a_backup_under_writes_restores_to_a_prefix_of_the_truth() {
+async fn a_backup_during_writes_restores_to_a_prefix_of_the_log() {
     let place = Place::new();
     let store = Arc::new(open(&place.data()));
     let done = Arc::new(AtomicBool::new(false));
@@ -76,7 +76,7 @@ async fn a_backup_under_writes_restores_to_a_prefix_of_the_truth() {
 }
 
 #[tokio::test]
-async fn a_restored_store_is_written_on() {
+async fn a_restored_store_accepts_writes() {
     let place = Place::new();
     lived(&place.data()).await;
     let made = make(&place.data(), &place.path("backup"));
@@ -91,7 +91,7 @@ async fn a_restored_store_is_written_on() {
 }
 
 #[tokio::test]
-async fn a_backup_tells_of_itself_and_is_for_its_owner_alone() {
+async fn a_backup_has_a_manifest_and_is_readable_by_its_owner_only() {
     let place = Place::new();
     lived(&place.data()).await;
     let made = make(&place.data(), &place.path("backup"));
@@ -106,7 +106,7 @@ async fn a_backup_tells_of_itself_and_is_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn what_was_deleted_from_the_file_is_not_in_a_backup() {
+async fn a_backup_contains_no_deleted_bytes() {
     let place = Place::new();
     lived(&place.data()).await;
     let secret = "nobody-may-find-this".repeat(3000);
@@ -147,7 +147,7 @@ async fn a_damaged_store_is_not_backed_up() {
 }
 
 #[test]
-fn a_directory_without_a_store_is_named() {
+fn the_error_for_a_directory_without_a_store_names_it() {
     let place = Place::new();
     let making = Making { at: roster_core::Timestamp::from_millis(DAY), program: "1" };
     let refused = backup(&place.data(), &place.path("backup"), making).unwrap_err();

@@ -9,7 +9,7 @@ fn plant(sql: &str, line: &str, what: &str) {
 }
 
 #[test]
-fn every_key_column_is_held_against_the_record() {
+fn every_key_column_is_compared_with_the_record() {
     for (column, value) in [
         ("username_key", "'other'"),
         ("email_key", "'other@example.com'"),
@@ -27,7 +27,7 @@ fn every_key_column_is_held_against_the_record() {
 }
 
 #[test]
-fn a_key_that_the_record_has_not_is_found() {
+fn a_key_missing_from_the_record_is_found() {
     let sql = "UPDATE users SET email_key = 'a@example.com' WHERE number = 6";
     plant(sql, "users", "email_key is not the record's");
 }
@@ -50,7 +50,7 @@ fn a_record_of_another_version_is_found() {
 }
 
 #[test]
-fn a_record_that_is_spelt_otherwise_is_found() {
+fn a_record_that_is_not_canonical_is_found() {
     let spelt = "SET record = replace(record, '\"u2\"', '\"\\u0075\\u0032\"')";
     let sql =
         format!("UPDATE users {spelt} WHERE number = 2; UPDATE events {spelt} WHERE position = 2");
@@ -60,7 +60,7 @@ fn a_record_that_is_spelt_otherwise_is_found() {
 }
 
 #[test]
-fn columns_of_deleted_users_are_held_against_the_record() {
+fn columns_of_deleted_users_are_compared_with_the_record() {
     for (column, value) in [
         ("username_key", "'other'"),
         ("email_key", "NULL"),
@@ -81,13 +81,13 @@ fn a_wrong_counter_is_found() {
 }
 
 #[test]
-fn shared_keys_that_are_to_be_unique_are_found() {
+fn duplicate_unique_keys_are_found() {
     let sql = "UPDATE users SET email_key = 'a1@example.com' WHERE number = 2";
     must_tell(&altered(&Place::new(), sql), "counters", "email-uniqueness: 1 keys");
 }
 
 #[test]
-fn an_index_that_is_not_its_table_is_found() {
+fn an_index_that_differs_from_its_table_is_found() {
     let sql = "PRAGMA writable_schema = ON;
                UPDATE sqlite_schema SET sql = replace(sql, '(status, id)', '(version, id)')
                WHERE name = 'users_status'";
@@ -113,7 +113,7 @@ fn a_missing_word_or_key_is_found() {
 }
 
 #[test]
-fn a_word_or_key_of_nobody_is_found() {
+fn a_word_or_key_without_a_user_is_found() {
     for n in [4, 77] {
         plant(
             &format!("INSERT INTO words VALUES ('ada', x'{}')", hex(n)),
@@ -129,7 +129,7 @@ fn a_word_or_key_of_nobody_is_found() {
 }
 
 #[test]
-fn a_word_or_key_that_the_record_has_not_is_found() {
+fn a_word_or_key_missing_from_the_record_is_found() {
     let of = hex(2);
     plant(
         &format!("UPDATE words SET word = 'zuse' WHERE word = 'lovelace' AND id = x'{of}'"),

@@ -67,7 +67,7 @@ async fn a_shortened_or_lengthened_file_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_backup_is_rejected() {
+async fn a_file_that_is_not_a_backup_is_rejected() {
     let (dir, _) = backed_up().await;
     let database = fs::read(dir.data().join("roster.db")).unwrap();
     let text = "id,name\n".repeat(1000);

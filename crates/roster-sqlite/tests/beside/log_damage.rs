@@ -65,7 +65,7 @@ fn a_changed_record_of_a_deleted_user_is_found() {
 }
 
 #[test]
-fn a_user_that_is_gone_without_an_event_is_found() {
+fn a_user_removed_without_an_event_is_found() {
     for table in ["users", "deleted_users"] {
         let n = if table == "users" { 1 } else { 4 };
         let sql = format!(
@@ -96,7 +96,7 @@ fn a_version_that_does_not_rise_by_one_is_found() {
 }
 
 #[test]
-fn an_event_that_cannot_follow_is_found() {
+fn an_impossible_sequence_of_events_is_found() {
     for kind in ["user.created", "user.restored", "user.purged"] {
         let sql = format!("UPDATE events SET kind = '{kind}' WHERE position = 10");
         plant(&sql, "events at 10: its kind cannot follow");
@@ -105,7 +105,7 @@ fn an_event_that_cannot_follow_is_found() {
 }
 
 #[test]
-fn an_event_out_of_time_is_found() {
+fn an_event_with_an_earlier_time_is_found() {
     let sql = "UPDATE events SET at = at + 1000000 WHERE position = 6";
     plant(sql, "events at 10: it happened before the event before it");
 }
@@ -119,6 +119,6 @@ fn a_wrong_list_of_changes_is_found() {
 }
 
 #[test]
-fn an_emptied_record_of_somebody_who_was_not_purged_is_found() {
+fn an_emptied_record_of_a_user_that_was_not_purged_is_found() {
     plant("UPDATE events SET record = '' WHERE position = 6", "nobody purged the user");
 }

@@ -32,7 +32,7 @@ fn altered(sql: &str) -> Findings {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is_wrong() {
+fn a_valid_store_has_no_findings() {
     let findings = altered("");
     assert!(findings.is_sound(), "{}", told(&findings));
     let keys = findings.lines.iter().find(|line| line.name == "idempotency keys").unwrap();
@@ -51,7 +51,7 @@ fn a_record_in_the_log_of_a_purged_user_is_found() {
 }
 
 #[test]
-fn a_purged_user_that_is_there_is_found() {
+fn a_stored_user_that_was_purged_is_found() {
     let sql = format!(
         "INSERT INTO deleted_users SELECT NULL, x'{}', version, updated_at, username_key,
          email_key, external_id, record FROM users WHERE id = x'{}';
@@ -78,7 +78,7 @@ fn a_user_that_is_live_and_deleted_at_once_is_found() {
 }
 
 #[test]
-fn a_request_that_points_at_the_wrong_event_is_found() {
+fn an_idempotency_record_of_the_wrong_event_is_found() {
     for (change, what) in [
         ("position = 1", "the event there is not what the request came to"),
         ("version = 2", "the event there is not what the request came to"),
@@ -93,7 +93,7 @@ fn a_request_that_points_at_the_wrong_event_is_found() {
 }
 
 #[test]
-fn a_request_without_its_record_is_found() {
+fn an_idempotency_record_without_a_user_record_is_found() {
     for record in ["NULL", "'x'", "replace(record, '\"version\":1', '\"version\":2')"] {
         let sql =
             format!("UPDATE idempotency_keys SET record = {record} WHERE effect = 'unchanged'");
@@ -103,7 +103,7 @@ fn a_request_without_its_record_is_found() {
 }
 
 #[test]
-fn a_request_of_a_purged_user_that_is_remembered_is_found() {
+fn an_idempotency_record_of_a_purged_user_is_found() {
     let sql =
         format!("UPDATE idempotency_keys SET user_id = x'{}' WHERE effect = 'unchanged'", hex(1));
     must_tell_alone(&altered(&sql), "idempotency keys", "there is no such user");

@@ -10,7 +10,7 @@ use roster_testkit::{arbitrary::turns, sequences::compare};
 use super::support::{Place, alter, apply, create, full, lived, make, open, told};
 
 #[tokio::test]
-async fn a_store_at_rest_is_sound_and_every_table_is_counted() {
+async fn a_closed_store_passes_the_check_and_every_table_is_counted() {
     let place = Place::new();
     lived(&place.data()).await;
     let findings = check(&place.data()).unwrap();
@@ -23,7 +23,7 @@ async fn a_store_at_rest_is_sound_and_every_table_is_counted() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_written_to_and_its_backup_are_sound() {
+async fn a_store_under_writes_and_its_backup_pass_the_check() {
     let place = Place::new();
     let store = open(&place.data());
     let findings = check(&place.data()).unwrap();
@@ -38,7 +38,7 @@ async fn a_store_that_is_written_to_and_its_backup_are_sound() {
 }
 
 #[tokio::test]
-async fn a_log_whose_beginning_outlived_its_time_is_sound() {
+async fn a_log_without_its_expired_events_passes_the_check() {
     let place = Place::new();
     lived(&place.data()).await;
     for kept in [6, 8, 10, 12] {
@@ -49,7 +49,7 @@ async fn a_log_whose_beginning_outlived_its_time_is_sound() {
 }
 
 #[test]
-fn stores_that_lived_through_random_sequences_are_sound() {
+fn stores_after_random_sequences_pass_the_check() {
     let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let outcome = TestRunner::new(config).run(&turns(), |turns| {

@@ -83,7 +83,7 @@ fn object(members: Vec<(&str, Option<Json>)>) -> Json {
     Json::Object(members.into_iter().filter_map(member).collect())
 }
 
-/// A list of entries such as `emails`.
+/// A list of entries, such as `emails`.
 fn entries(values: BoxedStrategy<String>) -> BoxedStrategy<Json> {
     let flag = prop_oneof![3 => Just(None), 1 => Just(Some(true)), 1 => Just(Some(false))];
     let entry = (values, option::of(one_of(KINDS)), flag).prop_map(|(value, kind, flag)| {
@@ -96,7 +96,7 @@ fn entries(values: BoxedStrategy<String>) -> BoxedStrategy<Json> {
     vec(entry, 0..4).prop_map(Json::Array).boxed()
 }
 
-/// Any JSON of some depth, as own data may be.
+/// Any JSON of limited depth, as custom attributes may have.
 pub fn tree() -> BoxedStrategy<Json> {
     let leaf = prop_oneof![
         Just(Json::Null),
@@ -121,7 +121,7 @@ fn free_object() -> BoxedStrategy<Json> {
         .boxed()
 }
 
-/// A member with a value for it, or `null`.
+/// The name of a member and a value for it, or `null`.
 fn member() -> BoxedStrategy<(String, Json)> {
     let flag = || proptest::arbitrary::any::<bool>().prop_map(Json::Bool).boxed();
     let status = || json_text(one_of(&["active", "suspended"]));
@@ -152,13 +152,13 @@ fn member() -> BoxedStrategy<(String, Json)> {
     .boxed()
 }
 
-/// A body of a later write; also a patch, since members may be null.
+/// A body of a later write. It can also be a patch, because members may be null.
 pub fn body() -> BoxedStrategy<Json> {
     let members = vec(member(), 0..6).prop_map(|members| Json::Object(unique(members)));
     prop_oneof![30 => members, 1 => tree()].boxed()
 }
 
-/// A body of a create, nearly always with a username or with an address that may serve as one.
+/// A body of a create, nearly always with a username or an address that can be the default one.
 pub fn newcomer() -> BoxedStrategy<Json> {
     let username = prop_oneof![2 => one_of(USERNAMES), 1 => "u[0-9]"];
     let named = |name: &str, text: String| (name.to_owned(), Json::Text(text));
@@ -186,7 +186,7 @@ pub fn person(number: usize) -> BoxedStrategy<Json> {
         .boxed()
 }
 
-/// The first of each name.
+/// Keeps the first member of each name.
 fn unique(members: Vec<(String, Json)>) -> Vec<(String, Json)> {
     let mut body: Vec<(String, Json)> = Vec::new();
     for (name, value) in members {

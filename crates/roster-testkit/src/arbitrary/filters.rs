@@ -17,9 +17,9 @@ use super::bodies::{EMAILS, EXTERNAL_IDS, KINDS, NAMES, NUMBERS, URLS, USERNAMES
 const OF_TEXTS: &[&str] = &["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"];
 /// Operators on values that are ordered but have no parts.
 const OF_ORDER: &[&str] = &["eq", "ne", "gt", "ge", "lt", "le"];
-/// Operators on values that are only equal or not.
+/// Operators on values that can only be equal or not equal.
 const OF_EQUALITY: &[&str] = &["eq", "ne"];
-/// Members that may be absent or not.
+/// Members for the operator `pr`, and for tests of absent values.
 const PRESENT: &[&str] = &[
     "username",
     "name",

@@ -1,5 +1,5 @@
-//! Random steps of groups. Names come from a small pool, so that they clash; members are indexes
-//! into all users and groups that were ever made.
+//! Random writes and queries of groups. Names come from a small pool, so that they conflict.
+//! Members are indexes into all users and groups that were ever created.
 
 use proptest::{
     arbitrary::any,
@@ -14,51 +14,51 @@ use super::steps::{Held, held};
 
 const NAMES: &[&str] = &["one", "ONE", "two", "Zwei", "stra\u{df}e", "STRASSE", "%", ""];
 
-/// A write on a group.
+/// A write of a group.
 #[derive(Clone, Debug)]
 pub enum GroupStep {
     /// Create a group with members.
     Create(Json, Vec<Index>),
-    /// Change one.
+    /// Change a group.
     Change(Index, GroupEdited, MembersEdited, Held),
-    /// Delete one.
+    /// Delete a group.
     Delete(Index, Held),
 }
 
-/// What becomes of the record.
+/// The change of the group's record.
 #[derive(Clone, Debug)]
 pub enum GroupEdited {
-    /// Nothing.
+    /// No change.
     Keep,
-    /// It is replaced.
+    /// Replace it.
     Replace(Json),
-    /// It is patched.
+    /// Patch it.
     Patch(Json),
 }
 
-/// What becomes of the members.
+/// The change of the group's members.
 #[derive(Clone, Debug)]
 pub enum MembersEdited {
-    /// Nothing.
+    /// No change.
     Keep,
-    /// The first join, the second leave.
+    /// Add the first ones and remove the second ones.
     Delta(Vec<Index>, Vec<Index>),
-    /// These and nobody else.
+    /// Replace all members by these.
     All(Vec<Index>),
 }
 
-/// Which groups are asked for.
+/// The conditions of a list of groups.
 #[derive(Clone, Debug)]
 pub struct GroupQuestion {
-    /// By name.
+    /// The name of the group.
     pub name: Option<&'static str>,
-    /// By external id.
+    /// The external id of the group.
     pub external_id: Option<&'static str>,
-    /// By somebody who belongs to them.
+    /// A direct member of the group.
     pub member: Option<Index>,
-    /// By ids.
+    /// The ids of the groups.
     pub ids: Option<Vec<Index>>,
-    /// Groups on a page.
+    /// The page size.
     pub limit: usize,
 }
 
@@ -78,7 +78,7 @@ fn text(text: &str) -> Json {
     Json::Text(text.to_owned())
 }
 
-/// One write on a group.
+/// A random write of a group.
 pub(super) fn group_step() -> BoxedStrategy<GroupStep> {
     let some = || vec(any::<Index>(), 0..5);
     let edit = prop_oneof![
@@ -100,7 +100,7 @@ pub(super) fn group_step() -> BoxedStrategy<GroupStep> {
     .boxed()
 }
 
-/// A list of groups to walk.
+/// A random list of groups.
 pub(super) fn group_question() -> BoxedStrategy<GroupQuestion> {
     let name = option::weighted(0.3, select(NAMES));
     let external_id = option::weighted(0.3, select(&["x", "y"][..]));

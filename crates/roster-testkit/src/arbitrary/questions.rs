@@ -1,4 +1,4 @@
-//! Random queries: lists with conditions, filters and words, the deleted users, the log.
+//! Random queries: lists with conditions, filters and words; deleted users; the change log.
 #![expect(clippy::panic, reason = "a filter that the parser refuses is a fault to be seen")]
 
 use std::sync::Arc;
@@ -39,13 +39,13 @@ pub struct Question {
 #[derive(Clone, Debug)]
 struct Place {
     text: Option<String>,
-    /// Milliseconds after the clock's start.
+    /// A time, in milliseconds after the clock's start.
     time: i64,
     id: Index,
 }
 
 impl Question {
-    /// The question, given all ids that were ever made.
+    /// The query, given all ids that were ever generated.
     pub fn query(&self, known: &[UserId]) -> PageQuery {
         let chosen = |indices: &Vec<Index>| {
             let ids = indices.iter().filter(|_| !known.is_empty());
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-/// A list to walk, from its start or from anywhere.
+/// A random list, from its start or from any position.
 pub fn question() -> BoxedStrategy<Question> {
     let sort = (select(SortBy::ALL), select(&DIRECTIONS[..]));
     let rare = |strategy: BoxedStrategy<String>| {
@@ -129,7 +129,7 @@ pub fn question() -> BoxedStrategy<Question> {
         .boxed()
 }
 
-/// A filter of the generator, which must be one.
+/// Parses a generated filter, which must be valid.
 fn parsed(text: &str) -> Filter {
     Filter::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
 }
@@ -138,13 +138,13 @@ fn searched(typed: &str) -> Vec<String> {
     search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
 }
 
-/// A moment, by milliseconds after the clock's start.
+/// The time that is some milliseconds after the clock's start.
 fn after_start(millis: i64) -> Timestamp {
     Timestamp::from_millis(TestClock::new().now().as_millis() + millis)
 }
 
-/// The deleted users to walk; where it begins, the id is an index into all users that were ever
-/// created.
+/// A list of deleted users. The id of its start position is an index into all users that were
+/// ever created.
 #[derive(Clone, Debug)]
 pub struct DeletedQuestion {
     query: DeletedQuery,
@@ -152,7 +152,7 @@ pub struct DeletedQuestion {
 }
 
 impl DeletedQuestion {
-    /// The question, given all ids that were ever made.
+    /// The query, given all ids that were ever generated.
     pub fn query(&self, known: &[UserId]) -> DeletedQuery {
         let place =
             |(millis, id): (i64, Index)| DeletedKey { at: after_start(millis), id: *id.get(known) };
@@ -161,7 +161,7 @@ impl DeletedQuestion {
     }
 }
 
-/// The deleted users to walk, from their start or from anywhere.
+/// A random list of deleted users, from its start or from any position.
 pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
     let rare = |strategy| prop_oneof![3 => Just(None), 1 => option::of(strategy)];
     let after = prop_oneof![2 => Just(None), 1 => (-50_i64..500, any::<Index>()).prop_map(Some)];
@@ -178,7 +178,7 @@ pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
         .boxed()
 }
 
-/// A log to pull; whose events is an index into all users that were ever created.
+/// A read of the change log. Its user is an index into all users that were ever created.
 #[derive(Clone, Debug)]
 pub struct EventsQuestion {
     query: EventsQuery,
@@ -186,14 +186,14 @@ pub struct EventsQuestion {
 }
 
 impl EventsQuestion {
-    /// The question, given all ids that were ever made.
+    /// The query, given all ids that were ever generated.
     pub fn query(&self, known: &[UserId]) -> EventsQuery {
         let user_id = self.whose.filter(|_| !known.is_empty()).map(|whose| *whose.get(known));
         EventsQuery { user_id, ..self.query }
     }
 }
 
-/// A log to pull, from its start or from anywhere.
+/// A random read of the change log, from its start or from any position.
 pub fn events_question() -> BoxedStrategy<EventsQuestion> {
     let kind = option::of(select(EventKind::ALL));
     let after = prop_oneof![1 => Just(0), 2 => 0_i64..60];

@@ -20,7 +20,7 @@ use super::{
 /// The precondition of a step.
 #[derive(Clone, Copy, Debug)]
 pub enum Held {
-    /// Nothing.
+    /// No precondition.
     Nothing,
     /// `If-Match` with the version as it is before the step's batch.
     Current,
@@ -32,7 +32,7 @@ pub enum Held {
     NotCurrent,
 }
 
-/// The user that a write is about.
+/// The user that a write changes.
 #[derive(Clone, Debug)]
 pub enum Whom {
     /// One of the users that the write can apply to (live or deleted), as an index into them.
@@ -41,20 +41,20 @@ pub enum Whom {
     Anybody(Index),
 }
 
-/// A write.
+/// A write of a user.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Create a user.
     Create(Json, Upsert),
-    /// Replace one.
+    /// Replace a user.
     Replace(Whom, Json, Held),
-    /// Patch one.
+    /// Patch a user.
     Patch(Whom, Json, Held),
-    /// Delete one.
+    /// Delete a user.
     Delete(Whom, Held),
-    /// Restore one.
+    /// Restore a deleted user.
     Restore(Whom, Held),
-    /// Purge one.
+    /// Purge a deleted user.
     Purge(Whom, Held),
 }
 
@@ -70,7 +70,7 @@ pub(super) fn held() -> BoxedStrategy<Held> {
     .boxed()
 }
 
-/// One write.
+/// A random write of a user.
 pub fn step() -> BoxedStrategy<Step> {
     let on_conflict = prop_oneof![
         2 => Just(OnConflict::Fail),

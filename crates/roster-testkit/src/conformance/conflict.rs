@@ -39,7 +39,7 @@ fn clashing() -> [Value; 4] {
     ]
 }
 
-pub async fn without_a_conflict_every_mode_creates(harness: Harness) {
+pub async fn every_on_conflict_mode_creates_without_a_conflict(harness: Harness) {
     for (number, on_conflict) in ALL.into_iter().enumerate() {
         let body =
             json!({"username": format!("u{number}"), "email": format!("{number}@x.example")});
@@ -50,7 +50,7 @@ pub async fn without_a_conflict_every_mode_creates(harness: Harness) {
     assert_eq!(harness.head().await.active, 4);
 }
 
-pub async fn a_conflict_is_refused_where_nothing_else_is_asked_for(harness: Harness) {
+pub async fn a_conflict_is_rejected_by_default(harness: Harness) {
     ada(&harness).await;
     let before = harness.image().await;
     for body in clashing() {
@@ -60,7 +60,7 @@ pub async fn a_conflict_is_refused_where_nothing_else_is_asked_for(harness: Harn
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_conflict_is_passed_over_where_that_is_asked_for(harness: Harness) {
+pub async fn on_conflict_skip_returns_the_holder(harness: Harness) {
     let ada = ada(&harness).await;
     harness.user(json!({"username": "grace"})).await;
     let before = harness.image().await;
@@ -72,7 +72,7 @@ pub async fn a_conflict_is_passed_over_where_that_is_asked_for(harness: Harness)
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_conflict_replaces_the_holder_where_that_is_asked_for(harness: Harness) {
+pub async fn on_conflict_replace_replaces_the_holder(harness: Harness) {
     for (body, username, email) in [
         (0, "ADA", None),
         (1, "x", Some("Ada@Example.com")),
@@ -138,7 +138,7 @@ pub async fn a_match_by_the_external_id_needs_the_policy(harness: Harness) {
     assert_eq!(faults(result), [("/external_id".to_owned(), ViolationCode::InvalidValue)]);
 }
 
-pub async fn a_replacement_ignores_server_made_members(harness: Harness) {
+pub async fn a_replacement_ignores_server_set_members(harness: Harness) {
     let ada = ada(&harness).await;
     let body = json!({
         "username": "ada", "title": "T", "id": "0190d1c2-8000-7000-8000-000000000001",
@@ -151,7 +151,7 @@ pub async fn a_replacement_ignores_server_made_members(harness: Harness) {
     assert_eq!((stored.id, stored.version), (ada.id, 3));
 }
 
-pub async fn a_replacement_that_changes_nothing_is_told_as_such(harness: Harness) {
+pub async fn a_replacement_that_changes_nothing_is_unchanged(harness: Harness) {
     let ada = ada(&harness).await;
     let before = harness.image().await;
     let body = json!({"username": "ada", "email": "ada@example.com", "name": "Ada"});
@@ -161,7 +161,7 @@ pub async fn a_replacement_that_changes_nothing_is_told_as_such(harness: Harness
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn two_holders_refuse_a_replacement(harness: Harness) {
+pub async fn two_different_holders_reject_a_replacement(harness: Harness) {
     ada(&harness).await;
     harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let before = harness.image().await;
@@ -174,7 +174,7 @@ pub async fn two_holders_refuse_a_replacement(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn of_two_holders_the_one_of_the_name_is_told_when_passed_over(harness: Harness) {
+pub async fn on_conflict_skip_returns_the_holder_of_the_username_first(harness: Harness) {
     ada(&harness).await;
     let grace = harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let body = json!({"username": "Grace", "email": "ADA@example.com"});
@@ -182,7 +182,7 @@ pub async fn of_two_holders_the_one_of_the_name_is_told_when_passed_over(harness
     assert_eq!((outcome.effect, outcome.stored), (Effect::Skipped, grace));
 }
 
-pub async fn an_invalid_user_is_refused_whatever_is_asked_for(harness: Harness) {
+pub async fn an_invalid_user_is_rejected_in_every_on_conflict_mode(harness: Harness) {
     ada(&harness).await;
     let before = harness.image().await;
     for on_conflict in ALL {
@@ -194,7 +194,7 @@ pub async fn an_invalid_user_is_refused_whatever_is_asked_for(harness: Harness) 
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_default_name_meets_its_holder_too(harness: Harness) {
+pub async fn a_default_username_conflicts_too(harness: Harness) {
     let holder = harness.user(json!({"username": "ada@example.com"})).await;
     let body = json!({"email": "Ada@example.com", "name": "Ada"});
     let taken = Taken { username: Some(UsernameOrigin::Email), email: false, external_id: false };
@@ -208,7 +208,7 @@ pub async fn a_default_name_meets_its_holder_too(harness: Harness) {
     assert_eq!(view(&after)["email"], "Ada@example.com");
 }
 
-pub async fn within_one_batch_the_second_meets_the_first(harness: Harness) {
+pub async fn a_conflict_is_found_within_one_batch(harness: Harness) {
     let line = |name: &str, on_conflict| {
         let body = json!({"username": "ada", "email": "ada@example.com", "name": name});
         harness.creating_or(&body, on_conflict)
@@ -242,7 +242,7 @@ pub async fn within_one_batch_the_second_meets_the_first(harness: Harness) {
     assert_eq!((users.len(), &view(&users[0])["name"]), (1, &json!("3")));
 }
 
-pub async fn a_name_that_a_batch_frees_is_no_conflict(harness: Harness) {
+pub async fn a_name_freed_earlier_in_a_batch_is_no_conflict(harness: Harness) {
     let ada = ada(&harness).await;
     let body = json!({"username": "ada", "email": "ada@example.com"});
     let acts = vec![
@@ -270,7 +270,7 @@ pub async fn a_deleted_holder_is_no_conflict(harness: Harness) {
     assert_eq!(harness.get_deleted(ada.id).await.expect("kept").stored.version, 2);
 }
 
-pub async fn a_replaced_holder_gives_its_old_name_and_words_free(harness: Harness) {
+pub async fn a_replaced_holder_frees_its_old_name_and_words(harness: Harness) {
     ada(&harness).await;
     let body = json!({"username": "countess", "email": "ada@example.com"});
     create_or(&harness, OnConflict::Replace, body).await.expect("one holder");

@@ -7,7 +7,7 @@ use super::harness::{Harness, faults, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
-pub async fn a_created_user_is_read_back_as_it_was_answered(harness: Harness) {
+pub async fn a_created_user_is_read_back_unchanged(harness: Harness) {
     let body = json!({
         "username": "ada", "name": "Ada Lovelace", "email": "ada@example.com",
         "addresses": [{"formatted": "1 High St\nLondon", "country": "GB"}],
@@ -52,7 +52,7 @@ pub async fn created_at_and_updated_at_of_a_new_user_are_the_moment_of_its_id(ha
     assert_eq!(seen["updated_at"], made.to_string());
 }
 
-pub async fn server_made_members_are_ignored_on_a_create(harness: Harness) {
+pub async fn server_set_members_are_ignored_on_a_create(harness: Harness) {
     let body = json!({
         "id": "0190d1c2-8000-7000-8000-000000000001", "version": 9, "username": "ada",
         "created_at": "1999-01-01T00:00:00Z", "updated_at": 7,
@@ -64,7 +64,7 @@ pub async fn server_made_members_are_ignored_on_a_create(harness: Harness) {
     harness.user(json!({"username": "grace", "id": 12, "version": "x"})).await;
 }
 
-pub async fn without_a_username_the_email_serves_and_does_not_follow_later(harness: Harness) {
+pub async fn the_default_username_is_the_email_and_does_not_follow_it(harness: Harness) {
     let user = harness.user(json!({"email": "Ada@Example.com"})).await;
     assert_eq!(view(&user)["username"], "Ada@Example.com");
     let body = json!({"email": "countess@example.com"});
@@ -80,14 +80,14 @@ pub async fn a_user_without_username_and_email_is_refused(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn an_email_that_cannot_be_a_username_asks_for_one(harness: Harness) {
+pub async fn an_email_that_cannot_be_a_username_is_an_error(harness: Harness) {
     let body = json!({"email": "\"a b\"@example.com"});
     harness.user(body).await;
     let fault = faults(harness.create(json!({"email": "\"a  b\"@example.com"})).await);
     assert_eq!(fault, [("/username".to_owned(), ViolationCode::InvalidUsername)]);
 }
 
-pub async fn a_default_username_that_is_taken_is_told_as_such(harness: Harness) {
+pub async fn a_taken_default_username_is_reported_as_default(harness: Harness) {
     harness.user(json!({"username": "ada@example.com"})).await;
     let Err(Refusal::Taken(taken)) = harness.create(json!({"email": "ada@example.com"})).await
     else {
@@ -113,18 +113,18 @@ pub async fn a_refused_create_changes_nothing(harness: Harness) {
     harness.user(json!({"username": "grace"})).await;
 }
 
-pub async fn an_id_that_never_was_is_absent(harness: Harness) {
+pub async fn an_unknown_id_returns_none(harness: Harness) {
     harness.user(json!({"username": "ada"})).await;
     assert_eq!(harness.get(harness.new_id()).await, None);
 }
 
-pub async fn an_empty_store_answers_everything(harness: Harness) {
+pub async fn an_empty_store_serves_every_read(harness: Harness) {
     let image = harness.image().await;
     assert_eq!((image.head.position, image.head.live(), image.head.deleted), (0, 0, 0));
     assert!(image.events.is_empty() && image.users.is_empty());
 }
 
-pub async fn the_log_names_who_created_whom_and_when(harness: Harness) {
+pub async fn the_event_of_a_create_has_actor_user_and_time(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     let [(1, event)] = &harness.events().await[..] else { panic!("one event") };
     assert_eq!(event.kind, EventKind::Created);

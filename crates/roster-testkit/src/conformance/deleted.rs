@@ -42,7 +42,7 @@ async fn gone(harness: &Harness) -> Vec<Deleted> {
     gone
 }
 
-pub async fn a_deleted_user_is_kept_with_the_moment_it_left(harness: Harness) {
+pub async fn a_deleted_user_is_kept_with_its_deletion_time(harness: Harness) {
     let user = harness.user(json!({"username": "ada", "name": "Ada"})).await;
     harness.clock.step(1000);
     let stored = harness.delete(user.id).await.expect("there").stored;
@@ -55,7 +55,7 @@ pub async fn a_deleted_user_is_kept_with_the_moment_it_left(harness: Harness) {
     assert_eq!(harness.deleted_page(DeletedQuery::first(1)).await.items, [expected]);
 }
 
-pub async fn who_lives_or_never_was_is_not_among_the_deleted(harness: Harness) {
+pub async fn live_and_unknown_users_are_not_among_the_deleted(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     assert_eq!(harness.get_deleted(user.id).await, None);
     assert_eq!(harness.get_deleted(harness.new_id()).await, None);
@@ -63,7 +63,7 @@ pub async fn who_lives_or_never_was_is_not_among_the_deleted(harness: Harness) {
     assert_eq!((page.items, page.next, page.position, page.total), (vec![], None, 1, 0));
 }
 
-pub async fn the_deleted_are_listed_in_the_order_they_left(harness: Harness) {
+pub async fn deleted_users_are_listed_by_deletion_time(harness: Harness) {
     let mut expected = gone(&harness).await;
     for direction in DIRECTIONS {
         for limit in [1, 2, 7, 20, 1000] {
@@ -73,7 +73,7 @@ pub async fn the_deleted_are_listed_in_the_order_they_left(harness: Harness) {
     }
 }
 
-pub async fn a_filter_of_the_deleted_is_tested_on_each(harness: Harness) {
+pub async fn deleted_users_can_be_filtered(harness: Harness) {
     let gone = gone(&harness).await;
     for (text, least) in [
         ("username eq \"U7\"", 1),
@@ -95,21 +95,21 @@ pub async fn a_filter_of_the_deleted_is_tested_on_each(harness: Harness) {
                 assert_eq!(harness.walk_deleted(query.clone()).await, expected, "{text}");
                 let first = harness.deleted_page(query.clone()).await;
                 assert_eq!((first.total, first.examined), (20, None), "{text}");
-                let short = DeletedQuery { examined_max: 2, ..query };
-                assert_eq!(harness.walk_deleted(short).await, expected, "{text}, in short looks");
+                let bounded = DeletedQuery { examined_max: 2, ..query };
+                assert_eq!(harness.walk_deleted(bounded).await, expected, "{text}, 2 examined");
             }
             expected.reverse();
         }
     }
 }
 
-pub async fn by_default_the_last_to_leave_comes_first(harness: Harness) {
+pub async fn by_default_the_latest_deletion_is_first(harness: Harness) {
     let mut expected = gone(&harness).await;
     expected.reverse();
     assert_eq!(harness.walk_deleted(DeletedQuery::first(6)).await, expected);
 }
 
-pub async fn a_page_of_the_deleted_tells_all_that_are_kept_and_its_position(harness: Harness) {
+pub async fn a_page_of_deleted_users_has_a_total_and_a_position(harness: Harness) {
     let gone = gone(&harness).await;
     let head = harness.head().await;
     for query in [way(Direction::Ascending, 3), way(Direction::Descending, 100)] {
@@ -124,7 +124,7 @@ pub async fn a_page_of_the_deleted_tells_all_that_are_kept_and_its_position(harn
     assert_eq!(page.items, gone[2..3]);
 }
 
-pub async fn only_those_who_left_before_a_moment_are_listed_where_asked(harness: Harness) {
+pub async fn deleted_users_can_be_limited_by_deletion_time(harness: Harness) {
     let all = gone(&harness).await;
     for before in [all[0].at, all[9].at, Timestamp::from_millis(all[19].at.as_millis() + 1)] {
         let mut expected: Vec<Deleted> = all.clone();
@@ -137,7 +137,7 @@ pub async fn only_those_who_left_before_a_moment_are_listed_where_asked(harness:
     }
 }
 
-pub async fn the_last_page_of_the_deleted_has_no_next_even_when_it_is_full(harness: Harness) {
+pub async fn the_last_page_of_deleted_users_has_no_next_even_when_it_is_full(harness: Harness) {
     gone(&harness).await;
     for direction in DIRECTIONS {
         let full = harness.deleted_page(way(direction, 20)).await;
@@ -146,7 +146,7 @@ pub async fn the_last_page_of_the_deleted_has_no_next_even_when_it_is_full(harne
     }
 }
 
-pub async fn a_page_of_the_deleted_ends_early_once_it_holds_its_bytes(harness: Harness) {
+pub async fn a_page_of_deleted_users_ends_early_at_its_byte_limit(harness: Harness) {
     let mut gone = gone(&harness).await;
     for direction in DIRECTIONS {
         for bytes_max in [1, 700, 1500, 4000, PAGE_BYTES_MAX] {
@@ -166,7 +166,7 @@ pub async fn a_page_of_the_deleted_ends_early_once_it_holds_its_bytes(harness: H
     }
 }
 
-pub async fn a_place_before_and_after_all_the_deleted_is_answered(harness: Harness) {
+pub async fn a_position_before_or_after_all_deleted_users_is_accepted(harness: Harness) {
     let gone = gone(&harness).await;
     let (first, last) = (gone[0].at, gone[19].at);
     let low = UserId::from_bytes([0; 16]);
@@ -189,7 +189,7 @@ pub async fn a_place_before_and_after_all_the_deleted_is_answered(harness: Harne
     }
 }
 
-pub async fn a_walk_among_the_deleted_shows_all_who_stay_exactly_once(harness: Harness) {
+pub async fn paging_deleted_users_returns_each_that_stays_exactly_once(harness: Harness) {
     let gone = gone(&harness).await;
     let (mut seen, mut query) = (Vec::new(), oldest_first(3));
     let mut left = BTreeSet::new();

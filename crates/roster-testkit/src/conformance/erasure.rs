@@ -96,7 +96,7 @@ pub async fn keys_of_a_long_history_can_be_used_again_at_once(harness: Harness) 
     assert_eq!((again.replayed, again.stored.id), (true, created.stored.id));
 }
 
-pub async fn the_purge_of_a_long_history_is_told_again(harness: Harness) {
+pub async fn the_purge_of_a_long_history_is_replayed(harness: Harness) {
     let id = deleted(&harness).await;
     let first = harness.act_once(purging(id), 8, 8).await.expect("deleted");
     assert_eq!(first.effect, Effect::Changed(EventKind::Purged));

@@ -74,7 +74,7 @@ fn queries(users: &[Stored], stranger: UserId) -> Vec<EventsQuery> {
     queries
 }
 
-pub async fn events_are_pulled_by_kind_and_by_user(harness: Harness) {
+pub async fn events_can_be_read_by_type_and_by_user(harness: Harness) {
     let (users, log) = log(&harness).await;
     let mut met = 0;
     for query in queries(&users, harness.new_id()) {
@@ -88,7 +88,7 @@ pub async fn events_are_pulled_by_kind_and_by_user(harness: Harness) {
     assert!(met > 20, "most are met by something");
 }
 
-pub async fn a_pull_has_no_gap_and_nothing_twice_at_every_page_size(harness: Harness) {
+pub async fn every_page_size_returns_each_event_once(harness: Harness) {
     let (users, log) = log(&harness).await;
     let last = log[log.len() - 1].0;
     for query in queries(&users, harness.new_id()) {
@@ -103,7 +103,7 @@ pub async fn a_pull_has_no_gap_and_nothing_twice_at_every_page_size(harness: Har
     }
 }
 
-pub async fn a_pull_in_short_looks_shows_the_same_events(harness: Harness) {
+pub async fn pages_with_few_examined_events_return_the_same_events(harness: Harness) {
     let (users, log) = log(&harness).await;
     for query in queries(&users, harness.new_id()) {
         let mut expected = log.clone();
@@ -115,7 +115,7 @@ pub async fn a_pull_in_short_looks_shows_the_same_events(harness: Harness) {
     }
 }
 
-pub async fn a_place_far_beyond_the_end_of_the_log_is_answered(harness: Harness) {
+pub async fn a_position_far_beyond_the_end_of_the_log_is_accepted(harness: Harness) {
     let (users, log) = log(&harness).await;
     let last = log[log.len() - 1].0;
     for query in queries(&users, harness.new_id()) {
@@ -126,7 +126,7 @@ pub async fn a_place_far_beyond_the_end_of_the_log_is_answered(harness: Harness)
     }
 }
 
-pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(harness: Harness) {
+pub async fn a_page_of_events_ends_early_at_its_byte_limit(harness: Harness) {
     let mut log = Vec::new();
     for number in 0..10 {
         let note = "x".repeat(500 + 37 * number);
@@ -149,7 +149,7 @@ pub async fn a_page_of_events_ends_early_once_it_holds_its_bytes(harness: Harnes
     }
 }
 
-pub async fn the_end_of_the_log_is_told_wherever_it_is_asked_from(harness: Harness) {
+pub async fn every_page_of_events_has_the_head_of_the_log(harness: Harness) {
     let empty = harness.events_page(EventsQuery::after(0, 10)).await;
     assert_eq!((empty.events, empty.reached, empty.head, empty.oldest), (vec![], 0, 0, 1));
     let (_, log) = log(&harness).await;
@@ -163,7 +163,7 @@ pub async fn the_end_of_the_log_is_told_wherever_it_is_asked_from(harness: Harne
     }
 }
 
-pub async fn a_kind_that_comes_late_is_waited_for_at_the_head(harness: Harness) {
+pub async fn a_page_without_matching_events_reaches_the_head(harness: Harness) {
     let id = harness.user(json!({"username": "ada"})).await.id;
     let deletions =
         |after| EventsQuery { kind: Some(EventKind::Deleted), ..EventsQuery::after(after, 10) };
@@ -178,7 +178,7 @@ pub async fn a_kind_that_comes_late_is_waited_for_at_the_head(harness: Harness) 
     assert_eq!((found, page.reached), (vec![(3, EventKind::Deleted)], 4));
 }
 
-pub async fn a_pull_among_writers_ends_with_exactly_the_users(harness: Harness) {
+pub async fn replaying_events_read_during_writes_gives_exactly_the_users(harness: Harness) {
     let writers: Vec<_> = (0..4)
         .map(|writer| {
             let harness = harness.clone();

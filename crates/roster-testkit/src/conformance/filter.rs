@@ -91,7 +91,7 @@ pub async fn each_operator_compares_texts_without_regard_to_case(harness: Harnes
     .await;
 }
 
-pub async fn names_and_operators_may_be_written_in_any_case(harness: Harness) {
+pub async fn names_and_operators_ignore_case(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -105,7 +105,7 @@ pub async fn names_and_operators_may_be_written_in_any_case(harness: Harness) {
     .await;
 }
 
-pub async fn user_names_and_addresses_are_equal_by_their_keys(harness: Harness) {
+pub async fn usernames_and_addresses_are_compared_by_key(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -130,7 +130,7 @@ pub async fn user_names_and_addresses_are_equal_by_their_keys(harness: Harness) 
     .await;
 }
 
-pub async fn what_is_case_exact_is_compared_so(harness: Harness) {
+pub async fn case_exact_members_are_compared_exactly(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -147,7 +147,7 @@ pub async fn what_is_case_exact_is_compared_so(harness: Harness) {
     .await;
 }
 
-pub async fn own_data_is_compared_by_its_kind(harness: Harness) {
+pub async fn custom_attributes_are_compared_by_type(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -172,7 +172,7 @@ pub async fn own_data_is_compared_by_its_kind(harness: Harness) {
     .await;
 }
 
-pub async fn one_entry_must_meet_all_that_stands_in_brackets(harness: Harness) {
+pub async fn one_entry_must_match_all_tests_in_brackets(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -192,7 +192,7 @@ pub async fn one_entry_must_meet_all_that_stands_in_brackets(harness: Harness) {
     .await;
 }
 
-pub async fn flags_status_and_times_are_compared_as_what_they_are(harness: Harness) {
+pub async fn flags_status_and_times_are_compared_by_type(harness: Harness) {
     let ids = people(&harness).await;
     let created = ids[1].created_at();
     let rows: [(String, &[&str]); 10] = [
@@ -233,7 +233,7 @@ pub async fn a_time_between_two_milliseconds_is_compared_exactly(harness: Harnes
 }
 
 /// The key of an address has no needless quotation marks, but the stored address may.
-pub async fn the_beginning_of_an_address_is_that_of_the_address_as_shown(harness: Harness) {
+pub async fn sw_compares_the_start_of_an_address_as_sent(harness: Harness) {
     let mut users = Vec::new();
     for (number, local) in
         ["\"ada\"", "ada", "\"ada lovelace\"", "\"adam\"", "adam", "\"eve\"", "eve", "ada.b"]
@@ -271,7 +271,7 @@ pub async fn the_beginning_of_an_address_is_that_of_the_address_as_shown(harness
     }
 }
 
-pub async fn the_marks_of_sql_and_json_are_texts_like_others(harness: Harness) {
+pub async fn sql_and_json_metacharacters_are_plain_text_in_filters(harness: Harness) {
     people(&harness).await;
     hold(
         &harness,
@@ -334,7 +334,7 @@ pub async fn a_filter_sees_each_write_at_once(harness: Harness) {
     hold(&harness, &[(number, &[]), ("family_name sw \"h\"", &[])]).await;
 }
 
-pub async fn an_address_that_several_have_finds_them_all_once(harness: Harness) {
+pub async fn an_address_shared_by_several_users_finds_each_once(harness: Harness) {
     for number in 0..7 {
         let mine = format!("u{number}@example.com");
         let shared = json!([
@@ -437,7 +437,7 @@ pub async fn a_filter_holds_with_every_condition_order_and_page_size(harness: Ha
     assert!(met > 200, "most filters meet somebody, not {met}");
 }
 
-pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(harness: Harness) {
+pub async fn filtered_paging_returns_every_matching_user_exactly_once(harness: Harness) {
     for number in 0..30 {
         let title = if number % 2 == 0 { "T" } else { "x" };
         let body = json!({"username": format!("u{number}"), "title": title});
@@ -471,7 +471,7 @@ pub async fn a_filtered_walk_shows_all_who_meet_it_throughout_exactly_once(harne
     assert!(staying.iter().all(|name| seen.contains(name)), "{staying:?} {seen:?}");
 }
 
-pub async fn a_filter_and_words_hold_together(harness: Harness) {
+pub async fn a_filter_and_a_search_can_be_combined(harness: Harness) {
     people(&harness).await;
     for (typed, text, expected) in [
         ("ada", "title pr", &[ADA][..]),
@@ -488,7 +488,7 @@ pub async fn a_filter_and_words_hold_together(harness: Harness) {
     }
 }
 
-pub async fn a_limit_of_none_counts_who_meets_a_filter(harness: Harness) {
+pub async fn a_limit_of_zero_counts_matching_users(harness: Harness) {
     people(&harness).await;
     let counted =
         PageQuery { filter: Some(filter("email pr")), count: true, ..PageQuery::first(0) };

@@ -1,4 +1,4 @@
-//! What a case asks of a store about groups, in short words.
+//! Helpers with which the cases read and write groups.
 
 use roster_core::{
     Clock as _, GroupId, Member, Outcome, Preconditions, Refusal, Stored, UserId,
@@ -11,43 +11,43 @@ use serde_json::{Value, json};
 
 use super::harness::{Harness, refused, restoring, tree};
 
-type Answered = Result<Outcome, Refusal>;
+type CommandResult = Result<Outcome, Refusal>;
 
 impl Harness {
-    /// A group command of this moment.
+    /// A group command with the current time.
     pub fn group_command(&self, act: GroupAct) -> GroupCommand {
         let caller = self.command(restoring(self.new_id())).caller;
         GroupCommand { act, at: self.clock.now(), caller, idempotency: None, start: None }
     }
 
-    /// Has a group command carried out.
-    pub async fn on_group(&self, act: GroupAct) -> Answered {
+    /// Executes a group command.
+    pub async fn on_group(&self, act: GroupAct) -> CommandResult {
         refused(self.store().change_group(self.group_command(act)).await)
     }
 
-    /// What a group command would come to.
-    pub async fn try_group(&self, act: GroupAct) -> Answered {
+    /// Returns the outcome that a group command would have.
+    pub async fn try_group(&self, act: GroupAct) -> CommandResult {
         refused(self.store().preview_group(self.group_command(act)).await)
     }
 
-    /// Creates a group of that name that must be taken, with these members.
+    /// Creates a group with this name and these members. Panics if the store rejects it.
     pub async fn group(&self, name: &str, members: &[UserId]) -> GroupId {
         let act = self.grouping(&json!({"display_name": name}), members);
         self.on_group(act).await.unwrap_or_else(|no| panic!("{name}: {no:?}")).stored.id
     }
 
-    /// The act of creating a group, with a new id.
+    /// The act that creates a group with a new id.
     pub fn grouping(&self, body: &Value, members: &[UserId]) -> GroupAct {
         let draft = Box::new(GroupDraft::parse(tree(body)));
         GroupAct::Create { id: self.new_id(), draft, members: members.iter().copied().collect() }
     }
 
-    /// Has some join a group and some leave it.
-    pub async fn join(&self, id: GroupId, added: &[UserId], removed: &[UserId]) -> Answered {
+    /// Adds and removes members of a group.
+    pub async fn join(&self, id: GroupId, added: &[UserId], removed: &[UserId]) -> CommandResult {
         self.on_group(joining(id, added, removed)).await
     }
 
-    /// All members of a group, read in short pages; `None` where there is no such group.
+    /// All members of a group, read in short pages; `None` if the group does not exist.
     pub async fn members_of(&self, group: GroupId) -> Option<Vec<Member>> {
         let (mut members, mut after) = (Vec::new(), None);
         loop {
@@ -58,7 +58,10 @@ impl Harness {
                 None => break,
             }
         }
-        assert!(members.is_sorted_by(|one, other| one.id < other.id), "in the order of ids");
+        assert!(
+            members.is_sorted_by(|one, other| one.id < other.id),
+            "members are in the order of ids"
+        );
         Some(members)
     }
 
@@ -67,7 +70,7 @@ impl Harness {
         self.store().members(query).await.expect("the store answers")
     }
 
-    /// All groups that meet the conditions, read in short pages.
+    /// The ids of all groups that match a query, read page by page.
     pub async fn walk_groups(&self, mut query: GroupQuery) -> Vec<GroupId> {
         let mut groups = Vec::new();
         loop {
@@ -85,24 +88,24 @@ impl Harness {
         self.store().groups(query).await.expect("the store answers")
     }
 
-    /// The group of an id.
+    /// The group with an id.
     pub async fn group_now(&self, id: GroupId) -> Option<Stored> {
         self.store().group(id).await.expect("the store answers")
     }
 
-    /// The direct groups of several.
+    /// The direct groups of several users or groups.
     pub async fn groups_of_many(&self, users: Vec<UserId>) -> GroupsOf {
         self.store().groups_of(users).await.expect("the store answers")
     }
 
-    /// The names of the groups that somebody is a direct member of.
+    /// The ids and names of the direct groups of a user or group.
     pub async fn groups_of(&self, user: UserId) -> Vec<GroupRef> {
         let mut of = self.groups_of_many(vec![user]).await;
         of.remove(&user).unwrap_or_default()
     }
 }
 
-/// The act by which some join a group and some leave it.
+/// The act that adds and removes members of a group.
 pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
     let set = |ids: &[UserId]| ids.iter().copied().collect();
     let members = MembersEdit::Delta { added: set(added), removed: set(removed) };

@@ -1,4 +1,4 @@
-//! Groups (contract 9 and 11): what is kept of each, and what becomes of memberships.
+//! Groups: their records, their members, and the events of both.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::replay::replay_groups;
 
 pub const RULES: Rules = super::DEFAULT;
 
-type Answered = Result<Outcome, Refusal>;
+type CommandResult = Result<Outcome, Refusal>;
 
 fn replacing(id: GroupId, body: &Value, preconditions: Preconditions) -> GroupAct {
     let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));
@@ -44,7 +44,7 @@ fn all(id: GroupId, members: &[UserId]) -> GroupAct {
     GroupAct::Change { id, edit: GroupEdit::Keep, members, preconditions: Preconditions::default() }
 }
 
-fn group(refusal: GroupRefusal) -> Answered {
+fn group(refusal: GroupRefusal) -> CommandResult {
     Err(Refusal::Group(refusal))
 }
 
@@ -60,7 +60,7 @@ fn user(id: UserId) -> Member {
     Member { id, kind: MemberKind::User }
 }
 
-pub async fn a_created_group_is_read_back_as_it_was_answered(harness: Harness) {
+pub async fn a_created_group_is_read_back_unchanged(harness: Harness) {
     let body = json!({"display_name": "Core Team", "external_id": "A-7"});
     let outcome = harness.on_group(harness.grouping(&body, &[])).await.expect("valid");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupCreated));
@@ -73,24 +73,27 @@ pub async fn a_created_group_is_read_back_as_it_was_answered(harness: Harness) {
     assert_eq!(harness.group_now(harness.new_id()).await, None);
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
     assert_eq!(harness.members_of(harness.new_id()).await, None);
-    assert_eq!(harness.get(id).await, None, "a group is no user");
+    assert_eq!(harness.get(id).await, None, "a group is not a user");
     assert_eq!(harness.head().await.live(), 0);
 }
 
 pub async fn a_group_name_is_unique_by_its_key(harness: Harness) {
     let one = harness.group("Straße", &[]).await;
-    let clash = harness.grouping(&json!({"display_name": "STRASSE"}), &[]);
-    assert_eq!(harness.on_group(clash).await, group(GroupRefusal::NameTaken));
+    let conflict = harness.grouping(&json!({"display_name": "STRASSE"}), &[]);
+    assert_eq!(harness.on_group(conflict).await, group(GroupRefusal::NameTaken));
     let other = harness.group("Allee", &[]).await;
     let rename = patching(other, &json!({"display_name": "strasse"}));
     assert_eq!(harness.on_group(rename.clone()).await, group(GroupRefusal::NameTaken));
     let respelt = patching(one, &json!({"display_name": "STRASSE"}));
-    assert_eq!(harness.on_group(respelt).await.expect("its own").stored.version, 2);
-    harness.on_group(deleting(one)).await.expect("there");
-    harness.on_group(rename).await.expect("free by now");
+    assert_eq!(
+        harness.on_group(respelt).await.expect("a group keeps its own name").stored.version,
+        2
+    );
+    harness.on_group(deleting(one)).await.expect("it exists");
+    harness.on_group(rename).await.expect("the name is free");
 }
 
-pub async fn a_group_is_written_like_a_user(harness: Harness) {
+pub async fn writes_of_groups_follow_the_rules_of_users(harness: Harness) {
     let body = json!({"display_name": "one", "external_id": "x"});
     let id = harness.on_group(harness.grouping(&body, &[])).await.expect("valid").stored.id;
     harness.clock.step(5);
@@ -113,83 +116,88 @@ pub async fn a_group_is_written_like_a_user(harness: Harness) {
         ("/display_name".to_owned(), ViolationCode::Required),
     ];
     assert_eq!(faults(harness.on_group(faulty).await), expected);
-    let nobody = harness.new_id();
-    for act in [deleting(nobody), patching(nobody, &two), joining(nobody, &[], &[])] {
+    let unknown_id = harness.new_id();
+    for act in [deleting(unknown_id), patching(unknown_id, &two), joining(unknown_id, &[], &[])] {
         assert_eq!(harness.on_group(act).await, group(GroupRefusal::NotFound));
     }
 }
 
-pub async fn who_joins_and_leaves_changes_the_group_alone(harness: Harness) {
+pub async fn adding_or_removing_a_member_changes_only_the_group(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let id = harness.group("team", &[grace]).await;
-    let outcome = harness.join(id, &[linus, ada, grace], &[]).await.expect("they live");
+    let outcome = harness.join(id, &[linus, ada, grace], &[]).await.expect("the members exist");
     assert_eq!(outcome.stored.version, 2);
     assert_eq!(harness.members_of(id).await, Some(vec![user(ada), user(grace), user(linus)]));
-    assert_eq!(harness.get(ada).await.expect("there").version, 1, "the member stays as it was");
+    assert_eq!(harness.get(ada).await.expect("it exists").version, 1, "the member does not change");
     let (position, event) = harness.events().await.pop().expect("an event");
     assert_eq!((position, event.user_id, event.version), (outcome.position, id, 2));
     let joined = MembersChanged { added: vec![ada, linus], removed: Vec::new() };
-    assert_eq!((event.members, event.changed), (joined, Vec::new()), "the change, not the list");
-    let nothing = harness.join(id, &[ada], &[harness.new_id()]).await.expect("nothing to do");
+    assert_eq!(
+        (event.members, event.changed),
+        (joined, Vec::new()),
+        "the event has the changed members only"
+    );
+    let nothing = harness.join(id, &[ada], &[harness.new_id()]).await.expect("no change is valid");
     assert_eq!((nothing.effect, nothing.stored.version), (Effect::Unchanged, 2));
-    harness.join(id, &[], &[ada, grace]).await.expect("they belong to it");
+    harness.join(id, &[], &[ada, grace]).await.expect("they are members");
     assert_eq!(harness.members_of(id).await, Some(vec![user(linus)]));
     let (_, event) = harness.events().await.pop().expect("an event");
     assert_eq!(event.members, MembersChanged { added: Vec::new(), removed: vec![ada, grace] });
 }
 
-pub async fn all_members_are_replaced_at_once(harness: Harness) {
+pub async fn all_members_can_be_replaced_together(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let id = harness.group("team", &[ada, grace]).await;
-    harness.on_group(all(id, &[grace, linus])).await.expect("they live");
+    harness.on_group(all(id, &[grace, linus])).await.expect("the members exist");
     let (_, event) = harness.events().await.pop().expect("an event");
     assert_eq!(event.members, MembersChanged { added: vec![linus], removed: vec![ada] });
     assert_eq!(harness.members_of(id).await, Some(vec![user(grace), user(linus)]));
-    let same = harness.on_group(all(id, &[linus, grace])).await.expect("they live");
+    let same = harness.on_group(all(id, &[linus, grace])).await.expect("the members exist");
     assert_eq!(same.effect, Effect::Unchanged);
     harness.on_group(all(id, &[])).await.expect("valid");
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
-pub async fn who_is_nobody_cannot_join(harness: Harness) {
+pub async fn an_unknown_id_cannot_become_a_member(harness: Harness) {
     let [ada, grace] = users(&harness).await;
-    harness.delete(grace).await.expect("there");
-    let nobody = harness.new_id();
+    harness.delete(grace).await.expect("it exists");
+    let unknown_id = harness.new_id();
     let id = harness.group("team", &[]).await;
     let before = harness.image().await;
     let unknown = |ids: &[UserId]| group(GroupRefusal::UnknownMembers(ids.to_vec()));
-    assert_eq!(harness.join(id, &[ada, grace, nobody], &[]).await, unknown(&[grace, nobody]));
-    let act = harness.grouping(&json!({"display_name": "other"}), &[nobody]);
-    assert_eq!(harness.on_group(act).await, unknown(&[nobody]));
-    assert_eq!(harness.image().await, before, "nothing of it is kept");
+    assert_eq!(
+        harness.join(id, &[ada, grace, unknown_id], &[]).await,
+        unknown(&[grace, unknown_id])
+    );
+    let act = harness.grouping(&json!({"display_name": "other"}), &[unknown_id]);
+    assert_eq!(harness.on_group(act).await, unknown(&[unknown_id]));
+    assert_eq!(harness.image().await, before, "nothing is stored");
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
-pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_bring_it_back(
-    harness: Harness,
-) {
+pub async fn a_deleted_user_leaves_its_groups_and_a_restore_does_not_rejoin_them(harness: Harness) {
     let [ada, grace] = users(&harness).await;
     let one = harness.group("one", &[ada, grace]).await;
     let two = harness.group("two", &[ada]).await;
     let named = |id, name: &str| GroupRef { id, display_name: name.to_owned() };
     assert_eq!(harness.groups_of(ada).await, [named(one, "one"), named(two, "two")]);
-    let outcome = harness.delete(ada).await.expect("there");
+    let outcome = harness.delete(ada).await.expect("it exists");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::Deleted));
     let events = harness.events_after(outcome.position - 3, 10).await;
-    let told: Vec<_> =
+    let seen: Vec<_> =
         events.iter().map(|(_, event)| (event.kind, event.user_id, event.version)).collect();
     let expected = [
         (EventKind::GroupUpdated, one, 2),
         (EventKind::GroupUpdated, two, 2),
         (EventKind::Deleted, ada, 2),
     ];
-    assert_eq!(told, expected, "the user's own event is the last");
+    assert_eq!(seen, expected, "the event of the user comes last");
     assert_eq!(events[0].1.members.removed, [ada]);
     assert_eq!(harness.members_of(one).await, Some(vec![user(grace)]));
     harness.restore(ada).await.expect("deleted");
     assert_eq!(harness.groups_of(ada).await, []);
     assert_eq!(harness.members_of(two).await, Some(Vec::new()));
-    harness.join(two, &[ada], &[]).await.expect("it lives again");
+    harness.join(two, &[ada], &[]).await.expect("the user is restored");
     assert_eq!(harness.groups_of(ada).await, [named(two, "two")]);
 }
 
@@ -204,8 +212,8 @@ pub async fn several_users_leave_one_group_in_one_batch(harness: Harness) {
     ];
     let results = harness.apply(acts).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    let stored = harness.group_now(id).await.expect("there");
-    assert_eq!(stored.version, 3, "one for each who left");
+    let stored = harness.group_now(id).await.expect("it exists");
+    assert_eq!(stored.version, 3, "each removed member adds one version");
     assert_eq!(harness.members_of(id).await, Some(vec![user(linus)]));
     assert_replays(&harness).await;
 }
@@ -216,20 +224,20 @@ pub async fn a_deleted_group_leaves_the_groups_it_was_in(harness: Harness) {
     let outer = harness.group("outer", &[inner]).await;
     let kind = MemberKind::Group;
     assert_eq!(harness.members_of(outer).await, Some(vec![Member { id: inner, kind }]));
-    let outcome = harness.on_group(deleting(inner)).await.expect("there");
+    let outcome = harness.on_group(deleting(inner)).await.expect("it exists");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupDeleted));
     assert_eq!((outcome.stored.id, outcome.stored.version), (inner, 2));
     assert_eq!(harness.members_of(inner).await, None);
     assert_eq!(harness.members_of(outer).await, Some(Vec::new()));
     assert_eq!(harness.groups_of(ada).await, []);
-    let told: Vec<_> = harness.events().await.into_iter().map(|(_, event)| event.kind).collect();
+    let seen: Vec<_> = harness.events().await.into_iter().map(|(_, event)| event.kind).collect();
     let tail = [EventKind::GroupUpdated, EventKind::GroupDeleted];
-    assert!(told.ends_with(&tail), "{told:?}");
+    assert!(seen.ends_with(&tail), "{seen:?}");
     assert_eq!(harness.on_group(deleting(inner)).await, group(GroupRefusal::NotFound));
     assert_replays(&harness).await;
 }
 
-pub async fn groups_form_no_circle(harness: Harness) {
+pub async fn cycles_of_groups_are_rejected(harness: Harness) {
     let one = harness.group("one", &[]).await;
     let two = harness.group("two", &[one]).await;
     let three = harness.group("three", &[two]).await;
@@ -238,14 +246,14 @@ pub async fn groups_form_no_circle(harness: Harness) {
     assert_eq!(harness.join(one, &[two], &[]).await, cycle());
     assert_eq!(harness.join(one, &[three], &[]).await, cycle());
     assert_eq!(harness.on_group(all(one, &[three])).await, cycle());
-    harness.join(three, &[one], &[]).await.expect("twice below is no circle");
-    harness.join(three, &[], &[two]).await.expect("there");
-    assert_eq!(harness.join(one, &[three], &[]).await, cycle(), "by the other way");
-    harness.join(three, &[], &[one]).await.expect("there");
-    harness.join(one, &[three], &[]).await.expect("no way leads back by now");
+    harness.join(three, &[one], &[]).await.expect("two paths to one group are not a cycle");
+    harness.join(three, &[], &[two]).await.expect("it exists");
+    assert_eq!(harness.join(one, &[three], &[]).await, cycle(), "through the other path");
+    harness.join(three, &[], &[one]).await.expect("it exists");
+    harness.join(one, &[three], &[]).await.expect("there is no cycle any more");
 }
 
-pub async fn groups_stand_within_groups_up_to_a_depth(harness: Harness) {
+pub async fn groups_can_be_nested_up_to_the_maximum_depth(harness: Harness) {
     let mut chain = vec![harness.group("level 1", &[]).await];
     for level in 2..=GROUP_DEPTH_MAX {
         let below = *chain.last().expect("one");
@@ -258,12 +266,12 @@ pub async fn groups_stand_within_groups_up_to_a_depth(harness: Harness) {
     let single = harness.group("single", &[]).await;
     assert_eq!(harness.join(bottom, &[single], &[]).await, too_deep());
     assert_eq!(harness.join(single, &[top], &[]).await, too_deep());
-    harness.join(top, &[single], &[]).await.expect("beside the chain");
+    harness.join(top, &[single], &[]).await.expect("it is not part of the chain");
     let pair = harness.group("pair", &[chain[3]]).await;
     assert_eq!(harness.join(chain[4], &[pair], &[]).await, too_deep(), "in the middle");
 }
 
-pub async fn of_two_that_join_each_other_at_once_one_is_refused(harness: Harness) {
+pub async fn one_of_two_concurrent_joins_that_form_a_cycle_is_rejected(harness: Harness) {
     for round in 0..8 {
         let one = harness.group(&format!("one {round}"), &[]).await;
         let two = harness.group(&format!("two {round}"), &[]).await;
@@ -271,14 +279,15 @@ pub async fn of_two_that_join_each_other_at_once_one_is_refused(harness: Harness
         let second = harness.clone();
         let first = tokio::spawn(async move { first.join(one, &[two], &[]).await });
         let second = tokio::spawn(async move { second.join(two, &[one], &[]).await });
-        let results = [first.await.expect("it ends"), second.await.expect("it ends")];
+        let results =
+            [first.await.expect("the task completes"), second.await.expect("the task completes")];
         let won = results.iter().filter(|result| result.is_ok()).count();
         let refused = results.iter().filter(|result| **result == group(GroupRefusal::Cycle));
         assert_eq!((won, refused.count()), (1, 1), "{results:?}");
     }
 }
 
-pub async fn nobody_joins_while_being_deleted(harness: Harness) {
+pub async fn a_concurrently_deleted_user_does_not_stay_a_member(harness: Harness) {
     for round in 0..8 {
         let ada = harness.user(json!({"username": format!("ada {round}")})).await.id;
         let id = harness.group(&format!("team {round}"), &[]).await;
@@ -286,8 +295,8 @@ pub async fn nobody_joins_while_being_deleted(harness: Harness) {
         let second = harness.clone();
         let join = tokio::spawn(async move { first.join(id, &[ada], &[]).await });
         let delete = tokio::spawn(async move { second.delete(ada).await });
-        let joined = join.await.expect("it ends");
-        delete.await.expect("it ends").expect("it was there");
+        let joined = join.await.expect("the task completes");
+        delete.await.expect("the task completes").expect("the user exists");
         let unknown = group(GroupRefusal::UnknownMembers(vec![ada]));
         assert!(joined.is_ok() || joined == unknown, "{joined:?}");
         assert_eq!(harness.members_of(id).await, Some(Vec::new()));
@@ -295,15 +304,15 @@ pub async fn nobody_joins_while_being_deleted(harness: Harness) {
     assert_replays(&harness).await;
 }
 
-pub async fn a_request_names_no_more_members_than_it_may(harness: Harness) {
+pub async fn too_many_members_in_a_request_are_rejected(harness: Harness) {
     let id = harness.group("team", &[]).await;
     let many: Vec<UserId> = (0..=GROUP_MEMBERS_CHANGE_MAX).map(|_| harness.new_id()).collect();
     let too_many = [("/members".to_owned(), ViolationCode::TooMany)];
     assert_eq!(faults(harness.join(id, &many, &[]).await), too_many);
     assert_eq!(faults(harness.on_group(all(id, &many)).await), too_many);
     let fewer = &many[1..];
-    let told = harness.join(id, fewer, &[]).await;
-    assert!(matches!(told, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{told:?}");
+    let seen = harness.join(id, fewer, &[]).await;
+    assert!(matches!(seen, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{seen:?}");
 }
 
 pub async fn groups_are_listed_by_every_condition(harness: Harness) {
@@ -337,7 +346,7 @@ pub async fn groups_are_listed_by_every_condition(harness: Harness) {
     assert_eq!(found(GroupQuery { ids: Some(wanted.clone()), ..any() }).await, ids[..2]);
     assert_eq!(found(GroupQuery { ids: Some(Vec::new()), ..any() }).await, []);
     let both = GroupQuery { ids: Some(wanted), member: Some(ada), ..any() };
-    assert_eq!(found(both).await, [ids[0]], "as some clients ask whether somebody is a member");
+    assert_eq!(found(both).await, [ids[0]], "some clients test membership in this way");
     let three = GroupQuery {
         member: Some(ada),
         external_id: external_id("y"),
@@ -347,22 +356,22 @@ pub async fn groups_are_listed_by_every_condition(harness: Harness) {
     assert_eq!(found(three).await, [ids[2]]);
 }
 
-pub async fn a_page_of_members_tells_the_group_its_total_and_its_place(harness: Harness) {
+pub async fn a_page_of_members_has_the_group_the_total_and_the_next_id(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let group = harness.group("team", &[ada, grace, linus]).await;
     let page = harness.members_page(MembersQuery { group, after: None, limit: 2 }).await;
-    let page = page.expect("there");
+    let page = page.expect("it exists");
     assert_eq!((page.total, page.next, page.group.version), (3, Some(grace), 1));
     assert_eq!(page.position, harness.head().await.position);
     let query = MembersQuery { group, after: Some(grace), limit: 1 };
-    let page = harness.members_page(query).await.expect("there");
+    let page = harness.members_page(query).await.expect("it exists");
     assert_eq!((page.items, page.next), (vec![user(linus)], None));
     let none = MembersQuery { group, after: None, limit: 0 };
-    let page = harness.members_page(none).await.expect("there");
+    let page = harness.members_page(none).await.expect("it exists");
     assert_eq!((page.total, page.items, page.next), (3, Vec::new(), None));
 }
 
-pub async fn the_groups_of_many_users_are_told_at_once(harness: Harness) {
+pub async fn the_groups_of_many_users_are_read_together(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let one = harness.group("one", &[ada, grace]).await;
     let two = harness.group("two", &[grace, one]).await;
@@ -370,12 +379,12 @@ pub async fn the_groups_of_many_users_are_told_at_once(harness: Harness) {
     let ids = |id| of.get(&id).map(|groups| groups.iter().map(|group| group.id).collect());
     assert_eq!(ids(ada), Some(vec![one]));
     assert_eq!(ids(grace), Some(vec![one, two]));
-    assert_eq!(ids(one), Some(vec![two]), "the direct ones");
+    assert_eq!(ids(one), Some(vec![two]), "only direct groups");
     assert_eq!(ids(linus), None);
 }
 
-/// More than an engine reads in passing.
-pub async fn many_groups_of_many_users_are_all_told(harness: Harness) {
+/// More memberships than the SQLite engine reads on the thread of the request.
+pub async fn many_groups_of_many_users_are_complete(harness: Harness) {
     let all: [UserId; 21] = users(&harness).await;
     let mut groups = Vec::new();
     for number in 0..10 {
@@ -388,7 +397,7 @@ pub async fn many_groups_of_many_users_are_all_told(harness: Harness) {
     }
 }
 
-pub async fn a_group_command_that_comes_twice_happens_once(harness: Harness) {
+pub async fn a_repeated_group_command_is_executed_once(harness: Harness) {
     let [ada] = users(&harness).await;
     let mark =
         |key: u8, fingerprint: u8| Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
@@ -398,24 +407,29 @@ pub async fn a_group_command_that_comes_twice_happens_once(harness: Harness) {
     };
     let body = json!({"display_name": "team"});
     let made = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("valid");
-    let again = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("told again");
+    let again = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("replayed");
     assert_eq!(again, Outcome { replayed: true, ..made.clone() });
     let reused = send(harness.grouping(&body, &[]), mark(1, 2)).await;
     assert_eq!(reused, Err(Refusal::KeyReused));
     let id = made.stored.id;
-    let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("it lives");
-    harness.join(id, &[], &[ada]).await.expect("there");
-    let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("told again");
+    let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("the member exists");
+    harness.join(id, &[], &[ada]).await.expect("it exists");
+    let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("replayed");
     assert_eq!((again.stored, again.replayed), (joined.stored.clone(), true));
-    let recalled = harness.recall(2, 2).await.expect("its own").expect("it came");
+    let recalled =
+        harness.recall(2, 2).await.expect("a group keeps its own name").expect("it is stored");
     assert_eq!((recalled.stored, recalled.replayed), (joined.stored, true));
-    assert_eq!(harness.members_of(id).await, Some(Vec::new()), "it is not done again");
-    let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("nothing to do");
+    assert_eq!(harness.members_of(id).await, Some(Vec::new()), "a replay changes nothing");
+    let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("no change is valid");
     assert_eq!(nothing.effect, Effect::Unchanged);
-    let again = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("told again");
+    let again = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("replayed");
     assert_eq!(again, Outcome { replayed: true, ..nothing });
     let act = harness.creating(&json!({"username": "b"}));
-    assert_eq!(harness.act_once(act, 1, 9).await, Err(Refusal::KeyReused), "one space of keys");
+    assert_eq!(
+        harness.act_once(act, 1, 9).await,
+        Err(Refusal::KeyReused),
+        "users and groups share the idempotency keys"
+    );
 }
 
 pub async fn a_dry_run_of_a_group_command_stores_nothing(harness: Harness) {
@@ -423,11 +437,11 @@ pub async fn a_dry_run_of_a_group_command_stores_nothing(harness: Harness) {
     let id = harness.group("team", &[]).await;
     let before = harness.image().await;
     let body = json!({"display_name": "Team"});
-    let clash = harness.try_group(harness.grouping(&body, &[])).await;
-    assert_eq!(clash, group(GroupRefusal::NameTaken));
-    let tried = harness.try_group(joining(id, &[ada], &[])).await.expect("it lives");
+    let conflict = harness.try_group(harness.grouping(&body, &[])).await;
+    assert_eq!(conflict, group(GroupRefusal::NameTaken));
+    let tried = harness.try_group(joining(id, &[ada], &[])).await.expect("the member exists");
     assert_eq!((tried.stored.version, tried.position), (2, before.head.position));
-    let tried = harness.try_group(deleting(id)).await.expect("there");
+    let tried = harness.try_group(deleting(id)).await.expect("it exists");
     assert_eq!(tried.effect, Effect::Changed(EventKind::GroupDeleted));
     assert_eq!(harness.image().await, before);
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
@@ -437,25 +451,25 @@ pub async fn the_log_replays_to_the_groups(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let one = harness.group("one", &[ada, grace]).await;
     let two = harness.group("two", &[one, linus]).await;
-    harness.join(one, &[linus], &[grace]).await.expect("they live");
+    harness.join(one, &[linus], &[grace]).await.expect("the members exist");
     harness.on_group(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
-    harness.delete(linus).await.expect("there");
+    harness.delete(linus).await.expect("it exists");
     harness.group("three", &[two, ada]).await;
-    harness.on_group(deleting(two)).await.expect("there");
+    harness.on_group(deleting(two)).await.expect("it exists");
     assert_replays(&harness).await;
 }
 
-/// That the log tells of exactly the groups that there are.
+/// Asserts that replaying the log gives exactly the stored groups and their members.
 pub(crate) async fn assert_replays(harness: &Harness) {
     let events = harness.events().await.into_iter().map(|(_, event)| event);
     let replayed = replay_groups(events);
     let ids: Vec<GroupId> = replayed.keys().copied().collect();
-    assert_eq!(harness.walk_groups(GroupQuery::first(3)).await, ids, "the log tells of all groups");
-    for (id, (stored, belonging)) in replayed {
+    assert_eq!(harness.walk_groups(GroupQuery::first(3)).await, ids, "the log has all groups");
+    for (id, (stored, member_ids)) in replayed {
         let group = harness.group_now(id).await;
-        assert_eq!(group, Some(stored), "the log tells what each group is");
+        assert_eq!(group, Some(stored), "the log has the record of each group");
         let members = harness.members_of(id).await.unwrap_or_default();
         let members: BTreeSet<UserId> = members.into_iter().map(|member| member.id).collect();
-        assert_eq!(members, belonging, "and who belongs to it");
+        assert_eq!(members, member_ids, "the log has the members of each group");
     }
 }

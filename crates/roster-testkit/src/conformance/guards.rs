@@ -28,7 +28,7 @@ pub async fn a_guarded_replace_that_clears_nothing_needs_no_precondition(harness
     assert_eq!(outcome.expect("nothing is cleared").stored.version, 2);
 }
 
-pub async fn any_precondition_opens_the_guard(harness: Harness) {
+pub async fn any_precondition_satisfies_the_guard(harness: Harness) {
     let user = harness.user(json!({"username": "ada", "name": "1", "title": "2"})).await;
     let by_header = harness.replace_if(user.id, json!({"title": "2"}), if_match(&[1])).await;
     assert_eq!(by_header.expect("it holds").stored.version, 2);

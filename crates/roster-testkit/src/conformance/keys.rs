@@ -60,7 +60,7 @@ fn after(moment: Timestamp, millis: i64) -> Timestamp {
     Timestamp::from_millis(moment.as_millis() + millis)
 }
 
-pub async fn a_store_without_a_key_is_open_until_the_first_one(harness: Harness) {
+pub async fn a_store_is_open_until_the_first_key(harness: Harness) {
     assert!(keyring(&harness).await.is_open());
     let (key, _) = create(&harness, "first").await;
     assert!(!keyring(&harness).await.is_open());
@@ -68,7 +68,7 @@ pub async fn a_store_without_a_key_is_open_until_the_first_one(harness: Harness)
     assert!(!keyring(&harness).await.is_open(), "closed for good");
 }
 
-pub async fn a_key_is_kept_as_it_was_made(harness: Harness) {
+pub async fn a_key_is_stored_as_it_was_created(harness: Harness) {
     let (one, token) = create(&harness, "Billing, zweite Straße").await;
     harness.clock.step(1);
     let (other, _) = create(&harness, "other").await;
@@ -79,7 +79,7 @@ pub async fn a_key_is_kept_as_it_was_made(harness: Harness) {
     assert_eq!(admitted(&harness, &token).await, Ok(one));
 }
 
-pub async fn unchanged_keys_are_not_told_again(harness: Harness) {
+pub async fn unchanged_keys_are_not_returned_again(harness: Harness) {
     let at = |generation| harness.store().keys(Some(generation));
     assert_eq!(at(0).await.expect("the store answers"), None);
     let (key, _) = create(&harness, "one").await;
@@ -90,7 +90,7 @@ pub async fn unchanged_keys_are_not_told_again(harness: Harness) {
     assert!(later.generation > told.generation);
 }
 
-pub async fn a_rotated_key_opens_by_both_secrets_for_a_while(harness: Harness) {
+pub async fn both_secrets_of_a_rotated_key_are_valid_for_the_overlap(harness: Harness) {
     let (key, first) = create(&harness, "one").await;
     harness.clock.step(1000);
     let (second, rotated) = rotate(&harness, &key, 60_000).await;
@@ -126,7 +126,7 @@ pub async fn a_revoked_key_stays_revoked(harness: Harness) {
     assert_eq!(rotate(&harness, &key, 0).await.1, Err(KeyRefusal::Ended));
 }
 
-pub async fn an_expired_key_opens_no_more(harness: Harness) {
+pub async fn an_expired_key_is_rejected(harness: Harness) {
     let (key, token) = create(&harness, "one").await;
     let end = key.expires_at.expect("a year");
     harness.clock.set(after(end, -1));
@@ -136,7 +136,7 @@ pub async fn an_expired_key_opens_no_more(harness: Harness) {
     assert_eq!(rotate(&harness, &key, 0).await.1, Err(KeyRefusal::Ended));
 }
 
-pub async fn another_secret_opens_nothing(harness: Harness) {
+pub async fn a_wrong_secret_is_rejected(harness: Harness) {
     let (key, _) = create(&harness, "one").await;
     let other = Token::of(key.id, &*harness.clock).expect("a clock with bytes");
     assert_eq!(admitted(&harness, &other).await, Err(Unauthentic::Unknown));
@@ -144,7 +144,7 @@ pub async fn another_secret_opens_nothing(harness: Harness) {
     assert_eq!(admitted(&harness, &nobody).await, Err(Unauthentic::Unknown));
 }
 
-pub async fn a_key_that_is_not_there_cannot_be_rotated_or_revoked(harness: Harness) {
+pub async fn an_unknown_key_cannot_be_rotated_or_revoked(harness: Harness) {
     let id = Token::new(&*harness.clock).expect("a clock with bytes").id;
     let refused = Err(KeyRefusal::NotFound);
     assert_eq!(change(&harness, KeyAct::Revoke { id }).await, refused);
@@ -154,7 +154,7 @@ pub async fn a_key_that_is_not_there_cannot_be_rotated_or_revoked(harness: Harne
     assert!(keyring(&harness).await.is_open(), "nothing was changed");
 }
 
-pub async fn a_change_that_comes_twice_comes_to_nothing_the_second_time(harness: Harness) {
+pub async fn a_repeated_key_change_has_no_effect(harness: Harness) {
     let (key, _) = create(&harness, "one").await;
     let generation = keyring(&harness).await.generation;
     let again = change(&harness, KeyAct::Create(Box::new(key.clone()))).await;
@@ -169,7 +169,7 @@ pub async fn a_change_that_comes_twice_comes_to_nothing_the_second_time(harness:
     assert_eq!(stolen, Err(KeyRefusal::IdTaken));
 }
 
-pub async fn a_full_keyring_gives_the_place_of_the_first_that_ended(harness: Harness) {
+pub async fn a_full_keyring_replaces_the_key_that_ended_first(harness: Harness) {
     let mut keys = Vec::new();
     for number in 0..KEYS_MAX {
         keys.push(create(&harness, &format!("key {number}")).await.0);

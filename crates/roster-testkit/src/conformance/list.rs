@@ -22,7 +22,7 @@ fn equal(equals: &Conditions) -> PageQuery {
     equals.of(PageQuery { count: true, ..PageQuery::first(50) })
 }
 
-pub async fn a_walk_shows_all_who_live_through_it_exactly_once(harness: Harness) {
+pub async fn paging_returns_every_user_that_exists_throughout_exactly_once(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..30 {
         users.push(harness.user(json!({"username": format!("u{number}")})).await);
@@ -54,7 +54,7 @@ pub async fn a_walk_shows_all_who_live_through_it_exactly_once(harness: Harness)
     }
 }
 
-pub async fn a_walk_goes_on_after_a_row_that_is_gone(harness: Harness) {
+pub async fn paging_continues_after_a_deleted_row(harness: Harness) {
     let users = crowd(&harness).await;
     for by in SortBy::ALL {
         for direction in DIRECTIONS {
@@ -75,7 +75,7 @@ pub async fn a_walk_goes_on_after_a_row_that_is_gone(harness: Harness) {
     }
 }
 
-pub async fn a_place_before_all_and_after_all_is_answered(harness: Harness) {
+pub async fn a_position_before_or_after_all_users_is_accepted(harness: Harness) {
     let users = crowd(&harness).await;
     let low = roster_core::UserId::from_bytes([0; 16]);
     let high = roster_core::UserId::from_bytes([0xff; 16]);
@@ -122,7 +122,7 @@ pub async fn conditions_are_compared_by_key(harness: Harness) {
     }
 }
 
-pub async fn a_condition_sees_the_primary_address_alone(harness: Harness) {
+pub async fn a_condition_tests_only_the_primary_address(harness: Harness) {
     let emails = json!([{"value": "a@example.com"}, {"value": "b@example.com", "primary": true}]);
     let user = harness.user(json!({"username": "ada", "emails": emails})).await;
     let by =
@@ -213,7 +213,7 @@ pub async fn a_total_is_given_when_it_is_asked_for(harness: Harness) {
     assert_eq!(harness.page(later).await.total, Some(Total::Exactly(all)));
 }
 
-pub async fn a_limit_of_none_gives_the_head_alone(harness: Harness) {
+pub async fn a_limit_of_zero_returns_only_position_and_total(harness: Harness) {
     crowd(&harness).await;
     let page = harness.page(PageQuery::first(0)).await;
     assert_eq!((page.items, page.total), (vec![], None));
@@ -232,7 +232,7 @@ pub async fn the_last_page_has_no_next_even_when_it_is_full(harness: Harness) {
     }
 }
 
-pub async fn a_page_ends_early_once_it_holds_its_bytes(harness: Harness) {
+pub async fn a_page_ends_early_at_its_byte_limit(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..12 {
         let note = "x".repeat(500 + 37 * number);
@@ -258,7 +258,7 @@ pub async fn a_page_ends_early_once_it_holds_its_bytes(harness: Harness) {
     }
 }
 
-pub async fn a_walk_in_short_looks_shows_the_same_users(harness: Harness) {
+pub async fn paging_with_few_examined_rows_returns_the_same_users(harness: Harness) {
     let users = crowd(&harness).await;
     for equals in conditions(&users) {
         for by in SortBy::ALL {
@@ -271,7 +271,7 @@ pub async fn a_walk_in_short_looks_shows_the_same_users(harness: Harness) {
     }
 }
 
-pub async fn among_many_users_totals_are_bounded_and_walks_are_whole(harness: Harness) {
+pub async fn with_many_users_totals_are_bounded_and_paging_is_complete(harness: Harness) {
     let many = TOTAL_EXACT_MAX + 1;
     let mut left = many;
     while left > 0 {

@@ -79,7 +79,7 @@ pub async fn an_event_names_the_members_that_changed(harness: Harness) {
     assert_eq!(changed, expected);
 }
 
-pub async fn a_page_and_its_position_belong_together(harness: Harness) {
+pub async fn a_page_and_its_position_are_consistent(harness: Harness) {
     let users = crowd(&harness).await;
     let page = harness.page(PageQuery::first(100)).await;
     assert_eq!(page.position, harness.head().await.position);

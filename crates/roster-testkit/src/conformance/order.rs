@@ -102,7 +102,7 @@ pub async fn usernames_and_emails_are_ordered_by_key(harness: Harness) {
     assert_eq!(listed(&harness, SortBy::Email, Direction::Ascending, "email").await, emails);
 }
 
-pub async fn absent_values_stand_last_ascending_and_first_descending(harness: Harness) {
+pub async fn absent_values_sort_last_ascending_and_first_descending(harness: Harness) {
     for (username, name) in [("u1", None), ("u2", Some("zz")), ("u3", Some("")), ("u4", None)] {
         harness.user(json!({"username": username, "name": name})).await;
     }
@@ -112,7 +112,7 @@ pub async fn absent_values_stand_last_ascending_and_first_descending(harness: Ha
     assert_eq!(descending, ["u4", "u1", "u2", "u3"]);
 }
 
-pub async fn by_default_users_stand_in_order_of_creation(harness: Harness) {
+pub async fn by_default_users_are_in_order_of_creation(harness: Harness) {
     let mut made = Vec::new();
     for (number, step) in [0, 0, 5, -1000, 1, 0].into_iter().enumerate() {
         harness.clock.step(step);
@@ -172,7 +172,7 @@ pub(super) fn keys(user: &Stored) -> Keys {
     Keys::of(&User::from_record(&user.record).expect("a record is readable"))
 }
 
-pub async fn a_bound_leaves_out_who_has_no_value_on_every_page(harness: Harness) {
+pub async fn a_range_excludes_users_without_a_value_on_every_page(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..4 {
         let name = ["Ada", "Grace", "Zo\u{eb}", ""][number];

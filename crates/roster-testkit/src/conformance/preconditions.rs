@@ -35,7 +35,7 @@ pub async fn replace_with_a_stale_version_is_refused(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn replace_with_the_current_version_is_carried_out(harness: Harness) {
+pub async fn replace_with_the_current_version_is_executed(harness: Harness) {
     let id = ada(&harness).await;
     let any = Preconditions { if_match: Some(Tags::Any), if_none_match: None };
     for (version, preconditions) in [(3, if_match(&[2])), (4, if_match(&[9, 3, 1])), (5, any)] {
@@ -100,7 +100,7 @@ pub async fn if_none_match_refuses_the_versions_it_names(harness: Harness) {
     assert!(harness.replace_if(id, json!({"name": "B"}), preconditions).await.is_ok());
 }
 
-pub async fn who_is_not_there_is_told_before_any_precondition(harness: Harness) {
+pub async fn not_found_is_reported_before_any_precondition(harness: Harness) {
     let id = ada(&harness).await;
     harness.delete(id).await.expect("there");
     let invalid = json!({"locale": "?"});
@@ -115,14 +115,14 @@ pub async fn who_is_not_there_is_told_before_any_precondition(harness: Harness) 
     }
 }
 
-pub async fn a_stale_version_is_told_before_an_invalid_user(harness: Harness) {
+pub async fn a_stale_version_is_reported_before_an_invalid_user(harness: Harness) {
     let id = ada(&harness).await;
     let invalid = json!({"locale": "?", "nmae": 1});
     assert_eq!(harness.replace_if(id, invalid.clone(), if_match(&[1])).await, Err(STALE));
     assert_eq!(harness.patch_if(id, invalid, if_match(&[1])).await, Err(STALE));
 }
 
-pub async fn an_invalid_user_is_told_before_a_taken_name(harness: Harness) {
+pub async fn an_invalid_user_is_reported_before_a_taken_name(harness: Harness) {
     let id = ada(&harness).await;
     harness.user(json!({"username": "grace"})).await;
     let body = json!({"username": "grace", "locale": "?"});
@@ -135,7 +135,7 @@ pub async fn an_invalid_user_is_told_before_a_taken_name(harness: Harness) {
     }
 }
 
-pub async fn a_stale_version_is_told_before_a_taken_name(harness: Harness) {
+pub async fn a_stale_version_is_reported_before_a_taken_name(harness: Harness) {
     let id = ada(&harness).await;
     harness.user(json!({"username": "grace"})).await;
     let body = json!({"username": "grace"});

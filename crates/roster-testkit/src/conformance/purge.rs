@@ -30,7 +30,7 @@ async fn deleted(harness: &Harness) -> UserId {
     id
 }
 
-pub async fn a_purged_user_is_gone_for_good(harness: Harness) {
+pub async fn a_purged_user_cannot_be_read_or_restored(harness: Harness) {
     let id = deleted(&harness).await;
     let outcome = harness.purge(id).await.expect("deleted");
     let Outcome { effect, stored, position, replayed } = outcome;
@@ -67,7 +67,7 @@ pub async fn a_purge_empties_the_records_of_all_its_events(harness: Harness) {
     assert_eq!(after.iter().filter(|event| left(event)).count(), 2);
 }
 
-pub async fn the_event_of_a_purge_holds_nothing_of_the_person(harness: Harness) {
+pub async fn the_event_of_a_purge_contains_no_personal_data(harness: Harness) {
     let id = deleted(&harness).await;
     harness.clock.step(10);
     harness.purge(id).await.expect("deleted");
@@ -95,7 +95,7 @@ pub async fn a_live_user_cannot_be_purged(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_purge_takes_the_preconditions(harness: Harness) {
+pub async fn a_purge_checks_preconditions(harness: Harness) {
     let id = deleted(&harness).await;
     let before = harness.image().await;
     let purge = |preconditions| harness.act(Act::Purge { id, preconditions });
@@ -138,7 +138,7 @@ pub async fn the_log_replays_to_the_live_users_after_a_purge(harness: Harness) {
     assert_eq!(replayed, harness.walk(PageQuery::first(10)).await);
 }
 
-pub async fn a_whole_life_in_one_batch_leaves_no_record(harness: Harness) {
+pub async fn a_create_delete_and_purge_in_one_batch_leaves_no_record(harness: Harness) {
     let act = harness.creating(&ada());
     let Act::Create { id, .. } = &act else { panic!("a create") };
     let id = *id;
@@ -155,7 +155,7 @@ pub async fn a_whole_life_in_one_batch_leaves_no_record(harness: Harness) {
     assert_eq!((image.users, image.deleted), (vec![], vec![]));
 }
 
-pub async fn the_history_of_a_purged_user_still_tells_what_happened(harness: Harness) {
+pub async fn the_events_of_a_purged_user_keep_kind_and_version(harness: Harness) {
     let id = deleted(&harness).await;
     harness.purge(id).await.expect("deleted");
     let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(0, 10) };
@@ -170,7 +170,7 @@ pub async fn the_history_of_a_purged_user_still_tells_what_happened(harness: Har
     assert_eq!(kinds, expected);
 }
 
-pub async fn nobody_finds_a_purged_user(harness: Harness) {
+pub async fn searches_and_filters_do_not_find_a_purged_user(harness: Harness) {
     let id = deleted(&harness).await;
     harness.purge(id).await.expect("deleted");
     let nobody: [String; 0] = [];

@@ -34,7 +34,7 @@ fn winners(results: &[Result<Outcome, Refusal>]) -> usize {
     results.iter().filter(|result| result.is_ok()).count()
 }
 
-pub async fn of_many_who_create_one_username_exactly_one_wins(harness: Harness) {
+pub async fn exactly_one_of_many_creates_of_a_username_succeeds(harness: Harness) {
     for round in 0..ROUNDS {
         let results =
             race(|number| {
@@ -53,7 +53,7 @@ pub async fn of_many_who_create_one_username_exactly_one_wins(harness: Harness) 
     assert_eq!((harness.head().await.position, harness.head().await.active), (rounds, rounds));
 }
 
-pub async fn of_many_who_create_one_email_exactly_one_wins(harness: Harness) {
+pub async fn exactly_one_of_many_creates_of_an_email_succeeds(harness: Harness) {
     for round in 0..ROUNDS {
         let results = race(|number| {
             let harness = harness.clone();
@@ -66,7 +66,7 @@ pub async fn of_many_who_create_one_email_exactly_one_wins(harness: Harness) {
     }
 }
 
-pub async fn of_many_who_replace_at_one_version_exactly_one_wins(harness: Harness) {
+pub async fn exactly_one_of_many_replaces_of_a_version_succeeds(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     for version in 1..=i64::try_from(ROUNDS).expect("few") {
         let results = race(|number| {
@@ -97,7 +97,7 @@ pub async fn of_many_who_replace_at_one_version_exactly_one_wins(harness: Harnes
     }
 }
 
-pub async fn of_many_who_delete_one_user_exactly_one_wins(harness: Harness) {
+pub async fn exactly_one_of_many_deletes_of_a_user_succeeds(harness: Harness) {
     for round in 0..ROUNDS {
         let user = harness.user(json!({"username": "ada"})).await;
         let results = race(|_| {
@@ -111,7 +111,7 @@ pub async fn of_many_who_delete_one_user_exactly_one_wins(harness: Harness) {
     }
 }
 
-pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(harness: Harness) {
+pub async fn exactly_one_of_many_requests_with_one_idempotency_key_is_executed(harness: Harness) {
     for round in 0..ROUNDS {
         let key = u8::try_from(round % 250).expect("small");
         let results = race(|_| {
@@ -131,7 +131,7 @@ pub async fn of_many_who_send_one_key_exactly_one_is_carried_out(harness: Harnes
     assert_eq!((harness.head().await.position, harness.head().await.active), (rounds, rounds));
 }
 
-pub async fn of_many_who_restore_and_purge_one_user_exactly_one_wins(harness: Harness) {
+pub async fn exactly_one_of_many_restores_and_purges_of_a_user_succeeds(harness: Harness) {
     for round in 0..ROUNDS {
         let id = harness.user(json!({"username": format!("u{round}")})).await.id;
         harness.delete(id).await.expect("there");
@@ -150,7 +150,7 @@ pub async fn of_many_who_restore_and_purge_one_user_exactly_one_wins(harness: Ha
     }
 }
 
-pub async fn no_change_of_many_is_lost(harness: Harness) {
+pub async fn no_concurrent_change_is_lost(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     let results = race(|number| {
         let harness = harness.clone();
@@ -177,7 +177,9 @@ pub async fn no_change_of_many_is_lost(harness: Harness) {
     assert_eq!(replayed.into_values().collect::<Vec<_>>(), [stored]);
 }
 
-pub async fn a_walk_among_writers_shows_all_who_live_through_it_exactly_once(harness: Harness) {
+pub async fn paging_during_writes_returns_every_user_that_exists_throughout_exactly_once(
+    harness: Harness,
+) {
     let mut stay = Vec::new();
     for number in 0..60 {
         stay.push(harness.user(json!({"username": format!("u{number}")})).await.id);

@@ -45,7 +45,7 @@ pub async fn each_real_change_is_one_version_and_one_event(harness: Harness) {
     assert_eq!(kinds, [EventKind::Created, EventKind::Updated, EventKind::Updated]);
 }
 
-pub async fn a_write_that_changes_nothing_leaves_all_alone(harness: Harness) {
+pub async fn a_write_that_changes_nothing_stores_nothing(harness: Harness) {
     let body = json!({
         "username": "ada", "email": "ada@example.com", "name": "Zoe\u{308}",
         "attributes": {"a": [1, null, {"b": 0.5}]},
@@ -145,7 +145,7 @@ pub async fn a_patch_merges_and_null_removes(harness: Harness) {
     assert_eq!(seen["attributes"], json!({"a": {"c": 2, "e": "x"}, "d": [3]}));
 }
 
-pub async fn a_patch_that_is_no_object_is_refused(harness: Harness) {
+pub async fn a_patch_that_is_not_an_object_is_rejected(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     for patch in [json!([]), json!(null), json!("x"), json!(1)] {
         let fault = faults(harness.patch(user.id, patch).await);
@@ -153,7 +153,7 @@ pub async fn a_patch_that_is_no_object_is_refused(harness: Harness) {
     }
 }
 
-pub async fn a_deleted_user_is_gone_and_kept_aside(harness: Harness) {
+pub async fn a_deleted_user_moves_to_the_deleted_users(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     harness.user(json!({"username": "grace"})).await;
     harness.clock.step(10);
@@ -169,7 +169,7 @@ pub async fn a_deleted_user_is_gone_and_kept_aside(harness: Harness) {
     assert_eq!(event.changed, []);
 }
 
-pub async fn who_is_not_there_cannot_be_replaced_patched_or_deleted(harness: Harness) {
+pub async fn an_unknown_user_cannot_be_replaced_patched_or_deleted(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     harness.delete(user.id).await.expect("there");
     let before = harness.image().await;
@@ -181,7 +181,7 @@ pub async fn who_is_not_there_cannot_be_replaced_patched_or_deleted(harness: Har
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_batch_is_carried_out_in_its_order(harness: Harness) {
+pub async fn a_batch_is_executed_in_order(harness: Harness) {
     let create = harness.creating(&json!({"username": "ada"}));
     let Act::Create { id, .. } = create else { panic!("a create") };
     let name = |name: &str| replacing(id, &json!({"name": name}), Preconditions::default());
@@ -196,12 +196,12 @@ pub async fn a_batch_is_carried_out_in_its_order(harness: Harness) {
     assert_eq!(harness.get(id).await, None);
 }
 
-pub async fn an_empty_batch_is_nothing(harness: Harness) {
+pub async fn an_empty_batch_changes_nothing(harness: Harness) {
     assert_eq!(harness.apply(Vec::new()).await, []);
     assert_eq!(harness.head().await.position, 0);
 }
 
-pub async fn what_was_answered_is_read_at_once(harness: Harness) {
+pub async fn an_acknowledged_write_is_read_at_once(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     for round in 0..50 {
         let body = json!({"name": round.to_string()});

@@ -41,7 +41,7 @@ async fn deleted(harness: &Harness, body: Value) -> UserId {
     id
 }
 
-pub async fn a_deleted_user_comes_back_as_it_was_one_version_on(harness: Harness) {
+pub async fn a_restored_user_is_unchanged_with_the_next_version(harness: Harness) {
     let mut body = ada();
     body["emails"] =
         json!([{"value": "ada@example.com"}, {"value": "a@home.example", "type": "home"}]);
@@ -76,7 +76,7 @@ pub async fn a_restored_user_keeps_its_status(harness: Harness) {
     assert_eq!((head.active, head.suspended, head.deleted), (0, 1, 0));
 }
 
-pub async fn a_restore_is_told_in_the_log(harness: Harness) {
+pub async fn a_restore_has_an_event(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.clock.step(10);
     let outcome = harness.restore(id).await.expect("free");
@@ -107,14 +107,14 @@ pub async fn a_restore_is_refused_while_another_holds_its_name_or_address(harnes
     assert_eq!(harness.restore(id).await.expect("free").stored.version, 3);
 }
 
-pub async fn two_holders_of_name_and_address_are_told_at_once(harness: Harness) {
+pub async fn two_holders_of_name_and_address_are_reported_together(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.user(json!({"username": "ada"})).await;
     harness.user(json!({"username": "x", "email": "ada@example.com"})).await;
     assert_eq!(harness.restore(id).await, Err(taken(true, true)));
 }
 
-pub async fn a_changed_name_makes_way_for_a_restore(harness: Harness) {
+pub async fn a_restore_succeeds_after_the_holder_is_renamed(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     let holder = harness.user(ada()).await.id;
     harness.patch(holder, json!({"username": "countess"})).await.expect("valid");
@@ -123,7 +123,7 @@ pub async fn a_changed_name_makes_way_for_a_restore(harness: Harness) {
     harness.restore(id).await.expect("free");
 }
 
-pub async fn a_further_address_of_another_does_not_hinder_a_restore(harness: Harness) {
+pub async fn a_secondary_address_of_another_user_does_not_block_a_restore(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     let emails = json!([{"value": "g@example.com"}, {"value": "ada@example.com"}]);
     harness.user(json!({"username": "grace", "emails": emails})).await;
@@ -139,7 +139,7 @@ pub async fn a_restored_user_holds_its_name_and_address_again(harness: Harness) 
     assert_eq!(harness.create(other).await, Err(taken(false, true)));
 }
 
-pub async fn of_two_deleted_namesakes_one_comes_back(harness: Harness) {
+pub async fn only_one_of_two_deleted_users_with_one_name_can_be_restored(harness: Harness) {
     let first = deleted(&harness, ada()).await;
     let second = deleted(&harness, ada()).await;
     harness.restore(second).await.expect("free");
@@ -149,7 +149,7 @@ pub async fn of_two_deleted_namesakes_one_comes_back(harness: Harness) {
     assert_eq!(harness.restore(second).await, Err(taken(true, true)));
 }
 
-pub async fn a_restore_takes_the_preconditions(harness: Harness) {
+pub async fn a_restore_checks_preconditions(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     let restore =
         |preconditions| harness.act(Act::Restore { id, preconditions, joins_groups: false });
@@ -170,7 +170,7 @@ pub async fn a_restore_takes_the_preconditions(harness: Harness) {
     assert_eq!(restore(any).await.expect("it holds").stored.version, 5);
 }
 
-pub async fn a_stale_version_is_told_before_a_name_that_is_held(harness: Harness) {
+pub async fn a_restore_reports_a_stale_version_before_a_taken_name(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.user(ada()).await;
     let stale =
@@ -181,7 +181,7 @@ pub async fn a_stale_version_is_told_before_a_name_that_is_held(harness: Harness
     assert_eq!(preconditions, Err(taken(true, true)));
 }
 
-pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
+pub async fn only_a_deleted_user_can_be_restored(harness: Harness) {
     let live = harness.user(ada()).await.id;
     let before = harness.image().await;
     for id in [live, harness.new_id()] {
@@ -198,7 +198,7 @@ pub async fn only_who_is_deleted_can_be_restored(harness: Harness) {
     assert_eq!(harness.restore(live).await, Err(Refusal::NotFound), "twice");
 }
 
-pub async fn a_user_leaves_and_comes_back_many_times_in_one_batch(harness: Harness) {
+pub async fn a_user_can_be_deleted_and_restored_many_times_in_one_batch(harness: Harness) {
     let id = harness.user(ada()).await.id;
     let round = || [deleting(id), restoring(id), patching(id, &json!({"name": "A"}))];
     let acts: Vec<Act> = (0..10).flat_map(|_| round()).collect();
@@ -211,7 +211,7 @@ pub async fn a_user_leaves_and_comes_back_many_times_in_one_batch(harness: Harne
     assert_eq!((image.users.len(), image.deleted.len()), (1, 0));
 }
 
-pub async fn updated_at_never_goes_back_when_a_user_comes_back(harness: Harness) {
+pub async fn updated_at_never_goes_back_at_a_restore(harness: Harness) {
     let user = harness.user(ada()).await;
     harness.clock.step(-60_000);
     let gone = harness.delete(user.id).await.expect("there").stored;
@@ -220,7 +220,7 @@ pub async fn updated_at_never_goes_back_when_a_user_comes_back(harness: Harness)
     assert_eq!(view(&back)["updated_at"], view(&user)["updated_at"]);
 }
 
-pub async fn a_restored_user_is_met_by_every_condition_and_order(harness: Harness) {
+pub async fn a_restored_user_is_in_every_list(harness: Harness) {
     let body = json!({
         "username": "Ada", "name": "Ada L", "family_name": "Lovelace", "external_id": "7",
         "emails": [{"value": "ada@example.com"}, {"value": "second@example.com"}],

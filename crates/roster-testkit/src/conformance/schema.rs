@@ -122,7 +122,7 @@ pub async fn a_replaced_schema_is_an_event(harness: Harness) {
     assert_eq!(event.record, outcome.stored.record);
 }
 
-pub async fn a_schema_command_that_comes_twice_happens_once(harness: Harness) {
+pub async fn a_repeated_schema_command_is_executed_once(harness: Harness) {
     let body = json!({"attributes": [{"name": "badge", "type": "string"}]});
     let mark = Idempotency { key: [7; 32], fingerprint: [1; 32] };
     let command = SchemaCommand { idempotency: Some(mark), ..replacing(&harness, &body) };

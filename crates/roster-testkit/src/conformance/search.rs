@@ -41,7 +41,7 @@ pub async fn a_user_is_found_as_soon_as_it_is_written(harness: Harness) {
     assert_eq!(harness.found("other").await, ["other"]);
 }
 
-pub async fn a_word_is_found_by_its_beginning_alone(harness: Harness) {
+pub async fn a_word_is_found_only_by_its_start(harness: Harness) {
     named(&harness, "u1", "Lovelace").await;
     named(&harness, "u2", "Love").await;
     named(&harness, "u3", "Glove").await;
@@ -53,7 +53,7 @@ pub async fn a_word_is_found_by_its_beginning_alone(harness: Harness) {
     assert_eq!(harness.found("ove").await, NOBODY);
 }
 
-pub async fn all_words_must_be_found_wherever_they_stand(harness: Harness) {
+pub async fn all_words_must_match_in_any_member(harness: Harness) {
     let ada = json!({"username": "u1", "name": "Ada Lovelace", "email": "king@example.com"});
     harness.user(ada).await;
     named(&harness, "u2", "Ada Byron").await;
@@ -70,7 +70,7 @@ pub async fn all_words_must_be_found_wherever_they_stand(harness: Harness) {
     }
 }
 
-pub async fn case_width_and_composition_make_no_difference(harness: Harness) {
+pub async fn search_ignores_case_width_and_composition(harness: Harness) {
     named(&harness, "u1", "Zo\u{eb} Stra\u{df}e").await;
     named(&harness, "u2", "\u{ff21}\u{ff44}\u{ff41}").await;
     named(&harness, "u3", "\u{fb01}nn").await;
@@ -101,7 +101,7 @@ pub async fn a_mail_address_is_found_by_its_parts(harness: Harness) {
     assert_eq!(harness.found("cher").await, NOBODY);
 }
 
-pub async fn marks_part_words_and_match_nothing_themselves(harness: Harness) {
+pub async fn punctuation_separates_words_and_matches_nothing(harness: Harness) {
     named(&harness, "u1", "O'Brien-Smith 50%_off \"q\" a*b").await;
     named(&harness, "u2", "OBrien 500").await;
     for (typed, expected) in [
@@ -121,7 +121,7 @@ pub async fn marks_part_words_and_match_nothing_themselves(harness: Harness) {
     assert_eq!(harness.found("b_ien").await, NOBODY);
 }
 
-pub async fn a_run_of_chinese_is_found_from_its_start(harness: Harness) {
+pub async fn chinese_text_without_spaces_is_found_from_its_start(harness: Harness) {
     named(&harness, "u1", "\u{5c71}\u{7530}\u{592a}\u{90ce}").await;
     named(&harness, "u2", "\u{5c71}\u{672c} \u{592a}\u{90ce}").await;
     named(&harness, "u3", "\u{d55c}\u{ae00}").await;
@@ -137,7 +137,7 @@ pub async fn a_run_of_chinese_is_found_from_its_start(harness: Harness) {
     }
 }
 
-pub async fn what_is_renamed_is_found_by_its_new_name_alone(harness: Harness) {
+pub async fn a_renamed_user_is_found_only_by_its_new_name(harness: Harness) {
     let id = named(&harness, "u1", "Ada Byron").await.id;
     harness.patch(id, json!({"name": "Ada Lovelace"})).await.expect("valid");
     assert_eq!(harness.found("byron").await, NOBODY);
@@ -149,7 +149,7 @@ pub async fn what_is_renamed_is_found_by_its_new_name_alone(harness: Harness) {
     assert_eq!(harness.found("countess").await, ["countess"]);
 }
 
-pub async fn a_word_that_stands_twice_is_found_until_both_are_gone(harness: Harness) {
+pub async fn a_word_in_two_members_is_found_until_both_are_removed(harness: Harness) {
     let body = json!({"username": "ada", "name": "Ada ADA", "email": "ada@example.com"});
     let id = harness.user(body).await.id;
     assert_eq!(harness.found("ada").await, ["ada"], "once");
@@ -160,7 +160,7 @@ pub async fn a_word_that_stands_twice_is_found_until_both_are_gone(harness: Harn
     assert_eq!(harness.found("ada").await, NOBODY);
 }
 
-pub async fn who_has_several_words_of_one_beginning_is_shown_once(harness: Harness) {
+pub async fn a_user_with_several_matching_words_is_returned_once(harness: Harness) {
     named(&harness, "u1", "Anna Annabel Ann An").await;
     named(&harness, "u2", "Anna").await;
     let query = PageQuery { words: words("an"), count: true, ..PageQuery::first(1) };
@@ -170,7 +170,7 @@ pub async fn who_has_several_words_of_one_beginning_is_shown_once(harness: Harne
     assert_eq!(harness.found("an annab").await, ["u1"]);
 }
 
-pub async fn who_is_deleted_is_not_found_until_it_comes_back(harness: Harness) {
+pub async fn a_deleted_user_is_not_found_until_it_is_restored(harness: Harness) {
     let id = named(&harness, "u1", "Ada").await.id;
     harness.delete(id).await.expect("there");
     assert_eq!(harness.found("ada").await, NOBODY);
@@ -205,7 +205,7 @@ pub async fn words_follow_every_write_of_one_batch(harness: Harness) {
     assert_eq!(harness.found("hedy").await, ["u3"]);
 }
 
-pub async fn a_refused_write_leaves_the_words_alone(harness: Harness) {
+pub async fn a_rejected_write_does_not_change_search_words(harness: Harness) {
     let id = named(&harness, "u1", "Ada").await.id;
     named(&harness, "u2", "Grace").await;
     let clash = json!({"username": "u2", "name": "Hedy"});
@@ -215,7 +215,7 @@ pub async fn a_refused_write_leaves_the_words_alone(harness: Harness) {
     assert_eq!(harness.found("ada").await, ["u1"]);
 }
 
-pub async fn a_search_is_walked_counted_and_ordered_like_any_list(harness: Harness) {
+pub async fn a_search_can_be_paged_counted_and_sorted(harness: Harness) {
     for number in 0..40 {
         harness.clock.step(number % 3);
         let name =

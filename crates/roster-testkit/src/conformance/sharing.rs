@@ -50,7 +50,7 @@ pub async fn users_without_an_external_id_do_not_clash(harness: Harness) {
     }
 }
 
-pub async fn a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox(harness: Harness) {
+pub async fn a_restore_checks_the_external_id_and_not_a_shared_mailbox(harness: Harness) {
     let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
     let id = harness.user(body).await.id;
     harness.delete(id).await.expect("there");
@@ -61,7 +61,7 @@ pub async fn a_restore_asks_for_the_external_id_and_not_for_a_shared_mailbox(har
     harness.restore(id).await.expect("the mailbox is shared");
 }
 
-pub async fn a_conflict_of_external_ids_is_settled_as_asked(harness: Harness) {
+pub async fn a_conflict_of_external_ids_follows_on_conflict(harness: Harness) {
     let body = json!({"username": "ada", "email": "team@example.com", "external_id": "E7"});
     let ada = harness.user(body).await;
     let grace = harness.user(json!({"username": "grace", "external_id": "E8"})).await;

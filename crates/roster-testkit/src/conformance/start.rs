@@ -18,7 +18,7 @@ async fn started(
     harness.store().apply(vec![command]).await.pop().expect("one result for each command")
 }
 
-pub async fn what_was_given_up_is_not_begun(harness: Harness) {
+pub async fn a_cancelled_command_is_not_begun(harness: Harness) {
     let ada = harness.user(json!({"username": "ada"})).await;
     let before = harness.image().await;
     let preconditions = Preconditions::default;
@@ -41,7 +41,7 @@ pub async fn what_was_given_up_is_not_begun(harness: Harness) {
     harness.user(json!({"username": "grace"})).await;
 }
 
-pub async fn what_was_begun_cannot_be_given_up(harness: Harness) {
+pub async fn a_begun_command_cannot_be_cancelled(harness: Harness) {
     let start = Start::default();
     let outcome = started(&harness, harness.creating(&json!({"username": "ada"})), &start).await;
     let stored = outcome.expect("valid").stored;

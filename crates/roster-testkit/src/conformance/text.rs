@@ -31,7 +31,7 @@ const MARKS: [&str; 14] = [
     "[a-z]",
 ];
 
-pub async fn nul_is_refused_everywhere(harness: Harness) {
+pub async fn nul_is_rejected_everywhere(harness: Harness) {
     let user = harness.user(json!({"username": "ada"})).await;
     let before = harness.image().await;
     for (member, body) in [
@@ -52,7 +52,7 @@ pub async fn nul_is_refused_everywhere(harness: Harness) {
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn the_marks_of_sql_are_texts_like_others(harness: Harness) {
+pub async fn sql_metacharacters_are_plain_text(harness: Harness) {
     for mark in MARKS {
         let body =
             json!({"username": mark, "name": mark, "family_name": mark, "external_id": mark});
@@ -99,7 +99,7 @@ fn large(more: usize) -> Value {
     json!({"username": "ada", "x509_certificates": certificates, "addresses": addresses})
 }
 
-pub async fn a_record_of_the_largest_size_is_kept_and_one_more_byte_refused(harness: Harness) {
+pub async fn a_record_of_the_maximum_size_is_stored_and_a_larger_one_rejected(harness: Harness) {
     let user = harness.user(large(0)).await;
     let missing = USER_BYTES_MAX - user.record.len();
     let largest = harness.replace(user.id, large(missing)).await.expect("it fits").stored;
@@ -144,7 +144,7 @@ pub async fn every_script_is_read_back_as_nfc(harness: Harness) {
     }
 }
 
-pub async fn numbers_of_own_data_keep_their_value(harness: Harness) {
+pub async fn numbers_in_custom_attributes_keep_their_value(harness: Harness) {
     let attributes = json!({
         "max": i64::MAX, "min": i64::MIN, "half": 0.5, "tenth": 0.1, "huge": 1e300, "tiny": 5e-324,
         "whole": 12.0, "deep": [[[[[[[1]]]]]]],

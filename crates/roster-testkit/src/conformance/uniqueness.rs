@@ -33,7 +33,7 @@ pub async fn a_username_is_unique_by_its_key(harness: Harness) {
     }
 }
 
-pub async fn usernames_of_different_keys_live_side_by_side(harness: Harness) {
+pub async fn usernames_with_different_keys_do_not_conflict(harness: Harness) {
     let names = [
         "ada",
         "ad",
@@ -114,7 +114,7 @@ pub async fn only_the_primary_email_is_unique(harness: Harness) {
     assert_eq!(harness.patch(grace.id, json!({"emails": unflagged})).await, Err(EMAIL_TAKEN));
 }
 
-pub async fn all_that_is_taken_is_told_at_once(harness: Harness) {
+pub async fn all_taken_values_are_reported_together(harness: Harness) {
     harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let result = harness.create(json!({"username": "Ada", "email": "Grace@example.com"})).await;
@@ -122,7 +122,7 @@ pub async fn all_that_is_taken_is_told_at_once(harness: Harness) {
     assert_eq!(result, Err(Refusal::Taken(taken)));
 }
 
-pub async fn a_later_write_cannot_take_what_another_holds(harness: Harness) {
+pub async fn a_later_write_cannot_claim_a_taken_value(harness: Harness) {
     harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     let grace = harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let before = harness.image().await;

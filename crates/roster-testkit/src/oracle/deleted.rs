@@ -1,4 +1,4 @@
-//! A page of the deleted users, the simple way: sort all of them, take some.
+//! A page of deleted users: sorts all of them, then takes the first ones.
 
 use std::cmp::Ordering;
 
@@ -7,22 +7,22 @@ use roster_core::{
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
 };
 
-use super::Kept;
+use super::Entry;
 
 pub(super) fn page<'a>(
-    deleted: impl Iterator<Item = &'a Kept>,
+    deleted: impl Iterator<Item = &'a Entry>,
     position: i64,
     query: &DeletedQuery,
 ) -> DeletedPage {
-    let place = |kept: &Kept| DeletedKey { at: kept.user.updated_at, id: kept.user.id };
-    let mut all: Vec<(DeletedKey, &Kept)> = deleted.map(|kept| (place(kept), kept)).collect();
+    let key = |entry: &Entry| DeletedKey { at: entry.user.updated_at, id: entry.user.id };
+    let mut all: Vec<(DeletedKey, &Entry)> = deleted.map(|entry| (key(entry), entry)).collect();
     let total = u64::try_from(all.len()).unwrap_or(u64::MAX);
     all.sort_by(|(one, _), (other, _)| compare(query.direction, one, other));
-    all.retain(|(place, _)| {
-        query.before.is_none_or(|before| place.at < before)
+    all.retain(|(key, _)| {
+        query.before.is_none_or(|before| key.at < before)
             && query
                 .after
-                .is_none_or(|after| compare(query.direction, place, &after) == Ordering::Greater)
+                .is_none_or(|after| compare(query.direction, key, &after) == Ordering::Greater)
     });
     let no_groups = Memberships::default();
     all.retain(|(_, kept)| {
@@ -30,14 +30,14 @@ pub(super) fn page<'a>(
     });
     let mut page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
     let (mut last, mut bytes) = (None, 0);
-    for (place, kept) in all {
+    for (key, entry) in all {
         if page.items.len() == query.limit || bytes >= query.bytes_max {
             page.next = last;
             break;
         }
-        bytes += kept.stored.record.len();
-        page.items.push(kept.as_deleted());
-        last = Some(place);
+        bytes += entry.stored.record.len();
+        page.items.push(entry.as_deleted());
+        last = Some(key);
     }
     page
 }

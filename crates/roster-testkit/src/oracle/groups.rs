@@ -1,4 +1,4 @@
-//! Groups the naive way: a map of groups, a set of pairs, and everything looked for among all.
+//! Groups: a map of groups and a set of memberships. Every lookup scans all of them.
 
 use std::collections::BTreeSet;
 
@@ -14,47 +14,48 @@ use roster_core::{
     list::{Direction, PageKey, SortBy, SortKey, Total},
 };
 
-use super::state::{Done, State};
+use super::state::{State, StoredResult};
 
 impl State {
-    /// Carries a group command out, unless it came before.
+    /// Executes a group command, or returns the stored result of the same request.
     pub(super) fn change_group(
         &mut self,
         rules: Rules,
         command: &GroupCommand,
     ) -> Result<Outcome, Failure> {
-        let Some(mark) = command.idempotency else { return self.carry_out_group(rules, command) };
+        let Some(mark) = command.idempotency else { return self.execute_group(rules, command) };
         if let Some(outcome) = self.recall(mark, command.at)? {
             return Ok(outcome);
         }
-        let outcome = self.carry_out_group(rules, command)?;
-        let done = Done { fingerprint: mark.fingerprint, at: command.at, outcome: outcome.clone() };
-        self.done.insert(mark.key, done);
+        let outcome = self.execute_group(rules, command)?;
+        let result = StoredResult {
+            fingerprint: mark.fingerprint,
+            at: command.at,
+            outcome: outcome.clone(),
+        };
+        self.results.insert(mark.key, result);
         Ok(outcome)
     }
 
-    /// What a group command would come to, had it never come before.
+    /// The outcome that a group command would have. Ignores its idempotency key.
     pub(super) fn preview_group(
         &self,
         rules: Rules,
         command: &GroupCommand,
     ) -> Result<Outcome, Failure> {
-        let outcome = self.clone().carry_out_group(rules, command)?;
+        let outcome = self.clone().execute_group(rules, command)?;
         Ok(Outcome { position: self.position, ..outcome })
     }
 
-    fn carry_out_group(
-        &mut self,
-        rules: Rules,
-        command: &GroupCommand,
-    ) -> Result<Outcome, Failure> {
+    fn execute_group(&mut self, rules: Rules, command: &GroupCommand) -> Result<Outcome, Failure> {
         let id = command.group_id();
         let sketch = sketch(rules, self.groups.get(&id), command)?;
         let facts = self.facts(&sketch);
         match sketch.settle(&facts)? {
             GroupDecision::Unchanged => {
-                let gone = || StoreError::Internal("unchanged, but not there".into());
-                let group = self.groups.get(&id).ok_or_else(gone)?;
+                let missing =
+                    || StoreError::Internal("the group of an unchanged result is missing".into());
+                let group = self.groups.get(&id).ok_or_else(missing)?;
                 let stored = stored(group);
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
@@ -73,7 +74,7 @@ impl State {
         }
     }
 
-    /// A user that is deleted leaves all its groups.
+    /// Removes a deleted user from all its groups.
     pub(super) fn leave_all_groups(&mut self, command: &Command) {
         self.leave_all(command.user_id(), command.at, &command.caller);
     }
@@ -87,7 +88,7 @@ impl State {
         }
     }
 
-    /// The groups that a user left when it was deleted, if its restore asks for them.
+    /// The groups from which the deletion removed a user, if its restore is to rejoin them.
     pub(super) fn groups_left(&self, command: &Command) -> BTreeSet<GroupId> {
         let Act::Restore { id, joins_groups: true, .. } = command.act else {
             return BTreeSet::new();
@@ -106,8 +107,8 @@ impl State {
         latest.take_while(is_of_deletion).map(|event| event.user_id).collect()
     }
 
-    /// Makes a restored user a member of those of these groups that exist and have room.
-    pub(super) fn join_again(&mut self, groups: BTreeSet<GroupId>, command: &Command) {
+    /// Adds a restored user to each of these groups that still exists and is not full.
+    pub(super) fn rejoin(&mut self, groups: BTreeSet<GroupId>, command: &Command) {
         for id in groups {
             let members = u64::try_from(self.members_of(id).len()).unwrap_or(u64::MAX);
             if let Some(group) = self.groups.get(&id).filter(|_| members < GROUP_MEMBERS_MAX) {
@@ -189,7 +190,7 @@ impl State {
         let is_member = |group: &Group| {
             query.member.is_none_or(|member| self.memberships.contains(&(group.id, member)))
         };
-        let met: Vec<&Group> = self
+        let matching: Vec<&Group> = self
             .groups
             .values()
             .filter(|group| query.ids.as_ref().is_none_or(|ids| ids.contains(&group.id)))
@@ -197,7 +198,7 @@ impl State {
             .filter(|group| query.external_id.is_none() || group.external_id == query.external_id)
             .filter(|group| is_member(group))
             .collect();
-        let total = u64::try_from(met.len()).unwrap_or(u64::MAX);
+        let total = u64::try_from(matching.len()).unwrap_or(u64::MAX);
         let total = if query.is_unconditional() || total <= TOTAL_EXACT_MAX {
             Total::Exactly(total)
         } else {
@@ -212,10 +213,10 @@ impl State {
             PageKey { key: if is_by_name { name } else { SortKey::Id }, id: group.id }
         };
         // Names are unique.
-        let mut met = met;
-        met.sort_by_key(|group| (is_by_name.then(|| group.name_key()), group.id));
+        let mut matching = matching;
+        matching.sort_by_key(|group| (is_by_name.then(|| group.name_key()), group.id));
         if query.sort.direction == Direction::Descending {
-            met.reverse();
+            matching.reverse();
         }
         let after = query.after.as_ref().map(|after| {
             let name = match &after.key {
@@ -224,16 +225,16 @@ impl State {
             };
             (name, after.id)
         });
-        let is_behind = |group: &&Group| {
+        let is_after = |group: &&Group| {
             let Some(after) = &after else { return true };
-            let place = (is_by_name.then(|| group.name_key()), group.id);
+            let key = (is_by_name.then(|| group.name_key()), group.id);
             match query.sort.direction {
-                Direction::Ascending => place > *after,
-                Direction::Descending => place < *after,
+                Direction::Ascending => key > *after,
+                Direction::Descending => key < *after,
             }
         };
         let mut last = None;
-        for group in met.into_iter().filter(is_behind) {
+        for group in matching.into_iter().filter(is_after) {
             if page.items.len() >= query.limit || bytes >= query.bytes_max {
                 page.next = last;
                 break;
@@ -251,9 +252,9 @@ impl State {
         let members = self.members_of(query.group);
         let total = u64::try_from(members.len()).unwrap_or(u64::MAX);
         let member = |id: UserId| Member { id, kind: self.kind(id).unwrap_or(MemberKind::User) };
-        let mut behind = members.into_iter().filter(|id| query.after.is_none_or(|at| *id > at));
-        let items: Vec<Member> = behind.by_ref().take(query.limit).map(member).collect();
-        let next = behind.next().and(items.last().map(|last| last.id));
+        let mut remaining = members.into_iter().filter(|id| query.after.is_none_or(|at| *id > at));
+        let items: Vec<Member> = remaining.by_ref().take(query.limit).map(member).collect();
+        let next = remaining.next().and(items.last().map(|last| last.id));
         Some(MembersPage { group, total, items, next, position: self.position })
     }
 

@@ -1,4 +1,4 @@
-//! Events, the simple way: filter the whole log, take some.
+//! A page of events: filters the whole log, then takes the first events.
 //!
 //! A page ends early by bytes, as in every engine. It never ends early by examined events, because
 //! these differ between engines.

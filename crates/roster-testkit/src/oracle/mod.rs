@@ -25,7 +25,7 @@ use roster_core::{
     walk::WalkStore,
 };
 
-use state::{Kept, State};
+use state::{Entry, State};
 
 /// A store in memory.
 #[derive(Debug)]
@@ -65,11 +65,11 @@ impl Store for Oracle {
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { Ok(self.state().live.get(&id).map(|kept| kept.stored.clone())) })
+        Box::pin(async move { Ok(self.state().live.get(&id).map(|entry| entry.stored.clone())) })
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(async move { Ok(self.state().deleted.get(&id).map(Kept::as_deleted)) })
+        Box::pin(async move { Ok(self.state().deleted.get(&id).map(Entry::as_deleted)) })
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {

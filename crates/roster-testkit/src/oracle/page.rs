@@ -1,4 +1,4 @@
-//! A page, the simple way: filter and sort all users, take some.
+//! A page of users: filters and sorts all users, then takes the first ones.
 //!
 //! A page ends early by bytes, as in every engine. It never ends early by examined rows, because
 //! these differ between engines.
@@ -13,7 +13,7 @@ use roster_core::{
     words,
 };
 
-use super::{Kept, State};
+use super::{Entry, State};
 
 pub(super) fn page(state: &State, query: &PageQuery) -> Page {
     let position = state.position;
@@ -21,51 +21,51 @@ pub(super) fn page(state: &State, query: &PageQuery) -> Page {
         let groups = state.groups_of(&[user.id]);
         filter.matches(user, &filter.memberships(groups.values().flatten()))
     };
-    let mut met: Vec<(PageKey, &Kept)> = state
+    let mut matching: Vec<(PageKey, &Entry)> = state
         .live
         .values()
-        .filter(|kept| query.filter.as_ref().is_none_or(|filter| matches(filter, &kept.user)))
-        .filter(|kept| words::matches_words(&query.words, &words::words_of(&kept.user)))
-        .map(|kept| (page_key(query.sort.by, kept), kept))
+        .filter(|entry| query.filter.as_ref().is_none_or(|filter| matches(filter, &entry.user)))
+        .filter(|entry| words::matches_words(&query.words, &words::words_of(&entry.user)))
+        .map(|entry| (page_key(query.sort.by, entry), entry))
         .collect();
-    met.sort_by(|(one, _), (other, _)| compare(query.sort, one, other));
-    let total = query.count.then(|| total(query, met.len()));
+    matching.sort_by(|(one, _), (other, _)| compare(query.sort, one, other));
+    let total = query.count.then(|| total(query, matching.len()));
     if let Some(after) = &query.after {
-        met.retain(|(key, _)| compare(query.sort, key, after) == Ordering::Greater);
+        matching.retain(|(key, _)| compare(query.sort, key, after) == Ordering::Greater);
     }
     let mut page = Page { items: Vec::new(), next: None, position, total, examined: None };
     if query.limit == 0 {
         return page;
     }
     let (mut last, mut bytes) = (None, 0);
-    for (key, kept) in met {
+    for (key, entry) in matching {
         if page.items.len() == query.limit || bytes >= query.bytes_max {
             page.next = last;
             break;
         }
-        bytes += kept.stored.record.len();
-        page.items.push(kept.stored.clone());
+        bytes += entry.stored.record.len();
+        page.items.push(entry.stored.clone());
         last = Some(key);
     }
     page
 }
 
 /// The numbers of all users and of those with one status are stored counters, so they are exact.
-fn total(query: &PageQuery, met: usize) -> Total {
-    let met = u64::try_from(met).unwrap_or(u64::MAX);
+fn total(query: &PageQuery, matching: usize) -> Total {
+    let matching = u64::try_from(matching).unwrap_or(u64::MAX);
     let filter = query.filter.as_ref().map(|filter| filter.expression().clone());
     let statuses =
         [Status::Active, Status::Suspended].map(|status| Some(Expression::status(status)));
-    let counter_kept = (filter.is_none() || statuses.contains(&filter)) && query.words.is_empty();
-    if counter_kept || met <= TOTAL_EXACT_MAX {
-        Total::Exactly(met)
+    let has_counter = (filter.is_none() || statuses.contains(&filter)) && query.words.is_empty();
+    if has_counter || matching <= TOTAL_EXACT_MAX {
+        Total::Exactly(matching)
     } else {
         Total::AtLeast(TOTAL_EXACT_MAX)
     }
 }
 
-fn page_key(by: SortBy, kept: &Kept) -> PageKey {
-    let keys = &kept.keys;
+fn page_key(by: SortBy, entry: &Entry) -> PageKey {
+    let keys = &entry.keys;
     let key = match by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(keys.updated_at),
@@ -74,7 +74,7 @@ fn page_key(by: SortBy, kept: &Kept) -> PageKey {
         SortBy::FamilyName => SortKey::Text(keys.family_name.clone()),
         SortBy::Name => SortKey::Text(keys.name.clone()),
     };
-    PageKey { key, id: kept.user.id }
+    PageKey { key, id: entry.user.id }
 }
 
 /// Ascending, ties broken by id, absent texts last; descending is exactly the reverse.

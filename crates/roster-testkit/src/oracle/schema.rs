@@ -1,26 +1,30 @@
-//! The schema of users: one value, replaced at once.
+//! The schema of users: one value, which a command replaces as a whole.
 
 use roster_core::{
     Effect, Event, Failure, Outcome, SchemaCommand, Stored,
     user_schema::{SCHEMA_ID, decide_schema},
 };
 
-use super::state::{Done, State};
+use super::state::{State, StoredResult};
 
 impl State {
-    /// Replaces the schema, unless the request came before.
+    /// Replaces the schema, or returns the stored result of the same request.
     pub(super) fn replace_schema(&mut self, command: &SchemaCommand) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.write_schema(command) };
         if let Some(outcome) = self.recall(mark, command.at)? {
             return Ok(outcome);
         }
         let outcome = self.write_schema(command)?;
-        let done = Done { fingerprint: mark.fingerprint, at: command.at, outcome: outcome.clone() };
-        self.done.insert(mark.key, done);
+        let result = StoredResult {
+            fingerprint: mark.fingerprint,
+            at: command.at,
+            outcome: outcome.clone(),
+        };
+        self.results.insert(mark.key, result);
         Ok(outcome)
     }
 
-    /// The outcome of a first request.
+    /// The outcome that a command would have. Ignores its idempotency key.
     pub(super) fn preview_schema(&self, command: &SchemaCommand) -> Result<Outcome, Failure> {
         let outcome = self.clone().write_schema(command)?;
         Ok(Outcome { position: self.position, ..outcome })

@@ -1,7 +1,7 @@
-//! What the oracle keeps, and what a command does to it.
+//! The state of the oracle, and how a command changes it.
 //!
-//! A command is carried out on the maps at once; nothing here is undone, since all that may be
-//! refused is refused before anything is changed. A preview is the same on a copy.
+//! A command changes the maps directly. Nothing is ever rolled back, because every check comes
+//! before the first change. A preview executes the command on a copy of the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,86 +13,87 @@ use roster_core::{
     decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
-/// All that is kept.
+/// All data of the oracle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    pub(super) live: BTreeMap<UserId, Kept>,
-    pub(super) deleted: BTreeMap<UserId, Kept>,
+    pub(super) live: BTreeMap<UserId, Entry>,
+    pub(super) deleted: BTreeMap<UserId, Entry>,
     /// Each event with its position, the oldest first.
     pub(super) log: Vec<(i64, Event)>,
-    /// The position of the last event, whether it is kept or not.
+    /// The position of the last event, even if that event has been deleted.
     pub(super) position: i64,
     pub(super) clock_mark: Option<ClockMark>,
     pub(super) schema: UserSchema,
-    /// The keys of callers.
+    /// The API keys.
     pub(super) keyring: Keyring,
     pub(super) groups: BTreeMap<GroupId, Group>,
-    /// Who is a direct member of which group.
+    /// Direct memberships: pairs of a group and a member.
     pub(super) memberships: BTreeSet<(GroupId, UserId)>,
-    /// What the requests with an idempotency key came to.
-    pub(super) done: BTreeMap<[u8; 32], Done>,
+    /// The results of requests with an idempotency key, by that key.
+    pub(super) results: BTreeMap<[u8; 32], StoredResult>,
 }
 
-/// A user with its keys.
+/// A user with its lookup keys and its record.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct Entry {
     pub(super) user: User,
     pub(super) keys: Keys,
     pub(super) stored: Stored,
 }
 
-/// What a request came to.
+/// The stored result of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Done {
+pub(super) struct StoredResult {
     pub(super) fingerprint: [u8; 32],
     pub(super) at: Timestamp,
     pub(super) outcome: Outcome,
 }
 
 impl State {
-    /// Carries a command out, unless it came before.
+    /// Executes a command, or returns the stored result of the same request.
     pub(super) fn apply(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
-        let Some(mark) = command.idempotency else { return self.carry_out(rules, command) };
+        let Some(mark) = command.idempotency else { return self.execute(rules, command) };
         if let Some(outcome) = self.recall(mark, command.at)? {
             return Ok(outcome);
         }
-        let outcome = self.carry_out(rules, command)?;
+        let outcome = self.execute(rules, command)?;
         let Idempotency { key, fingerprint } = mark;
-        // A repeated create that was skipped gets the user as unchanged.
+        // A replay of a create that was skipped returns the user as unchanged.
         let effect = match outcome.effect {
             Effect::Skipped => Effect::Unchanged,
             effect @ (Effect::Unchanged | Effect::Changed(_)) => effect,
         };
         let first = Outcome { effect, ..outcome.clone() };
-        self.done.insert(key, Done { fingerprint, at: command.at, outcome: first });
+        self.results.insert(key, StoredResult { fingerprint, at: command.at, outcome: first });
         Ok(outcome)
     }
 
-    /// What a command would come to, had it never come before.
+    /// The outcome that a command would have. Ignores its idempotency key.
     pub(super) fn preview(&self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
-        let outcome = self.clone().carry_out(rules, command)?;
+        let outcome = self.clone().execute(rules, command)?;
         Ok(Outcome { position: self.position, ..outcome })
     }
 
-    /// What the same request came to before, if it is remembered.
+    /// The stored result of the same request, if there is one that has not expired.
     pub(super) fn recall(
         &self,
         mark: Idempotency,
         at: Timestamp,
     ) -> Result<Option<Outcome>, Failure> {
-        let is_kept = |done: &&Done| at.as_millis() - done.at.as_millis() <= IDEMPOTENCY_KEEP_MS;
-        let Some(done) = self.done.get(&mark.key).filter(is_kept) else { return Ok(None) };
-        if done.fingerprint != mark.fingerprint {
+        let is_valid =
+            |result: &&StoredResult| at.as_millis() - result.at.as_millis() <= IDEMPOTENCY_KEEP_MS;
+        let Some(result) = self.results.get(&mark.key).filter(is_valid) else { return Ok(None) };
+        if result.fingerprint != mark.fingerprint {
             return Err(Refusal::KeyReused.into());
         }
-        Ok(Some(Outcome { replayed: true, ..done.outcome.clone() }))
+        Ok(Some(Outcome { replayed: true, ..result.outcome.clone() }))
     }
 
-    fn carry_out(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
+    fn execute(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
         if let Some(external_id) = command.match_key(rules)? {
-            let has_it = |kept: &&Kept| kept.keys.external_id.as_deref() == Some(external_id);
-            if let Some(kept) = self.live.values().find(has_it) {
-                return self.update(rules, command, kept.user.id);
+            let has_it = |entry: &&Entry| entry.keys.external_id.as_deref() == Some(external_id);
+            if let Some(entry) = self.live.values().find(has_it) {
+                return self.update(rules, command, entry.user.id);
             }
         }
         let id = command.user_id();
@@ -101,37 +102,38 @@ impl State {
             Target::Live => self.live.get(&id),
             Target::Deleted => self.deleted.get(&id),
         };
-        match decide(rules, &self.schema, current.map(|kept| &kept.user), command)? {
+        match decide(rules, &self.schema, current.map(|entry| &entry.user), command)? {
             Decision::Unchanged => {
-                let gone = || StoreError::Internal("unchanged, but not there".into());
-                let stored = current.ok_or_else(gone)?.stored.clone();
+                let missing =
+                    || StoreError::Internal("the user of an unchanged result is missing".into());
+                let stored = current.ok_or_else(missing)?.stored.clone();
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
             Decision::Write(change) => match self.conflict(&change) {
                 None => {
-                    let (kept, event) = Kept::of(&change);
-                    self.live.insert(id, kept.clone());
-                    Ok(self.append(event, kept.stored))
+                    let (entry, event) = Entry::of(&change);
+                    self.live.insert(id, entry.clone());
+                    Ok(self.append(event, entry.stored))
                 }
-                Some(conflict) => self.settle(rules, command, conflict),
+                Some(conflict) => self.resolve_conflict(rules, command, conflict),
             },
             Decision::Remove(change) => {
-                let (kept, event) = Kept::of(&change);
+                let (entry, event) = Entry::of(&change);
                 self.leave_all_groups(command);
                 self.live.remove(&id);
-                self.deleted.insert(id, kept.clone());
-                Ok(self.append(event, kept.stored))
+                self.deleted.insert(id, entry.clone());
+                Ok(self.append(event, entry.stored))
             }
             Decision::Restore(change) => {
                 if let Some(conflict) = self.conflict(&change) {
                     return Err(conflict.refusal.into());
                 }
-                let (kept, event) = Kept::of(&change);
+                let (entry, event) = Entry::of(&change);
                 let left = self.groups_left(command);
                 self.deleted.remove(&id);
-                self.live.insert(id, kept.clone());
-                let outcome = self.append(event, kept.stored);
-                self.join_again(left, command);
+                self.live.insert(id, entry.clone());
+                let outcome = self.append(event, entry.stored);
+                self.rejoin(left, command);
                 Ok(Outcome { position: self.position, ..outcome })
             }
             Decision::Purge(event) => {
@@ -139,15 +141,15 @@ impl State {
                 for (_, earlier) in self.log.iter_mut().filter(|(_, event)| event.user_id == id) {
                     earlier.record = Bytes::new();
                 }
-                self.done.retain(|_, done| done.outcome.stored.id != id);
+                self.results.retain(|_, result| result.outcome.stored.id != id);
                 let stored = Stored { id, version: event.version, record: Bytes::new() };
                 Ok(self.append(Event::clone(&event), stored))
             }
         }
     }
 
-    /// A user to be created whose name or address others hold.
-    fn settle(
+    /// Applies the `on_conflict` of a create whose username, address or external id is taken.
+    fn resolve_conflict(
         &mut self,
         rules: Rules,
         command: &Command,
@@ -165,22 +167,22 @@ impl State {
         }
     }
 
-    /// Does to a user that exists what the create says.
+    /// Applies a create to a user that exists: replaces it, merges into it or skips it.
     fn update(&mut self, rules: Rules, command: &Command, id: UserId) -> Result<Outcome, Failure> {
         if let Some(update) = command.updating(id) {
-            return self.carry_out(rules, &update);
+            return self.execute(rules, &update);
         }
-        let stored = self.live.get(&id).map(|kept| kept.stored.clone());
-        let gone = || StoreError::Internal("a key without its user".into());
-        Ok(self.outcome(Effect::Skipped, stored.ok_or_else(gone)?))
+        let stored = self.live.get(&id).map(|entry| entry.stored.clone());
+        let missing = || StoreError::Internal("the user that holds a name is missing".into());
+        Ok(self.outcome(Effect::Skipped, stored.ok_or_else(missing)?))
     }
 
-    /// Who else holds what a change claims.
+    /// The other users that hold a name, address or external id that a change claims.
     fn conflict(&self, change: &Change) -> Option<Conflict> {
         let claims = &change.claims;
         let holder = |claim: &Option<String>, key: fn(&Keys) -> Option<&String>| {
             let claim = claim.as_ref()?;
-            let mut others = self.live.values().filter(|kept| kept.user.id != change.user.id);
+            let mut others = self.live.values().filter(|entry| entry.user.id != change.user.id);
             others.find(|other| key(&other.keys) == Some(claim)).map(|other| other.user.id)
         };
         let username = holder(&claims.username, |keys| Some(&keys.username));
@@ -201,9 +203,9 @@ impl State {
         Outcome { effect, stored, position: self.position, replayed: false }
     }
 
-    /// Position and counters, counted anew.
+    /// The position, and the counters, which are computed at each call.
     pub(super) fn head(&self) -> Head {
-        let active = self.live.values().filter(|kept| kept.user.status == Status::Active).count();
+        let active = self.live.values().filter(|entry| entry.user.status == Status::Active).count();
         let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
         Head {
             position: self.position,
@@ -213,18 +215,18 @@ impl State {
         }
     }
 
-    /// Forgets all that has outlived its time; of the log, only from its start.
+    /// Deletes expired idempotency records and the oldest events. Returns how many.
     pub(super) fn forget(&mut self, before: Outlived) -> u64 {
-        let kept = self.done.len() + self.log.len();
-        self.done.retain(|_, done| done.at >= before.keys_before);
-        let young = self.log.iter().position(|(_, event)| event.at >= before.events_before);
-        self.log.drain(..young.unwrap_or(self.log.len()));
-        let forgotten = kept - self.done.len() - self.log.len();
-        u64::try_from(forgotten).unwrap_or(u64::MAX)
+        let before_count = self.results.len() + self.log.len();
+        self.results.retain(|_, result| result.at >= before.keys_before);
+        let first_kept = self.log.iter().position(|(_, event)| event.at >= before.events_before);
+        self.log.drain(..first_kept.unwrap_or(self.log.len()));
+        let deleted = before_count - self.results.len() - self.log.len();
+        u64::try_from(deleted).unwrap_or(u64::MAX)
     }
 }
 
-/// Who holds what a user claims, and the refusal for it.
+/// The users that hold what a change claims, and the refusal to return.
 struct Conflict {
     refusal: Refusal,
     username: Option<UserId>,
@@ -233,7 +235,7 @@ struct Conflict {
 }
 
 impl Conflict {
-    /// Each holder once; the one of the user name first.
+    /// Each holder once; the holder of the username first.
     fn holders(&self) -> Vec<UserId> {
         let mut seen = BTreeSet::new();
         let all = [self.username, self.email, self.external_id].into_iter().flatten();
@@ -241,14 +243,14 @@ impl Conflict {
     }
 }
 
-impl Kept {
+impl Entry {
     fn of(change: &Change) -> (Self, Event) {
         let (user, keys) = (change.user.clone(), change.keys.clone());
         let stored = Stored { id: user.id, version: user.version, record: change.record.clone() };
         (Self { user, keys, stored }, Event::clone(&change.event))
     }
 
-    /// A user as it was when it left: its last change.
+    /// A deleted user, with the time of its deletion, which was its last change.
     pub(super) fn as_deleted(&self) -> Deleted {
         Deleted { stored: self.stored.clone(), at: self.user.updated_at }
     }

@@ -1,4 +1,4 @@
-//! Groups in a sequence: both stores are told the same and must show the same.
+//! Groups in a sequence: both stores execute the same commands and must return the same.
 
 use std::collections::BTreeSet;
 
@@ -37,14 +37,14 @@ impl Pair {
         assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
     }
 
-    /// Walks groups on both, page by page.
+    /// Reads a list of groups from both, page by page.
     pub(super) async fn walk_groups(&self, question: &GroupQuestion) {
-        let ids = question.ids.as_ref().map(|ids| self.anybody(ids).into_iter().collect());
+        let ids = question.ids.as_ref().map(|ids| self.members_at(ids).into_iter().collect());
         let mut query = GroupQuery {
             ids,
             name_key: question.name.map(group_name_key),
             external_id: question.external_id.map(str::to_owned),
-            member: question.member.and_then(|member| self.anybody(&[member]).pop_first()),
+            member: question.member.and_then(|member| self.members_at(&[member]).pop_first()),
             count: true,
             ..GroupQuery::first(question.limit)
         };
@@ -59,7 +59,7 @@ impl Pair {
         }
     }
 
-    /// Compares every group, its members, and the groups of everybody.
+    /// Compares every group, its members, and the groups of every user and group.
     pub(super) async fn compare_groups(&self) {
         for group in &self.groups {
             for after in [None, self.known.first().copied()] {
@@ -71,7 +71,7 @@ impl Pair {
         let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
         let of = self.subject.groups_of_many(all.clone()).await;
         let expected = self.oracle.groups_of_many(all).await;
-        assert_eq!(of, expected, "the groups of all");
+        assert_eq!(of, expected, "the direct groups of all users and groups");
     }
 
     async fn group_act(&mut self, step: GroupStep) -> Option<GroupAct> {
@@ -80,7 +80,7 @@ impl Pair {
                 let id = self.oracle.new_id();
                 self.groups.push(id);
                 let draft = Box::new(GroupDraft::parse(body));
-                GroupAct::Create { id, draft, members: self.anybody(&members) }
+                GroupAct::Create { id, draft, members: self.members_at(&members) }
             }
             GroupStep::Change(which, edit, members, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;
@@ -94,10 +94,10 @@ impl Pair {
                 let members = match members {
                     MembersEdited::Keep => MembersEdit::Keep,
                     MembersEdited::Delta(joins, leaves) => MembersEdit::Delta {
-                        added: self.anybody(&joins),
-                        removed: self.anybody(&leaves),
+                        added: self.members_at(&joins),
+                        removed: self.members_at(&leaves),
                     },
-                    MembersEdited::All(all) => MembersEdit::All(self.anybody(&all)),
+                    MembersEdited::All(all) => MembersEdit::All(self.members_at(&all)),
                 };
                 GroupAct::Change { id, edit, members, preconditions }
             }
@@ -122,8 +122,8 @@ impl Pair {
         Some((id, Self::preconditions_at(version, preconditions)))
     }
 
-    /// Users and groups that were ever made, mostly those that live.
-    fn anybody(&self, indexes: &[Index]) -> BTreeSet<UserId> {
+    /// Ids of users and groups that were ever created, at these indexes.
+    fn members_at(&self, indexes: &[Index]) -> BTreeSet<UserId> {
         let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
         if all.is_empty() {
             return BTreeSet::new();

@@ -66,7 +66,7 @@ fn a_directory_that_is_served_is_refused() {
 }
 
 #[test]
-fn a_directory_without_a_store_is_refused_and_left_empty() {
+fn a_directory_without_a_store_is_rejected_and_left_empty() {
     let empty = tempfile::tempdir().unwrap();
     let database = Cluster::shared().database();
     let told = migrate(empty.path(), &database.url(), &[]).failure();

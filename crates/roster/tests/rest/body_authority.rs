@@ -186,7 +186,7 @@ fn scopes() -> Vec<&'static str> {
     all.filter(|scope| *scope != "scim:strict").collect()
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_is_revoked_during_the_body(backend: Backend) {
+pub(crate) async fn a_key_revoked_during_the_body_is_rejected(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let key = service.new_key(&scopes()).await;
@@ -195,7 +195,7 @@ pub(crate) async fn nothing_is_done_for_a_key_that_is_revoked_during_the_body(ba
     nothing_is_done_after(&service, text, revoke).await;
 }
 
-pub(crate) async fn nothing_is_done_for_a_key_that_expires_during_the_body(backend: Backend) {
+pub(crate) async fn a_key_that_expires_during_the_body_is_rejected(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let body = json!({"name": "short", "scopes": scopes(),
@@ -211,7 +211,7 @@ pub(crate) async fn the_first_key_rejects_uploads_without_a_credential(backend: 
     nothing_is_done_after(&service, None, close).await;
 }
 
-pub(crate) async fn an_operation_without_a_body_waits_for_none(backend: Backend) {
+pub(crate) async fn an_operation_without_a_body_does_not_wait_for_one(backend: Backend) {
     let service = backend.open().await;
     let fixture = Fixture::new(&service).await;
     let operations = without_body(&fixture);
@@ -228,7 +228,7 @@ pub(crate) async fn an_operation_without_a_body_waits_for_none(backend: Backend)
     }
 }
 
-pub(crate) async fn the_end_of_one_key_refuses_no_body_of_another(backend: Backend) {
+pub(crate) async fn a_revoked_key_rejects_no_body_of_another_key(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let [one, other] = [service.new_key(&scopes()).await, service.new_key(&scopes()).await];

@@ -145,7 +145,7 @@ pub(crate) async fn no_origin_is_listed_until_a_key_exists(backend: Backend) {
     granted(&from_page(&service, "GET", "/users", ADMIN).send().await.expect(200), ADMIN);
 }
 
-pub(crate) async fn a_refusal_can_be_read_by_the_page_it_is_for(backend: Backend) {
+pub(crate) async fn an_error_response_has_cors_headers(backend: Backend) {
     let service = listing(&backend).await;
     service.close().await;
     let page = |method, target| from_page(&service, method, target, ADMIN);
@@ -179,9 +179,7 @@ fn documented(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-pub(crate) async fn a_page_may_read_and_send_every_header_that_the_description_names(
-    backend: Backend,
-) {
+pub(crate) async fn a_page_may_read_and_send_every_documented_header(backend: Backend) {
     let service = listing(&backend).await;
     service.close().await;
     let reply = preflight(&service, "GET", "/users", ADMIN).send().await.expect(204);

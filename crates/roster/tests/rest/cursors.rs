@@ -51,7 +51,7 @@ pub(crate) async fn the_link_and_the_cursor_lead_to_the_same_page(backend: Backe
     assert_eq!(last.find("link"), None);
 }
 
-pub(crate) async fn the_link_keeps_every_condition_as_it_was_meant(backend: Backend) {
+pub(crate) async fn the_link_keeps_every_condition(backend: Backend) {
     let rules = Rules { email: Sharing::Shared, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     for name in ["a", "b", "c"] {
@@ -69,7 +69,7 @@ pub(crate) async fn the_link_keeps_every_condition_as_it_was_meant(backend: Back
     assert_eq!(reply.json()["next_cursor"], Value::Null);
 }
 
-pub(crate) async fn a_cursor_tells_nothing_of_the_users(backend: Backend) {
+pub(crate) async fn a_cursor_reveals_nothing_about_users(backend: Backend) {
     let service = backend.open().await;
     fill(&service, 2).await;
     let one = cursor(&service.get("/users?limit=1&sort=email").await.expect(200));
@@ -178,7 +178,7 @@ fn made(items: Vec<Stored>) -> Page {
     Page { items, next: Some(place), position: 3, total, examined }
 }
 
-pub(crate) async fn a_page_that_ends_early_says_how_many_it_looked_at(backend: Backend) {
+pub(crate) async fn a_page_that_ends_early_has_the_number_of_examined_users(backend: Backend) {
     let service = backend.open().await;
     service.store.make_page(made(Vec::new()));
     let reply = service.get("/users?status=active&count=true").await.expect(200);

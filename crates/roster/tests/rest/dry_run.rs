@@ -30,7 +30,7 @@ fn is_rehearsal(reply: &Reply) {
     }
 }
 
-pub(crate) async fn a_dry_write_shows_what_the_write_then_does(backend: Backend) {
+pub(crate) async fn a_dry_run_returns_the_result_of_the_write(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "email": "ada@x.org", "name": "Ada"})).await;
     let live = path(&user);
@@ -69,7 +69,7 @@ fn at_version(record: &Value, version: i64) -> Value {
     record
 }
 
-pub(crate) async fn a_dry_delete_shows_the_user(backend: Backend) {
+pub(crate) async fn a_dry_run_of_a_delete_returns_the_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"n": 1e2}})).await;
     let other = service.left(json!({"username": "grace"})).await;
@@ -122,7 +122,7 @@ fn faulty<'a>(service: &'a Service, ada: &str, query: &str) -> Vec<(Request<'a>,
     ]
 }
 
-pub(crate) async fn what_is_refused_is_refused_dry_in_the_same_words(backend: Backend) {
+pub(crate) async fn a_dry_run_returns_the_error_of_the_write(backend: Backend) {
     let rules = Rules {
         external_id: Sharing::Unique,
         put: Guard::On,
@@ -149,7 +149,7 @@ pub(crate) async fn what_is_refused_is_refused_dry_in_the_same_words(backend: Ba
     assert_eq!(service.head().await.position, 2);
 }
 
-pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(backend: Backend) {
+pub(crate) async fn dry_run_must_be_true_or_false(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let live = path(&user);
@@ -188,7 +188,7 @@ pub(crate) async fn only_true_and_false_say_whether_a_write_is_dry(backend: Back
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn a_dry_run_is_always_shown(backend: Backend) {
+pub(crate) async fn a_dry_run_always_returns_the_user(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let rows = [("POST", "/users".to_owned()), ("PUT", path(&user)), ("PATCH", path(&user))];

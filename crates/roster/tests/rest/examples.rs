@@ -58,7 +58,7 @@ pub(crate) async fn documented_defaults_are_accepted_and_change_nothing(backend:
     assert!(sent >= 15, "{sent}");
 }
 
-pub(crate) async fn the_examples_of_one_user_are_what_the_service_answers(backend: Backend) {
+pub(crate) async fn the_examples_of_one_user_match_the_service(backend: Backend) {
     let service = backend.open().await;
     let created = service.user(example(&service, "UserCreate").await).await;
     agree(example(&service, "User").await, &created);
@@ -109,7 +109,7 @@ async fn hold_those_of_leaving(service: &Service) {
     assert_eq!(page, real);
 }
 
-pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(backend: Backend) {
+pub(crate) async fn the_example_of_a_patch_matches_the_service(backend: Backend) {
     let service = backend.open().await;
     let created = service.user(example(&service, "UserCreate").await).await;
     let patch = example(&service, "UserPatch").await;
@@ -117,7 +117,7 @@ pub(crate) async fn the_example_of_a_patch_is_what_the_service_answers(backend: 
     agree(example(&service, "UserPatched").await, &patched);
 }
 
-pub(crate) async fn the_long_example_is_taken(backend: Backend) {
+pub(crate) async fn the_long_example_is_accepted(backend: Backend) {
     let service = backend.open().await;
     let long = example(&service, "UserCreateLong").await;
     let user = service.user(long.clone()).await;
@@ -126,7 +126,7 @@ pub(crate) async fn the_long_example_is_taken(backend: Backend) {
     }
 }
 
-pub(crate) async fn the_examples_of_documents_are_what_the_service_answers(backend: Backend) {
+pub(crate) async fn the_examples_of_documents_match_the_service(backend: Backend) {
     let service = backend.open().await;
     let mut shown = example(&service, "ServiceDocument").await;
     let real = service.get("/").await.expect(200).json();

@@ -71,21 +71,21 @@ async fn each(backend: &Backend, fault: Fault, status: u16, code: &str) {
     service.get("/users").await.expect(200);
 }
 
-pub(crate) async fn a_store_that_is_away_is_503_and_may_be_tried_again(backend: Backend) {
+pub(crate) async fn an_unavailable_store_is_503_with_retry_after(backend: Backend) {
     each(&backend, Fault::Unavailable, 503, "unavailable").await;
     each(&backend, Fault::TimedOut, 503, "unavailable").await;
 }
 
-pub(crate) async fn writes_that_have_stopped_are_503_without_a_time(backend: Backend) {
+pub(crate) async fn stopped_writes_are_503_without_retry_after(backend: Backend) {
     each(&backend, Fault::WritesStopped, 503, "unavailable").await;
 }
 
-pub(crate) async fn damage_and_surprise_are_500_and_tell_nothing(backend: Backend) {
+pub(crate) async fn damage_and_internal_errors_are_500_without_details(backend: Backend) {
     each(&backend, Fault::Corrupt, 500, "internal").await;
     each(&backend, Fault::Internal, 500, "internal").await;
 }
 
-pub(crate) async fn a_handler_that_panics_is_500_and_tells_nothing(backend: Backend) {
+pub(crate) async fn a_panicking_handler_is_500_without_details(backend: Backend) {
     let service = backend.open().await;
     service.store.fail(Fault::Panic);
     let reply = service.get("/users").await.refused(500, "internal");
@@ -165,7 +165,7 @@ async fn readiness_becomes(service: &Service, status: u16) {
     }
 }
 
-pub(crate) async fn readiness_asks_the_store_one_question_a_second(backend: Backend) {
+pub(crate) async fn readiness_queries_the_store_once_a_second(backend: Backend) {
     let service = backend.open().await;
     let began = Instant::now();
     for _ in 0..10 {
@@ -179,7 +179,7 @@ pub(crate) async fn readiness_asks_the_store_one_question_a_second(backend: Back
     assert!((1..=most).contains(&questions), "{questions} questions, not {most}");
 }
 
-pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(backend: Backend) {
+pub(crate) async fn readiness_sends_one_query_while_the_store_hangs(backend: Backend) {
     let service = backend.open().await;
     service.store.fail(Fault::Hang);
     let began = Instant::now();
@@ -195,7 +195,7 @@ pub(crate) async fn readiness_asks_one_question_while_the_store_hangs(backend: B
     service.store.fail(None);
 }
 
-pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(backend: Backend) {
+pub(crate) async fn a_draining_service_is_not_ready_and_serves_requests(backend: Backend) {
     let service = backend.open().await;
     service.get("/readyz").await.expect(200);
     service.app.drain();
@@ -205,7 +205,7 @@ pub(crate) async fn a_service_that_is_about_to_stop_says_so_and_serves_on(backen
     service.post(json!({"username": "ada"})).await.expect(201);
 }
 
-pub(crate) async fn measurements_are_given_even_when_the_store_is_away(backend: Backend) {
+pub(crate) async fn metrics_are_served_while_the_store_is_unavailable(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada", "status": "suspended"})).await;
     let page = service.get("/metrics").await.expect(200);

@@ -123,7 +123,7 @@ const BUT_BOB: &[&str] = &["Ada", "grace", "\u{c9}mile", "zoe"];
 const WITH_EMAIL: &[&str] = &["Ada", "grace", "\u{c9}mile"];
 const ALL: &[&str] = &["Ada", "grace", "\u{c9}mile", "bob", "zoe"];
 
-pub(crate) async fn every_operator_finds_those_it_should(backend: Backend) {
+pub(crate) async fn every_operator_returns_the_matching_users(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         (r#"username eq "ADA""#, ADA),
         (r#"username eq "E\u0301MILE""#, EMILE),
@@ -154,7 +154,7 @@ pub(crate) async fn every_operator_finds_those_it_should(backend: Backend) {
     each(backend, rows).await;
 }
 
-pub(crate) async fn each_member_is_compared_in_its_own_way(backend: Backend) {
+pub(crate) async fn each_member_is_compared_by_its_type(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         // Exactly.
         (r#"external_id eq "E-1""#, ADA),
@@ -208,7 +208,7 @@ pub(crate) async fn each_member_is_compared_in_its_own_way(backend: Backend) {
     each(backend, rows).await;
 }
 
-pub(crate) async fn tests_are_joined_and_grouped_as_the_grammar_says(backend: Backend) {
+pub(crate) async fn and_or_not_and_parentheses_follow_the_grammar(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
         // `and` binds closer than `or`.
         (r#"username eq "bob" or username eq "ada" and status eq "suspended""#, BOB),
@@ -415,7 +415,7 @@ pub(crate) async fn a_cursor_is_valid_for_its_filter_only(backend: Backend) {
     assert_eq!(names(&second), ["\u{c9}mile", "zoe"]);
 }
 
-pub(crate) async fn a_change_moves_users_into_and_out_of_a_filter_at_once(backend: Backend) {
+pub(crate) async fn a_filter_sees_a_change_at_once(backend: Backend) {
     let service = backend.open().await;
     let users = fill(&service).await;
     let query = of(r#"title sw "count" or emails ew "@new.example""#);

@@ -38,7 +38,7 @@ pub(crate) async fn guarded(service: &Service) -> Vec<(String, String)> {
     all.map(|(_, method, target)| (method, about(target))).collect()
 }
 
-pub(crate) async fn a_host_that_is_not_ours_is_misdirected(backend: Backend) {
+pub(crate) async fn an_unknown_host_is_421(backend: Backend) {
     let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         let reply = service.request(&method, &target).host("evil.example").send().await;
@@ -51,7 +51,7 @@ pub(crate) async fn a_host_that_is_not_ours_is_misdirected(backend: Backend) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn our_own_names_pass_with_any_port(backend: Backend) {
+pub(crate) async fn configured_hosts_are_accepted_with_any_port(backend: Backend) {
     let service = backend.open().await;
     for host in [
         "roster.test",
@@ -87,7 +87,7 @@ pub(crate) async fn exactly_one_valid_host_is_needed(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_target_in_absolute_form_must_have_the_same_names(backend: Backend) {
+pub(crate) async fn an_absolute_form_target_is_checked_like_the_host(backend: Backend) {
     let service = backend.open().await;
     let absolute = |authority: &str| service.request("GET", &format!("http://{authority}/livez"));
     // Not checked with the description, which has only paths.
@@ -98,7 +98,7 @@ pub(crate) async fn a_target_in_absolute_form_must_have_the_same_names(backend: 
     assert_eq!(users.unwitnessed().await.status(), 421);
 }
 
-pub(crate) async fn a_web_page_elsewhere_is_kept_out(backend: Backend) {
+pub(crate) async fn a_request_of_a_foreign_web_page_is_rejected(backend: Backend) {
     let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         for origin in ["https://evil.example", "null", "http://roster.test:81", "roster.test"] {
@@ -116,7 +116,7 @@ pub(crate) async fn a_web_page_elsewhere_is_kept_out(backend: Backend) {
     service.request("GET", "/users").header("sec-fetch-site", "none").send().await.expect(200);
 }
 
-pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(backend: Backend) {
+pub(crate) async fn a_foreign_link_may_navigate_to_a_page(backend: Backend) {
     let service = backend.open().await;
     let navigate = |target: &str| {
         let request = service.request("GET", target).header("sec-fetch-site", "cross-site");
@@ -132,7 +132,7 @@ pub(crate) async fn a_link_elsewhere_may_lead_a_person_to_a_page(backend: Backen
     framed.header("sec-fetch-mode", "no-cors").send().await.refused(403, "foreign-origin");
 }
 
-pub(crate) async fn what_came_through_a_proxy_is_kept_out(backend: Backend) {
+pub(crate) async fn a_request_through_a_proxy_is_rejected(backend: Backend) {
     let service = backend.open().await;
     for (method, target) in guarded(&service).await {
         for header in [
@@ -163,7 +163,7 @@ pub(crate) async fn what_came_through_a_proxy_is_kept_out(backend: Backend) {
     }
 }
 
-pub(crate) async fn health_answers_under_any_name(backend: Backend) {
+pub(crate) async fn health_accepts_any_host(backend: Backend) {
     let service = backend.open().await;
     for target in ["/livez", "/readyz"] {
         let request = service.request("GET", target).host("10.0.0.7:8080");
@@ -186,13 +186,13 @@ pub(crate) async fn limits_are_checked_before_the_routes(backend: Backend) {
     }
 }
 
-pub(crate) async fn an_expected_continue_is_granted(backend: Backend) {
+pub(crate) async fn expect_100_continue_is_honoured(backend: Backend) {
     let service = backend.open().await;
     let request = service.request("POST", "/users").header("expect", "100-continue");
     request.json(&json!({"username": "ada"})).send().await.expect(201);
 }
 
-pub(crate) async fn only_json_in_utf8_is_taken(backend: Backend) {
+pub(crate) async fn only_json_in_utf8_is_accepted(backend: Backend) {
     let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = r#"{"username":"grace"}"#;
@@ -229,7 +229,7 @@ pub(crate) async fn only_json_in_utf8_is_taken(backend: Backend) {
     assert_eq!(service.head().await.position, 1);
 }
 
-pub(crate) async fn what_is_no_json_text_is_malformed(backend: Backend) {
+pub(crate) async fn malformed_json_is_rejected(backend: Backend) {
     let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let deep = format!("{{\"attributes\":{}{}}}", "[".repeat(65), "]".repeat(65));
@@ -254,7 +254,7 @@ pub(crate) async fn what_is_no_json_text_is_malformed(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(backend: Backend) {
+pub(crate) async fn a_content_length_over_one_mebibyte_is_rejected(backend: Backend) {
     let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
@@ -266,7 +266,7 @@ pub(crate) async fn a_body_over_one_mebibyte_is_refused_by_its_length(backend: B
     }
 }
 
-pub(crate) async fn a_body_that_stalls_is_given_up(backend: Backend) {
+pub(crate) async fn a_stalled_body_is_aborted(backend: Backend) {
     let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
@@ -277,7 +277,7 @@ pub(crate) async fn a_body_that_stalls_is_given_up(backend: Backend) {
     }
 }
 
-pub(crate) async fn a_usable_request_id_is_kept_and_any_other_replaced(backend: Backend) {
+pub(crate) async fn a_valid_request_id_is_kept_and_an_invalid_one_replaced(backend: Backend) {
     let service = backend.open().await;
     let kept = service.get("/nothing").await.refused(404, "not-found");
     assert_eq!(kept.header("x-request-id"), REQUEST_ID);

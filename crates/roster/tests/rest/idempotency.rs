@@ -229,7 +229,7 @@ pub(crate) async fn a_write_without_a_change_is_replayed(backend: Backend) {
     assert_eq!(service.now(&user).await["name"], "King");
 }
 
-pub(crate) async fn one_key_may_be_written_in_two_ways(backend: Backend) {
+pub(crate) async fn an_idempotency_key_may_be_quoted_or_bare(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada"});
     create(&service, "8e03978e-40d5-43dd-bc93-6894a57f9324", body.clone()).await.expect(201);
@@ -296,7 +296,7 @@ pub(crate) async fn an_invalid_key_is_400_on_every_write(backend: Backend) {
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn of_simultaneous_repetitions_one_is_executed(backend: Backend) {
+pub(crate) async fn one_of_many_simultaneous_repetitions_is_executed(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "counted"})).await;
     let bodies = [json!({"username": "ada"}), json!({"name": "Ada"})];

@@ -93,7 +93,7 @@ pub(crate) async fn head_checks_all_that_get_checks(backend: Backend) {
     }
 }
 
-pub(crate) async fn head_of_a_list_asks_for_no_page(backend: Backend) {
+pub(crate) async fn head_of_a_list_reads_no_page(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
     service.user(json!({"username": "grace"})).await;
@@ -109,7 +109,7 @@ pub(crate) async fn head_of_a_list_asks_for_no_page(backend: Backend) {
     assert_eq!(head.header("roster-position"), get.header("roster-position"));
 }
 
-pub(crate) async fn options_names_every_method_that_is_offered(backend: Backend) {
+pub(crate) async fn options_lists_every_supported_method(backend: Backend) {
     let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         let reply = service.request("OPTIONS", &target).send().await.expect(204);
@@ -121,7 +121,7 @@ pub(crate) async fn options_names_every_method_that_is_offered(backend: Backend)
     service.request("OPTIONS", "/nothing").send().await.refused(404, "not-found");
 }
 
-pub(crate) async fn a_known_method_that_is_not_offered_is_405_with_allow(backend: Backend) {
+pub(crate) async fn an_unsupported_method_is_405_with_allow(backend: Backend) {
     let service = backend.open().await;
     for (target, allow) in targets(&service).await {
         for method in ["POST", "PUT", "PATCH", "DELETE", "TRACE", "QUERY"] {
@@ -268,14 +268,14 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
     assert_eq!(service.head().await.position, 4);
 }
 
-pub(crate) async fn a_broken_escape_in_the_query_is_refused(backend: Backend) {
+pub(crate) async fn an_invalid_percent_escape_in_the_query_is_rejected(backend: Backend) {
     let service = backend.open().await;
     for query in ["username=%", "username=%f", "username=%zz", "%ff=1", "username=%C3"] {
         service.get(&format!("/users?{query}")).await.refused(400, "invalid-query");
     }
 }
 
-pub(crate) async fn only_an_acceptable_form_is_sent(backend: Backend) {
+pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;

@@ -20,7 +20,7 @@ pub(crate) async fn routes_are_below_the_path_of_the_base_url(backend: Backend) 
     }
 }
 
-pub(crate) async fn health_answers_below_the_path_and_at_the_root(backend: Backend) {
+pub(crate) async fn health_is_served_below_the_base_path_and_at_the_root(backend: Backend) {
     let service = mounted(&backend).await;
     for target in ["/livez", "/readyz", "/metrics"] {
         service.get(&format!("/v1{target}")).await.expect(200);
@@ -28,7 +28,7 @@ pub(crate) async fn health_answers_below_the_path_and_at_the_root(backend: Backe
     }
 }
 
-pub(crate) async fn every_link_knows_the_path(backend: Backend) {
+pub(crate) async fn every_link_includes_the_base_path(backend: Backend) {
     let service = mounted(&backend).await;
     for name in ["ada", "grace"] {
         let request = service.request("POST", "/v1/users").json(&json!({"username": name}));

@@ -22,7 +22,7 @@ fn late(reply: Reply, expected: &str) {
     assert_eq!(told, expected);
 }
 
-pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(backend: Backend) {
+pub(crate) async fn a_read_is_aborted_after_the_wait_of_its_caller(backend: Backend) {
     let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.store.fail(Fault::Hang);
@@ -50,7 +50,7 @@ pub(crate) async fn a_reading_is_given_up_once_its_caller_would_wait_no_longer(b
     assert!([200, 503].contains(&reply.status()), "at hand or not: {}", reply.text());
 }
 
-pub(crate) async fn a_reading_takes_as_long_as_is_set_and_no_longer(backend: Backend) {
+pub(crate) async fn a_read_is_aborted_after_the_configured_wait(backend: Backend) {
     let read_wait_max = Duration::from_millis(300);
     let service = backend.open_with(Setup { read_wait_max, ..Setup::default() }).await;
     let limits = service.get("/").await.expect(200).json()["limits"].clone();
@@ -98,7 +98,7 @@ async fn writes(service: &Service) -> Vec<(&'static str, String)> {
     ]
 }
 
-pub(crate) async fn a_change_that_did_not_begin_in_time_is_not_made(backend: Backend) {
+pub(crate) async fn a_write_that_did_not_begin_in_time_is_not_executed(backend: Backend) {
     let service = backend.open().await;
     let writes = writes(&service).await;
     let before = service.head().await;

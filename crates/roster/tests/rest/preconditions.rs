@@ -120,7 +120,7 @@ pub(crate) async fn header_and_body_version_must_both_hold(backend: Backend) {
     put("\"2\"", 2).await.expect(200);
 }
 
-pub(crate) async fn a_malformed_tag_is_refused_and_never_passed_over(backend: Backend) {
+pub(crate) async fn a_malformed_tag_is_rejected_and_never_ignored(backend: Backend) {
     let service = backend.open().await;
     let user = at_version_two(&service).await;
     for header in ["if-match", "if-none-match"] {

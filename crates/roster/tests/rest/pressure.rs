@@ -61,7 +61,7 @@ pub(crate) async fn a_caller_beyond_its_limit_is_429_on_every_operation_but_heal
     }
 }
 
-pub(crate) async fn every_answer_to_a_limited_caller_tells_what_is_left(backend: Backend) {
+pub(crate) async fn every_response_to_a_limited_caller_has_rate_limit_headers(backend: Backend) {
     let service = backend.open_with(limited(20)).await;
     for (left, (target, status)) in
         [("/users", 200), ("/users/42", 404), ("/nowhere", 404), ("/users?x=1", 400)]
@@ -90,7 +90,7 @@ async fn standing_still(service: &Service) -> String {
     user
 }
 
-pub(crate) async fn what_would_wait_too_long_is_503_and_nothing_was_done(backend: Backend) {
+pub(crate) async fn a_write_that_would_wait_too_long_is_503_and_not_executed(backend: Backend) {
     let service = backend.open_with(narrow()).await;
     let user = standing_still(&service).await;
     let gone = "/deleted-users/019a9f2e-0000-7000-8000-000000000000";
@@ -160,7 +160,7 @@ pub(crate) async fn a_blocked_class_does_not_affect_the_others(backend: Backend)
     service.post(body).await.expect(201);
 }
 
-pub(crate) async fn refusals_are_counted_by_reason(backend: Backend) {
+pub(crate) async fn rejections_are_counted_by_reason(backend: Backend) {
     let service = backend.open_with(limited(1)).await;
     while service.get("/users").await.status() != 429 {}
     // One comes back each second.
@@ -180,7 +180,7 @@ pub(crate) async fn refusals_are_counted_by_reason(backend: Backend) {
     assert_eq!((count("overloaded"), count("failed-authentication")), (0, 0));
 }
 
-pub(crate) async fn a_page_of_a_thousand_is_whole(backend: Backend) {
+pub(crate) async fn a_page_of_a_thousand_users_is_complete(backend: Backend) {
     let service = backend.open().await;
     for n in 0..30 {
         let filler = "x".repeat(3_000);
@@ -198,7 +198,7 @@ pub(crate) async fn a_page_of_a_thousand_is_whole(backend: Backend) {
     service.get("/deleted-users?limit=1000").await.expect(200);
 }
 
-pub(crate) async fn a_refused_list_is_counted_and_does_not_reach_the_store(backend: Backend) {
+pub(crate) async fn a_rejected_list_is_counted_and_does_not_reach_the_store(backend: Backend) {
     const REQUESTS: usize = 20;
     let service = backend.open_with(narrow()).await;
     service.user(json!({"username": "ada"})).await;

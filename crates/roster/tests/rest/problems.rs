@@ -14,7 +14,7 @@ async fn page(service: &Service, target: &str, accept: &str) -> crate::client::R
     service.request("GET", target).header("accept", accept).send().await
 }
 
-pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(backend: Backend) {
+pub(crate) async fn every_problem_type_has_a_page_as_json_and_html(backend: Backend) {
     let service = backend.open().await;
     let problems = PROBLEMS.iter().map(|kind| (kind.code, Some(kind.status), kind.title));
     let faults = VIOLATIONS.iter().map(|kind| (kind.code, None, kind.title));
@@ -34,7 +34,7 @@ pub(crate) async fn every_type_leads_to_its_explanation_in_both_forms(backend: B
     page(&service, "/problems/Internal", "*/*").await.refused(404, "problem-not-found");
 }
 
-pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(backend: Backend) {
+pub(crate) async fn the_list_of_problems_is_complete_as_json_and_html(backend: Backend) {
     let service = backend.open().await;
     let list = page(&service, "/problems", "application/json").await.expect(200).json();
     let html = page(&service, "/problems", "text/html").await.expect(200);
@@ -49,7 +49,7 @@ pub(crate) async fn the_list_of_problems_is_whole_in_both_forms(backend: Backend
     }
 }
 
-pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(backend: Backend) {
+pub(crate) async fn every_violation_code_has_a_page(backend: Backend) {
     let service = backend.open().await;
     for code in ViolationCode::ALL {
         let target = format!("/problems/{}", code.as_str());
@@ -61,7 +61,7 @@ pub(crate) async fn the_rules_and_the_pages_know_the_same_faults(backend: Backen
     }
 }
 
-pub(crate) async fn the_documents_link_to_one_another_and_hold(backend: Backend) {
+pub(crate) async fn links_between_documents_resolve(backend: Backend) {
     let service = backend.open().await;
     let document = service.get("/").await.expect(200).json();
     let links = document["links"].as_object().expect("links");

@@ -64,7 +64,7 @@ fn rows() -> Vec<(Value, Option<Value>)> {
     ]
 }
 
-pub(crate) async fn the_short_form_and_its_list_obey_their_table(backend: Backend) {
+pub(crate) async fn the_short_form_and_its_list_follow_the_documented_table(backend: Backend) {
     let service = backend.open().await;
     let stored = json!({"username": "ada", "emails": [{"value": "a@x.org", "type": "home"},
         {"value": "b@x.org", "type": "work", "primary": true}]});
@@ -262,7 +262,7 @@ pub(crate) async fn every_error_of_a_user_has_its_code(backend: Backend) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn what_just_fits_is_taken(backend: Backend) {
+pub(crate) async fn values_of_the_maximum_size_are_accepted(backend: Backend) {
     let service = backend.open().await;
     let nested = (0..7).fold(json!(1), |inner, _| json!({"a": inner}));
     let role = |n: usize| json!({"value": n.to_string()});
@@ -288,7 +288,7 @@ pub(crate) async fn null_empty_and_absent_mean_the_same(backend: Backend) {
     assert_eq!(members, ["created_at", "id", "status", "updated_at", "username", "version"]);
 }
 
-pub(crate) async fn own_data_keeps_its_numbers_and_order(backend: Backend) {
+pub(crate) async fn custom_attributes_keep_numbers_and_order(backend: Backend) {
     let service = backend.open().await;
     let body = r#"{"username":"ada","attributes":{"z":9223372036854775807,"a":-0.5,"e":1e300}}"#;
     let sent = service.request("POST", "/users").body("application/json", body).send().await;
@@ -299,7 +299,7 @@ pub(crate) async fn own_data_keeps_its_numbers_and_order(backend: Backend) {
     );
 }
 
-pub(crate) async fn a_put_that_changes_the_address_takes_its_proof_away(backend: Backend) {
+pub(crate) async fn a_put_that_changes_the_address_clears_its_verified_flag(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"email": "a@x.org", "email_verified": true})).await;
     assert_eq!(user["email_verified"], true);

@@ -66,7 +66,7 @@ pub(crate) async fn a_schema_is_read_replaced_and_read_again(backend: Backend) {
     assert_eq!(minimal.header("etag"), "\"3\"");
 }
 
-pub(crate) async fn an_invalid_schema_lists_all_its_faults(backend: Backend) {
+pub(crate) async fn an_invalid_schema_lists_all_its_errors(backend: Backend) {
     let service = backend.open().await;
     let attributes = json!([{"name": "1", "type": "text"}, {"name": "a"}, 7]);
     let refused = replace(&service, attributes).await.refused(422, "invalid-schema");
@@ -177,7 +177,7 @@ pub(crate) async fn the_change_log_and_the_description_follow_the_schema(backend
     assert_eq!(attributes.get("properties"), None);
 }
 
-pub(crate) async fn a_schema_request_may_come_twice(backend: Backend) {
+pub(crate) async fn a_repeated_schema_request_is_executed_once(backend: Backend) {
     let service = backend.open().await;
     let put = async |attributes: Value| {
         let request = service.request("PUT", "/schema").header("idempotency-key", "\"one\"");

@@ -94,7 +94,7 @@ pub(crate) async fn a_search_has_every_order_of_lists(backend: Backend) {
     other.refused(400, "invalid-cursor");
 }
 
-pub(crate) async fn every_word_must_be_found_in_whatever_order(backend: Backend) {
+pub(crate) async fn all_words_must_match_in_any_order(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let rows: &[(&str, &[&str])] = &[
@@ -116,7 +116,7 @@ pub(crate) async fn every_word_must_be_found_in_whatever_order(backend: Backend)
     }
 }
 
-pub(crate) async fn case_width_and_form_make_no_difference_but_accents_do(backend: Backend) {
+pub(crate) async fn a_search_ignores_case_width_and_composition_but_not_accents(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
     let rows: &[(&str, &[&str])] = &[
@@ -167,7 +167,7 @@ pub(crate) async fn an_invalid_search_is_an_error(backend: Backend) {
     service.get(&format!("/users?{fits}")).await.expect(200);
 }
 
-pub(crate) async fn a_write_is_found_as_soon_as_it_is_answered(backend: Backend) {
+pub(crate) async fn a_search_finds_a_write_as_soon_as_it_returns(backend: Backend) {
     let service = backend.open().await;
     let users = fill(&service).await;
     service.patch(&users[0], json!({"name": "Ada King"})).await.expect(200);

@@ -14,7 +14,7 @@ pub(crate) async fn the_location_of_a_new_user_is_its_path(backend: Backend) {
     assert_eq!(fetched.text(), reply.text());
 }
 
-pub(crate) async fn server_made_members_are_ignored_on_a_create(backend: Backend) {
+pub(crate) async fn server_set_members_are_ignored_on_a_create(backend: Backend) {
     let service = backend.open().await;
     let id = "01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
     let body = json!({"username": "ada", "id": id, "version": 7, "created_at": "yesterday",
@@ -25,7 +25,7 @@ pub(crate) async fn server_made_members_are_ignored_on_a_create(backend: Backend
     assert_eq!(user["created_at"], "2026-01-01T00:00:00.000Z");
 }
 
-pub(crate) async fn what_a_get_gave_can_be_edited_and_put_back(backend: Backend) {
+pub(crate) async fn a_get_response_can_be_edited_and_put_back(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada", "name": "Ada", "status": "suspended",
         "emails": [{"value": "a@x.org"}, {"value": "b@x.org", "primary": true, "type": "work"}],
@@ -41,7 +41,7 @@ pub(crate) async fn what_a_get_gave_can_be_edited_and_put_back(backend: Backend)
     assert_eq!(reply.header("etag"), "\"2\"");
 }
 
-pub(crate) async fn a_second_put_of_one_read_is_refused(backend: Backend) {
+pub(crate) async fn a_second_put_with_the_same_version_is_rejected(backend: Backend) {
     let service = backend.open().await;
     let read = service.user(json!({"username": "ada"})).await;
     let (mut one, mut other) = (read.clone(), read.clone());
@@ -106,7 +106,7 @@ pub(crate) async fn a_put_creates_no_user(backend: Backend) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn an_id_in_capitals_is_another_text(backend: Backend) {
+pub(crate) async fn an_id_in_capitals_is_404(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada"})).await;
     let shouted = path(&user).to_ascii_uppercase().replace("/USERS", "/users");
@@ -138,7 +138,7 @@ fn guarded(put: Guard, delete: Guard) -> Setup {
     Setup { rules: Rules { put, delete, ..Rules::default() }, ..Setup::default() }
 }
 
-pub(crate) async fn a_guarded_put_without_a_precondition_names_what_it_would_clear(
+pub(crate) async fn a_guarded_put_without_a_precondition_names_the_members_it_would_clear(
     backend: Backend,
 ) {
     let service = backend.open_with(guarded(Guard::On, Guard::Off)).await;
@@ -204,7 +204,7 @@ pub(crate) async fn all_taken_values_are_listed_without_their_holder(backend: Ba
     reply.refused(409, "external-id-taken");
 }
 
-pub(crate) async fn a_default_username_that_does_not_work_asks_for_one(backend: Backend) {
+pub(crate) async fn an_unusable_default_username_is_an_error(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada@x.org"})).await;
     let reply = service.post(json!({"email": "ada@x.org"})).await.refused(409, "username-taken");
@@ -217,7 +217,7 @@ pub(crate) async fn a_default_username_that_does_not_work_asks_for_one(backend: 
     assert_eq!(reply.faults()[0].0, "/username");
 }
 
-pub(crate) async fn shared_mailboxes_are_taken_where_they_are_allowed(backend: Backend) {
+pub(crate) async fn shared_mailboxes_are_accepted_if_allowed(backend: Backend) {
     let rules = Rules { email: Sharing::Shared, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
     service.user(json!({"username": "ada", "email": "desk@x.org"})).await;
@@ -228,7 +228,7 @@ pub(crate) async fn shared_mailboxes_are_taken_where_they_are_allowed(backend: B
     assert_eq!(document["capabilities"]["unique_email"], "none");
 }
 
-pub(crate) async fn a_merge_patch_is_taken_under_both_its_names(backend: Backend) {
+pub(crate) async fn a_merge_patch_is_accepted_as_both_media_types(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"username": "ada", "attributes": {"a": 1, "b": 2}})).await;
     let send = |media_type: &'static str, body: Value| {
@@ -246,7 +246,7 @@ pub(crate) async fn a_merge_patch_is_taken_under_both_its_names(backend: Backend
     send("application/json", json!([])).await.refused(422, "invalid-user");
 }
 
-pub(crate) async fn minimal_leaves_the_body_out_and_says_so(backend: Backend) {
+pub(crate) async fn return_minimal_omits_the_body_and_sets_preference_applied(backend: Backend) {
     let service = backend.open().await;
     let minimal = |method: &str, target: &str, body: Value| {
         service.request(method, target).header("prefer", "return=minimal").json(&body).send()
