@@ -62,7 +62,7 @@ impl Command {
     /// The external id that a create matches by, if it matches by it.
     pub fn match_key(&self, rules: Rules) -> Result<Option<&str>, Refusal> {
         let Act::Create { draft, upsert, .. } = &self.act else { return Ok(None) };
-        if upsert.match_by != MatchBy::ExternalId {
+        if upsert.match_by != MatchBy::ExternalId || upsert.on_conflict == OnConflict::Fail {
             return Ok(None);
         }
         let violation = |code, detail| {

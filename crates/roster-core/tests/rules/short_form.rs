@@ -178,7 +178,6 @@ fn every_row_of_a_patch_is_true_for_each_short_form() {
         ("both agree", json!({"S": "d", "L": other}), other.clone()),
         ("S as stored: L wins", json!({"S": "b", "L": other}), other.clone()),
         ("both null: cleared", json!({"S": null, "L": null}), Value::Null),
-        ("S null: the list stays", json!({"S": null}), stored()),
         (
             "L null: S stays, alone",
             json!({"L": null}),
@@ -193,6 +192,11 @@ fn every_row_of_a_patch_is_true_for_each_short_form() {
         }
         let differ = json!({"S": "c", "L": [{"value": "d"}]});
         form.is_conflict(patch(&before, &form.spell(&differ)));
+        // Null removes the only entry, and is ambiguous if there are more.
+        form.is_conflict(patch(&before, &form.spell(&json!({"S": null}))));
+        let one = user(&form.spell(&json!({"username": "ada", "S": "a"})));
+        let after = patch(&one, &form.spell(&json!({"S": null}))).expect("one entry");
+        assert_eq!(form.list_of(&after), Value::Null);
     }
 }
 
