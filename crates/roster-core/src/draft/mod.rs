@@ -16,6 +16,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use crate::{
     attribute::Attribute,
     json::{self, Json},
+    limits::USER_BYTES_MAX,
     profile::Value,
     violation::{Excuse, Findings, Violation, ViolationCode, Violations},
 };
@@ -76,9 +77,9 @@ impl Draft {
         Self { patch: Some(Arc::new(patch)), ..Self::parse(tree) }
     }
 
-    /// Checks a patch for many users: its members must be valid for any user, and it must not name
-    /// one user or version.
-    pub fn check_patch_of_many(patch: &Json) -> Result<(), Violations> {
+    /// Checks a patch of so many bytes for many users: its members must be valid for any user, and
+    /// it must not name one user or version.
+    pub fn check_patch_of_many(patch: &Json, bytes: usize) -> Result<(), Violations> {
         let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
         draft.check_removals(patch);
         let (mut violations, omitted) = draft.violations.counting(|_| false);
@@ -88,6 +89,10 @@ impl Draft {
                 let code = ViolationCode::UnknownMember;
                 violations.push(Violation::new(format!("/{name}"), code, detail));
             }
+        }
+        if bytes > USER_BYTES_MAX {
+            let detail = format!("send at most {USER_BYTES_MAX} bytes");
+            violations.push(Violation::new("", ViolationCode::UserTooLarge, detail));
         }
         if violations.is_empty() {
             return Ok(());

@@ -12,7 +12,6 @@ use axum::{
 use roster_core::{
     Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal,
     access::{ReadUsers, WriteUsers},
-    limits::USER_BYTES_MAX,
     plan::Plan,
 };
 
@@ -103,10 +102,11 @@ pub(crate) async fn patch_many(
     if has_lines {
         return bulk::write_lines(&app, call, LineKind::Patch).await;
     }
-    let bytes_max = app.settings.body_bytes_max.min(USER_BYTES_MAX);
+    let bytes_max = app.settings.body_bytes_max;
     let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
-    let (call, patch, _) = body.await?;
-    Draft::check_patch_of_many(&patch).map_err(|found| Failure::from(Refusal::Invalid(found)))?;
+    let (call, patch, bytes) = body.await?;
+    Draft::check_patch_of_many(&patch, bytes.len())
+        .map_err(|found| Failure::from(Refusal::Invalid(found)))?;
     bulk::change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
 }
 

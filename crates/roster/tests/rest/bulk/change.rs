@@ -269,7 +269,8 @@ pub(crate) async fn a_patch_of_many_users_has_the_size_of_a_user(backend: Backen
         (0..8000).map(|n| (format!("a{n:06}"), Value::Null)).collect();
     let patch = Some(json!({"attributes": nulls}));
     let reply = matching(&service, "PATCH", "username=ada&dry_run=true", patch).await;
-    reply.refused(413, "body-too-large");
+    let faults = reply.refused(422, "invalid-user").faults();
+    assert_eq!(faults, [(String::new(), "user-too-large".to_owned())]);
 }
 
 pub(crate) async fn a_dry_run_of_lines_is_compared_with_stored_users_alone(backend: Backend) {
