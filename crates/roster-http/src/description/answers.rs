@@ -1,8 +1,8 @@
-//! Completes the operations and the answers of the description.
+//! Completes the operations and the responses of the description.
 //!
-//! What a caller needs for an operation follows from the table of operations. A part names an
-//! answer's codes; its headers, its schema and its examples follow from them here, so that an
-//! example always holds the title and status that the registry holds.
+//! The scope of an operation comes from the table of operations. A response in the source files
+//! only names its problem codes. Its headers, schema and examples are added here, so that an
+//! example always has the title and status of the registry.
 
 use roster_core::Json;
 
@@ -15,7 +15,7 @@ use crate::{
     problem::ProblemCode,
 };
 
-/// The answers that are problems, with headers, content and examples.
+/// Adds headers, content and examples to the responses that are problems.
 pub(super) fn complete_responses(responses: Json) -> Json {
     let Json::Object(responses) = responses else { return responses };
     let complete = |(name, response): (String, Json)| (name, complete(response));
@@ -23,7 +23,7 @@ pub(super) fn complete_responses(responses: Json) -> Json {
 }
 
 fn complete(mut response: Json) -> Json {
-    // An answer without a code is given before the request is whole: a bare status.
+    // A response without a code is sent before the request was read: a status without a body.
     let Some(codes) = remove(&mut response, "x-problem-codes") else { return response };
     let examples = items(&codes).iter().filter_map(text).filter_map(|code| {
         let problem = ProblemCode::parse(code)?;
@@ -38,13 +38,13 @@ fn complete(mut response: Json) -> Json {
             ("examples", Json::Object(examples.collect())),
         ]),
     )]);
-    let mut response = with_common_headers(&response, Kept::MayBe);
+    let mut response = with_common_headers(&response, true);
     set(&mut response, "content", content);
     set(&mut response, "x-problem-codes", codes);
     response
 }
 
-/// The paths, each operation with the scope that it needs and the headers that its answers have.
+/// Adds to each operation its scope and the common headers of its responses.
 pub(super) fn complete_paths(paths: Json) -> Json {
     let Json::Object(mut paths) = paths else { return paths };
     for (_, item) in &mut paths {
@@ -57,8 +57,7 @@ pub(super) fn complete_paths(paths: Json) -> Json {
     Json::Object(paths)
 }
 
-/// The scope that an operation needs, as the table of operations has it, and the response to an
-/// unauthenticated caller.
+/// Adds the scope from the table of operations, and the response to an unauthenticated caller.
 fn add_scope(operation: &mut Json) {
     let id = text_at(operation, &["operationId"]);
     let Some(named) = Operation::ALL.iter().find(|known| known.id() == id) else { return };
@@ -70,7 +69,7 @@ fn add_scope(operation: &mut Json) {
     let scopes = Json::Array(scopes);
     let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
     set(operation, "security", security);
-    // SCIM describes all its refusals at once.
+    // SCIM operations describe all errors in one response.
     if !named.is_scim() {
         let mut responses = members(at(operation, &["responses"])).to_vec();
         let place = responses.iter().position(|(status, _)| status.as_str() > "401");
@@ -80,37 +79,29 @@ fn add_scope(operation: &mut Json) {
     }
 }
 
-/// The headers that every answer has.
+/// Adds the headers that every response has.
 fn add_common_headers(operation: &mut Json) {
-    let answers = members(at(operation, &["responses"])).to_vec();
-    if answers.is_empty() {
+    let responses = members(at(operation, &["responses"])).to_vec();
+    if responses.is_empty() {
         return;
     }
-    let answers = answers.into_iter().map(|(status, response)| {
+    let responses = responses.into_iter().map(|(status, response)| {
         if reference(&response).is_some() {
             return (status, response);
         }
-        // Only writes answer 204, and no cache keeps the answer to a write.
-        let kept = if status == "204" { Kept::Nothing } else { Kept::MayBe };
-        (status, with_common_headers(&response, kept))
+        // Only writes return 204, and no cache stores their responses.
+        (status.clone(), with_common_headers(&response, status != "204"))
     });
-    set(operation, "responses", Json::Object(answers.collect()));
+    set(operation, "responses", Json::Object(responses.collect()));
 }
 
-/// Whether there is anything that a cache could keep.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    MayBe,
-    Nothing,
-}
-
-fn with_common_headers(response: &Json, kept: Kept) -> Json {
+fn with_common_headers(response: &Json, is_cacheable: bool) -> Json {
     let mut headers = members(at(response, &["headers"])).to_vec();
-    if kept == Kept::MayBe {
+    if is_cacheable {
         headers.push(("Cache-Control".to_owned(), component("headers", "CacheControl")));
     }
     headers.push(("X-Request-Id".to_owned(), component("headers", "RequestId")));
-    // Rebuilt, so that every answer reads in one order.
+    // Built again, so that the members of all responses have the same order.
     let mut complete = object([
         ("description", at(response, &["description"]).clone()),
         ("headers", Json::Object(headers)),

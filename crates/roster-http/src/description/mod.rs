@@ -1,9 +1,9 @@
-//! The description of the service, for programs and for people.
+//! The description of the API, for programs and for people.
 //!
-//! One OpenAPI document says what every path takes and answers. `/openapi.json` serves it, `/docs`
-//! shows it as a page, and the tests hold every answer of the service against it. Pages need no
-//! script and no other host. Nothing here knows a request: all is made from the base URL
-//! and the schema of users.
+//! One OpenAPI document describes the requests and responses of every path. `/openapi.json` serves
+//! it, `/docs` shows it as a page, and the tests compare every response with it. The pages need no
+//! script and no other host. Everything here is made from the base URL and the schema of users;
+//! nothing depends on a request.
 
 mod answers;
 mod assemble;
@@ -26,12 +26,13 @@ pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 
 /// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.
 ///
-/// `attributes` has the declared members of the schema. Made anew with each call: keep the bytes.
+/// `attributes` has the declared members of the schema. Each call builds the document again, so
+/// the caller should keep the bytes.
 pub fn openapi(base_url: &str, schema: &UserSchema) -> Bytes {
     json(&document(base_url, schema))
 }
 
-/// Every operation of the document: method in capitals, path template, operation id.
+/// Every operation of the document: method in upper case, path template, operation id.
 pub fn operations() -> Vec<(String, String, String)> {
     let document = document("", &UserSchema::default());
     let operations = assemble::operations(&document).into_iter();
@@ -56,19 +57,19 @@ pub(crate) fn query_parameters(operation_id: &str) -> &'static [String] {
     NAMES.get(operation_id).map_or(&[], Vec::as_slice)
 }
 
-/// The document as a tree; empty where its parts are not JSON, which the tests rule out.
+/// The document as a tree. It is null only if a source file is not JSON, which the tests exclude.
 fn document(base_url: &str, schema: &UserSchema) -> Json {
     assemble::assemble(base_url, schema).unwrap_or(Json::Null)
 }
 
-/// A tree as text.
+/// The text of a tree.
 pub(crate) fn json(tree: &Json) -> Bytes {
     let mut out = Vec::new();
     write_json(&mut out, tree);
     Bytes::from(out)
 }
 
-/// The path of a base URL: empty where the service is at the root of its host.
+/// The path of a base URL; empty if the service is at the root of its host.
 pub(crate) fn base_path(base_url: &str) -> &str {
     let after_scheme = base_url.split_once("://").map_or("", |(_, rest)| rest);
     after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! The pages for people: templates over the facts that programs get as JSON.
+//! The HTML pages: templates filled with the data that programs get as JSON.
 //!
-//! Pages are whole in themselves: one style sheet inside the page, allowed by its hash, no script,
-//! no image, no other host. The templates escape all text; nothing here takes text from a request.
+//! A page loads nothing: its style sheet is inside it, allowed by its hash, and it has no script
+//! and no image. The templates escape all text. No text comes from a request.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ const TEMPLATES: [(&str, &str); 5] = [
 
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
-    // A member that the document does not have reads as empty.
+    // A missing member of the document is empty.
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_formatter(|out, _, value| {
         let text = value.to_string();
@@ -58,14 +58,14 @@ pub fn content_security_policy() -> String {
 
 /// The reference page of a service at this base URL (no slash at its end), as HTML.
 ///
-/// Rendered at each call: keep the bytes.
+/// Each call renders the page again, so the caller should keep the bytes.
 pub fn docs_page(base_url: &str) -> Bytes {
     let Json::Object(mut facts) = explanations(base_url) else { return Bytes::new() };
     facts.push(("document".to_owned(), super::document(base_url, &UserSchema::default())));
     render("docs.html", base_url, &Json::Object(facts))
 }
 
-/// A template with facts filled in; empty if that fails, which the tests rule out.
+/// Renders a template with this data. The result is empty if that fails, which the tests exclude.
 pub(super) fn render(template: &str, base_url: &str, facts: &Json) -> Bytes {
     let facts: Value = serde_json::from_slice(&json(facts)).unwrap_or_default();
     let base_path = base_path(base_url);
@@ -75,7 +75,7 @@ pub(super) fn render(template: &str, base_url: &str, facts: &Json) -> Bytes {
     Bytes::from(page.unwrap_or_default())
 }
 
-/// Follows a `$ref` into the document; anything else is itself.
+/// The part of the document that a `$ref` names, or the tree itself if it is no `$ref`.
 fn resolve(state: &mut State<'_, '_>, tree: Value) -> Result<Value, Error> {
     let reference = tree.get_attr("$ref")?;
     let Some(path) = reference.as_str().and_then(|path| path.strip_prefix("#/")) else {
@@ -93,7 +93,7 @@ fn safe(html: String) -> Value {
     Value::from_safe_string(html)
 }
 
-/// Plain text as HTML, also good inside quoted attributes.
+/// Escapes text for HTML, also for attributes in quotation marks.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -113,7 +113,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(text))
 }
 
-/// One line of the Markdown that descriptions use: backticks, `**` and `*`.
+/// Converts one line of the Markdown that descriptions use: backticks, `**` and `*`.
 fn inline(text: &str) -> String {
     let piece = |(index, piece)| {
         if index % 2 == 1 {
@@ -124,7 +124,7 @@ fn inline(text: &str) -> String {
     text.split('`').enumerate().map(piece).collect()
 }
 
-/// Puts every second stretch between two marks into an element.
+/// Puts the text between each pair of marks into an element.
 fn paired(text: &str, mark: &str, element: &str) -> String {
     let pieces: Vec<&str> = text.split(mark).collect();
     if pieces.len().is_multiple_of(2) {
@@ -141,13 +141,13 @@ fn paired(text: &str, mark: &str, element: &str) -> String {
     out
 }
 
-/// Paragraphs, with an empty line between them.
+/// Converts paragraphs that are separated by an empty line.
 fn paragraphs(text: &str) -> String {
     let paragraphs: Vec<_> = text.split("\n\n").map(|one| inline(one.trim())).collect();
     format!("<p>{}</p>", paragraphs.join("</p><p>"))
 }
 
-/// JSON with two spaces a level; what fits on a short line stays on one.
+/// Formats JSON with two spaces per level. A value that fits on a short line stays on one line.
 fn lay_out(tree: &Value, depth: usize, out: &mut String) {
     const WIDTH: usize = 72;
     let short = one_line(tree);
@@ -165,7 +165,7 @@ fn lay_out(tree: &Value, depth: usize, out: &mut String) {
     out.extend(["\n", &"  ".repeat(depth), close]);
 }
 
-/// JSON on one line, with a space after commas and colons and inside braces.
+/// Formats JSON on one line, with a space after commas and colons and inside braces.
 fn one_line(tree: &Value) -> String {
     let entries = entries(tree).into_iter();
     let entries: Vec<_> = entries.map(|(name, value)| name + &one_line(&value)).collect();
@@ -176,7 +176,7 @@ fn one_line(tree: &Value) -> String {
     if tree.kind() == ValueKind::Map { format!("{{ {entries} }}") } else { format!("[{entries}]") }
 }
 
-/// The members of an object, each with its name and a colon, or the items of an array.
+/// The members of an object, each with its name and a colon, or the elements of an array.
 fn entries(tree: &Value) -> Vec<(String, Value)> {
     let is_object = tree.kind() == ValueKind::Map;
     let has_entries = is_object || tree.kind() == ValueKind::Seq;
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_cannot_become_markup() {
+    fn text_is_escaped() {
         assert_eq!(escape("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
         let shown = "<code>&lt;b&gt;</code> <strong>&lt;i&gt;</strong> <em>x</em>";
         assert_eq!(inline("`<b>` **<i>** *x*"), shown);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_laid_out_with_short_things_on_one_line() {
+    fn short_values_are_formatted_on_one_line() {
         let tree = serde_json::from_str(r#"{"a":[1,{"b":[]}],"c":{}}"#).expect("valid");
         let mut out = String::new();
         lay_out(&tree, 0, &mut out);

@@ -24,13 +24,9 @@ const PLAINER: &[(&str, &str)] = &[
     ("whoever", "the one who acts: a caller, a client, a writer"),
 ];
 
-/// Files that still have such words, one path a line. A file that was rewritten leaves the list.
-const NOT_YET: &str = include_str!("not_yet.txt");
-
 /// Checks one file.
 pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     let is_prose = is_rust(path) || has_extension(path, "md");
-    let has_plain_words = is_prose && !NOT_YET.lines().any(|listed| listed == path);
     for (at, line) in text.lines().enumerate() {
         let marks = MARKS.iter().filter(|mark| has_word(line, mark));
         let in_rust = IN_RUST.iter().filter(|text| is_rust(path) && line.contains(**text));
@@ -38,7 +34,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
         let unfit = marks.chain(in_rust).chain(places);
         let unfit = unfit.map(|found| format!("{found:?} must not stay"));
         let small = line.to_lowercase();
-        let plainer = PLAINER.iter().filter(|(word, _)| has_plain_words && has_word(&small, word));
+        let plainer = PLAINER.iter().filter(|(word, _)| is_prose && has_word(&small, word));
         let plainer = plainer.map(|(word, better)| format!("{word:?}: write {better}"));
         for detail in unfit.chain(plainer) {
             faults.push(Fault { rule: Rule::Word, path: path.to_owned(), line: at + 1, detail });

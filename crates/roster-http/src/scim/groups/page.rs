@@ -1,8 +1,8 @@
-//! The groups of a page, found by its index or by a cursor.
+//! Pages of groups, by `startIndex` or by cursor.
 //!
-//! Both go on where the page before ended, so that nobody is lost when groups go meanwhile. A
-//! filter that no index answers is tested on every group, up to a bound. A page ends early once
-//! its groups have so many members that are shown.
+//! A page begins where the previous one ended, so no group is missed if others are deleted in
+//! between. A filter without an index is tested on every group, up to a limit. A page ends early
+//! once its groups have many members in the response.
 
 use roster_core::{
     Actor, Stored, Timestamp,
@@ -40,7 +40,7 @@ pub(super) struct Found {
     pub(super) next_cursor: Option<String>,
 }
 
-/// A question for groups.
+/// A query for groups.
 pub(super) struct Asking<'a> {
     app: &'a AppState,
     may: Permit<ReadUsers>,
@@ -52,10 +52,10 @@ pub(super) struct Asking<'a> {
     text: &'a str,
 }
 
-/// Groups in their order, before they are shown.
+/// Groups in their order, before their members are read.
 struct Run {
     items: Vec<Stored>,
-    /// Whether none follows.
+    /// Whether no group follows.
     ended: bool,
 }
 
@@ -100,17 +100,17 @@ impl<'a> Asking<'a> {
         let holds_all = start == 1 && ended && self.query.limit > 0;
         let mut total = if holds_all { shown } else { lower_bound(self.total().await?) };
         if shown > 0 {
-            // Those who are still to come count by the index that the walk will show them at.
+            // The groups of later pages count by the index at which these pages will show them.
             total = total.max(if ended { reached - 1 } else { reached });
         }
-        // Whoever was shown all there is goes no further.
+        // A client that has all groups requests no other page.
         if let Some(last) = items.last().filter(|_| !holds_all) {
             kept.note(reached, self.key_of(&last.stored)?).await?;
         }
         Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
     }
 
-    /// The page that a cursor leads to; an empty one begins.
+    /// The page at a cursor; an empty cursor begins the list.
     pub(super) async fn by_cursor(
         mut self,
         cursor: &str,
@@ -134,7 +134,7 @@ impl<'a> Asking<'a> {
             }
             None => None,
         };
-        // RFC 9865 section 2: it may be left out.
+        // RFC 9865 section 2: `totalResults` may be omitted.
         let total = match self.total().await {
             Ok(Total::Exactly(total)) => Some(total),
             Ok(Total::AtLeast(_)) | Err(_) => None,
@@ -142,21 +142,21 @@ impl<'a> Asking<'a> {
         Ok(Found { items, total, start_index: None, next_cursor })
     }
 
-    /// The groups of a page, once so many were passed over.
-    async fn run(&self, pass_over: u64, start: u64) -> Result<Run, ScimProblem> {
-        if pass_over > SKIP_MAX {
+    /// The groups of a page, after skipping this number of groups.
+    async fn run(&self, skipped: u64, start: u64) -> Result<Run, ScimProblem> {
+        if skipped > SKIP_MAX {
             if let Total::Exactly(total) = self.total().await?
                 && start > total
             {
                 return Ok(Run { items: Vec::new(), ended: true });
             }
             let detail = format!(
-                "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
-                 on; walk from the start, or by cursor"
+                "startIndex: an index that does not follow a page is at most {SKIP_MAX} above the \
+                 last one; start at 1, or use a cursor"
             );
             return Err(ScimError::new(ScimType::TooMany, detail).into());
         }
-        let mut left = usize::try_from(pass_over).unwrap_or(usize::MAX);
+        let mut left = usize::try_from(skipped).unwrap_or(usize::MAX);
         let limit = self.query.limit;
         if !self.filter.is_indexed() {
             let mut items = self.matching(self.query.after.clone()).await?;
@@ -183,7 +183,7 @@ impl<'a> Asking<'a> {
         Ok(run)
     }
 
-    /// All groups that meet a filter which no index answers, behind a place.
+    /// All groups after this position that match a filter without an index.
     async fn matching(&self, mut after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
         let (mut items, mut examined) = (Vec::new(), 0);
         loop {
@@ -198,7 +198,7 @@ impl<'a> Asking<'a> {
             match page.next {
                 None => return Ok(items),
                 Some(_) if examined >= PAGE_EXAMINED_MAX => {
-                    let detail = "filter: too many groups have to be looked at; narrow it by \
+                    let detail = "filter: too many groups must be examined; add a condition on \
                                   id, displayName, externalId or members";
                     return Err(ScimError::new(ScimType::TooMany, detail).into());
                 }
@@ -207,7 +207,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The place of a group in the order of the list.
+    /// The position of a group in the order of the list.
     fn key_of(&self, stored: &Stored) -> Result<PageKey, Problem> {
         let key = if self.query.sort.by == SortBy::Name {
             SortKey::Text(Some(group_of(stored)?.name_key()))
@@ -230,7 +230,7 @@ impl<'a> Asking<'a> {
         }))
     }
 
-    /// The groups with their members where these are shown, until they are too many.
+    /// The groups, with their members if the response contains them, until there are too many.
     async fn shown(&self, groups: Vec<Stored>) -> Result<Vec<Shown>, ScimProblem> {
         let shows = roster_scim::group::shows_members(self.projection);
         let (mut items, mut members) = (Vec::with_capacity(groups.len()), 0);
@@ -242,7 +242,7 @@ impl<'a> Asking<'a> {
             if members >= PAGE_MEMBERS_MAX {
                 break;
             }
-            // Who is gone by now was there when the page was read: shown without members.
+            // A group that was deleted after the page was read is returned without members.
             let now = shown(self.app, self.may, stored.id, self.projection).await?;
             let now = now.unwrap_or(Shown { stored, members: Vec::new() });
             members += now.members.len();
@@ -251,7 +251,7 @@ impl<'a> Asking<'a> {
         Ok(items)
     }
 
-    /// How many there are: exactly, or at least.
+    /// The number of groups: exact, or a lower bound.
     async fn total(&self) -> Result<Total, ScimProblem> {
         if !self.filter.is_indexed() {
             let all = self.matching(None).await?;
@@ -270,7 +270,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The cursors of this caller and filter.
+    /// The cursors for this caller, filter and order.
     fn cursors(&self, list: List) -> ListCursors<'a> {
         let cursors = self.app.cursors.of(list, self.actor).with("filter", Some(self.text));
         let Sort { by, direction } = self.query.sort;

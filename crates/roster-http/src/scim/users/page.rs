@@ -1,9 +1,9 @@
-//! The users of a page, found by its index or by a cursor.
+//! Pages of users, by `startIndex` or by cursor.
 //!
-//! By index: the page goes on where the page before it ended, as the same caller was shown it, so
-//! that nobody is lost when users leave meanwhile; an index that nobody walked to is reached by
-//! passing over those before it, up to a bound. By cursor: a sealed place, good for one question,
-//! one caller, one count and a day.
+//! A page by index begins where the previous page of the same caller ended, so no user is missed if
+//! others are deleted in between. For an index that does not follow a page, the users before it are
+//! skipped, up to a limit. A cursor is an encrypted position. It is valid for one query, caller and
+//! count, and for one day.
 
 use roster_core::{
     StoreError,
@@ -33,11 +33,11 @@ pub(super) struct Found {
     pub(super) total: Option<u64>,
     pub(super) start_index: Option<u64>,
     pub(super) next_cursor: Option<String>,
-    /// How many there are as a walk by index counts them, where it has come to its end.
+    /// The number of users as the pages by index count them, if this is the last page.
     pub(super) end: Option<u64>,
 }
 
-/// The page that begins at an index. `keeps_end`: its end counts even where it holds all there is.
+/// The page that begins at an index. With `keeps_end`, its end is stored even if it has all users.
 pub(super) async fn by_index(
     app: &AppState,
     reader: Reader<'_>,
@@ -52,7 +52,7 @@ pub(super) async fn by_index(
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
     let mut walk = Steps { app, may, query, after, ended: false, counted: None };
-    let passed = walk.pass_over(start - from, start).await?;
+    let skipped = walk.skip(start - from, start).await?;
     let items = walk.take().await?;
 
     let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
@@ -60,17 +60,17 @@ pub(super) async fn by_index(
     let holds_all = start == 1 && walk.ended && walk.query.limit > 0;
     let mut total = if holds_all { shown } else { lower_bound(walk.total().await?) };
     if shown > 0 {
-        // A walk goes on while an index is not beyond the total. The total may be a lower bound.
-        // Where users left during the walk, those who are still to come count by the index that
-        // the walk will show them at: nobody may stop before the last of them.
+        // A client requests pages until the index exceeds the total, which may be a lower bound.
+        // If users were deleted in between, the users of later pages count by the index at which
+        // these pages will show them, so that no client stops before the last one.
         total = total.max(if walk.ended { reached - 1 } else { reached });
     }
     let place = walk.after.clone().or_else(|| last(&walk.query, &items));
-    // Whoever was shown all there is goes no further.
+    // A client that has all users requests no other page.
     if let Some(place) = place.filter(|_| shown > 0 && (keeps_end || !holds_all)) {
         kept.note(reached, place).await?;
     }
-    let end = if shown > 0 { reached - 1 } else { from - 1 + passed };
+    let end = if shown > 0 { reached - 1 } else { from - 1 + skipped };
     let end = Some(end).filter(|_| walk.ended);
     Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None, end })
 }
@@ -80,10 +80,10 @@ struct Steps<'a> {
     app: &'a AppState,
     may: Permit<ReadUsers>,
     query: PageQuery,
-    /// Where it goes on; `None` at the start, and at the end.
+    /// Where the next step begins; `None` at the start and at the end.
     after: Option<PageKey>,
     ended: bool,
-    /// How many there are in all, where a page could tell by the way.
+    /// The total, if a page contained it.
     counted: Option<Total>,
 }
 
@@ -98,8 +98,8 @@ impl Steps<'_> {
         Ok(page.items)
     }
 
-    /// Passes over so many, or all that there are; tells how many.
-    async fn pass_over(&mut self, count: u64, start: u64) -> Result<u64, ScimProblem> {
+    /// Skips this number of users, or all. Returns how many were skipped.
+    async fn skip(&mut self, count: u64, start: u64) -> Result<u64, ScimProblem> {
         if count > SKIP_MAX {
             if let Total::Exactly(total) = self.total().await?
                 && start > total
@@ -108,8 +108,8 @@ impl Steps<'_> {
                 return Ok((total + 1).saturating_sub(start - count));
             }
             let detail = format!(
-                "startIndex: an index that no page before led to is at most {SKIP_MAX} further \
-                 on; walk from the start, or by cursor"
+                "startIndex: an index that does not follow a page is at most {SKIP_MAX} above the \
+                 last one; start at 1, or use a cursor"
             );
             return Err(ScimError::new(ScimType::TooMany, detail).into());
         }
@@ -131,7 +131,7 @@ impl Steps<'_> {
         Ok(items)
     }
 
-    /// How many there are: exactly, or at least.
+    /// The number of users: exact, or a lower bound.
     async fn total(&self) -> Result<Total, ScimProblem> {
         if let Some(total) = self.counted {
             return Ok(total);
@@ -142,21 +142,21 @@ impl Steps<'_> {
     }
 }
 
-/// The count, or the number that there are at least.
+/// The total, or its lower bound.
 pub(in crate::scim) const fn lower_bound(total: Total) -> u64 {
     match total {
         Total::Exactly(total) | Total::AtLeast(total) => total,
     }
 }
 
-/// Where a walk that has come to its end would go on.
+/// Where the page after the last one would begin.
 fn last(query: &PageQuery, items: &[Stored]) -> Option<PageKey> {
     let by_id = query.sort.by == SortBy::Id;
     let last = items.last().filter(|_| by_id)?;
     Some(PageKey { key: SortKey::Id, id: last.id })
 }
 
-/// The page that a cursor leads to; an empty one begins.
+/// The page at a cursor; an empty cursor begins the list.
 pub(super) async fn by_cursor(
     app: &AppState,
     reader: Reader<'_>,
@@ -175,7 +175,7 @@ pub(super) async fn by_cursor(
     let page = app.directory.list(reader.permit, query.clone()).await?;
     let total = match page.total {
         Some(Total::Exactly(total)) => Some(total),
-        // RFC 9865 section 2: it may be left out.
+        // RFC 9865 section 2: `totalResults` may be omitted.
         Some(Total::AtLeast(_)) | None => None,
     };
     let next = page.next.filter(|_| query.limit > 0);
