@@ -22,7 +22,7 @@ use crate::{
 
 /// Users per read. It is more than a page may have, which tells the engine that this read has low
 /// priority.
-pub(super) const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
+const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let UserListQuery { mut page, fields, query, .. } =

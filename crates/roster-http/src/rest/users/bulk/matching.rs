@@ -23,7 +23,7 @@ use super::{
     batch::BATCH_LINES_MAX,
     bulk_query::LineKind,
     charges::LineCharges,
-    export::{STREAMED_AT_ONCE, read_page},
+    export::read_page,
     flight::Flight,
     line_result::{LineResult, Tally},
 };
@@ -42,6 +42,10 @@ use crate::{
     state::AppState,
     transfers::Place,
 };
+
+/// Users per read: as few as a read of low priority may have, because they are kept in memory while
+/// they are changed.
+const USERS_AT_ONCE: usize = 4 * BATCH_LINES_MAX;
 
 /// The detail of the error of an `If-Match` for many users.
 pub(super) const NO_COMMON_VERSION: &str =
@@ -107,7 +111,7 @@ pub(crate) async fn change_matching(
     let may_read = call.permit::<ReadUsers>()?;
     // `curl --json` accepts JSON alone, and the lines are JSON.
     negotiate(&call.parts.headers, if mode == Mode::DryRun { &[JSON] } else { &[NDJSON, JSON] })?;
-    page.limit = STREAMED_AT_ONCE;
+    page.limit = USERS_AT_ONCE;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
     if mode == Mode::DryRun {
         return preview(app, call, (may_read, may_write), page, &change).await;
