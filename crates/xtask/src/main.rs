@@ -1,4 +1,4 @@
-//! The repository's own tools: `cargo xtask tidy`, `cargo xtask bench`, `cargo xtask overload`.
+//! The repository's own tools: `cargo xtask tidy`, `lines`, `bench` and `overload`.
 //!
 //! A tiny dispatcher; each tool is a module. Nothing here is part of the product.
 
@@ -18,6 +18,8 @@ use clap::Parser;
 enum Tool {
     /// Check the house rules that no compiler or linter checks
     Tidy,
+    /// Count the lines of each crate without its tests, and the circles of imports
+    Lines,
     /// Measure the built service against what the machine and the store allow
     Bench(bench::Bench),
     /// Ask the built service for more than it can do
@@ -33,6 +35,7 @@ enum Tool {
 fn main() -> ExitCode {
     let outcome = match Tool::parse_from(std::env::args()) {
         Tool::Tidy => tidy::run(),
+        Tool::Lines => tidy::count_lines(),
         Tool::Bench(words) => bench::run(words),
         Tool::Overload(words) => bench::overload(words),
         Tool::Hello { address } => bench::hello(address).map(|()| ExitCode::SUCCESS),

@@ -8,6 +8,7 @@
 mod architecture;
 mod circles;
 mod exceptions;
+mod lines;
 mod links;
 mod rust;
 mod sizes;
@@ -70,10 +71,19 @@ impl fmt::Display for Fault {
     }
 }
 
+fn read_repository() -> anyhow::Result<Tree> {
+    Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+}
+
+/// Prints how many lines each crate has.
+pub(crate) fn count_lines() -> anyhow::Result<ExitCode> {
+    write!(io::stdout().lock(), "{}", lines::Report::of(&read_repository()?))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Checks the repository and prints what is wrong with it.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let tree = Tree::read(&root)?;
+    let tree = read_repository()?;
     let faults = check(&tree, EXCEPTIONS);
     let mut out = io::stdout().lock();
     for fault in &faults {

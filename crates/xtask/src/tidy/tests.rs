@@ -1,6 +1,7 @@
 //! Every fault that tidy knows, planted and found; and what looks like one but is none.
 
 use super::exceptions::Exception;
+use super::lines::Report;
 use super::tree::Tree;
 use super::{Fault, Rule, check};
 
@@ -256,4 +257,29 @@ fn folders_that_import_one_another_are_told_and_files_of_one_folder_are_not() {
         ("crates/a/src/c.rs", "use crate::b::B;\n"),
     ];
     assert!(circle(&in_tests).is_empty());
+}
+
+#[test]
+fn lines_are_counted_without_tests() {
+    let code = "//! What it is for.\n\nfn f() {} // a comment\n";
+    let tests = "#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n";
+    let report = Report::of(&Tree::of(&[
+        ("crates/roster-engine/src/lib.rs", &format!("{code}{tests}")),
+        ("crates/roster-engine/src/queue/tests.rs", code),
+        ("crates/roster-engine/tests/queue.rs", code),
+        ("crates/roster-sqlite/src/lib.rs", "#[cfg(test)]\nmod tests;\nfn f() {}\n"),
+        ("crates/xtask/src/main.rs", code),
+        ("docs/lines.md", code),
+    ]));
+    let words = |row: &str| row.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let expected = [
+        "without tests lines code only",
+        "roster-engine 3 1",
+        "roster-sqlite 3 3",
+        "xtask 3 1",
+        "the engines together 6 4",
+        "the product 6 4",
+        "circles of imports 0",
+    ];
+    assert_eq!(report.to_string().lines().map(words).collect::<Vec<_>>(), expected);
 }
