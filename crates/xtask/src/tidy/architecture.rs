@@ -25,7 +25,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) {
     };
     let lines = text.lines().count();
     if lines > LINES_MAX {
-        fault(0, format!("{lines} lines, more than {LINES_MAX}: it is a map, not the country"));
+        fault(0, format!("{lines} lines, more than {LINES_MAX}; it must stay short"));
     }
     for (line, text) in outside_blocks(text) {
         for code in text.split('`').skip(1).step_by(2) {
