@@ -1,7 +1,7 @@
 //! The documents that are the same for everybody, made from the settings.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -19,37 +19,42 @@ use crate::{
     transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
 };
 
-/// The description and the reference.
+/// The description and the reference. Each is made when it is first requested.
 pub(crate) struct Pages {
     base_url: String,
     /// The description, with the version of the schema that it has been made for.
-    description: Mutex<(i64, Bytes)>,
-    pub(crate) docs: Bytes,
+    description: Mutex<Option<(i64, Bytes)>>,
+    docs: OnceLock<Bytes>,
     pub(crate) policy: HeaderValue,
 }
 
 impl Pages {
     pub(crate) fn new(settings: &HttpSettings) -> Self {
         let policy = HeaderValue::try_from(description::content_security_policy());
-        let schema = UserSchema::default();
-        let description = description::openapi(&settings.base_url, &schema);
         Self {
             base_url: settings.base_url.clone(),
-            description: Mutex::new((schema.version, description)),
-            docs: description::docs_page(&settings.base_url),
+            description: Mutex::default(),
+            docs: OnceLock::new(),
             policy: policy.unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'")),
         }
     }
-}
 
-impl Pages {
     /// The description under a schema of users. It is made again after each change of the schema.
     pub(crate) fn description(&self, schema: &UserSchema) -> Bytes {
         let mut kept = self.description.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.0 != schema.version {
-            *kept = (schema.version, description::openapi(&self.base_url, schema));
+        match &*kept {
+            Some((version, description)) if *version == schema.version => description.clone(),
+            _ => {
+                let description = description::openapi(&self.base_url, schema);
+                *kept = Some((schema.version, description.clone()));
+                description
+            }
         }
-        kept.1.clone()
+    }
+
+    /// The reference as a page.
+    pub(crate) fn docs(&self) -> Bytes {
+        self.docs.get_or_init(|| description::docs_page(&self.base_url)).clone()
     }
 }
 

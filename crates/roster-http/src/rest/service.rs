@@ -45,7 +45,7 @@ pub(crate) async fn get_docs(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    document(&app, &call, &[HTML], |_| Some(app.pages.docs.clone()))
+    document(&app, &call, &[HTML], |_| Some(app.pages.docs()))
 }
 
 /// `GET /problems`: returns all problem codes.
