@@ -112,7 +112,8 @@ fn every_rejection_is_counted_and_logged_without_secrets() {
         &[("ROSTER_CORS_ORIGINS", "https://admin.example"), ("ROSTER_FAILED_AUTH_PER_MINUTE", "4")],
     );
     let bearer = |key: &str| format!("Authorization: Bearer {key}\r\n");
-    let mistyped = format!("{}x", &admin[..admin.len() - 1]);
+    let other = u8::from(admin.ends_with('0'));
+    let mistyped = format!("{}{other}", &admin[..admin.len() - 1]);
     let foreign = format!("{}Origin: https://canary.example\r\n", bearer(&admin));
     let refused = |row: &Row, status, code| logged_service.refused(row, status, code);
 
