@@ -31,7 +31,7 @@ pub fn settings_as_markdown() -> String {
 }
 
 fn default(setting: &Setting) -> String {
-    if setting.default.is_empty() { "none".to_owned() } else { format!("`{}`", setting.default) }
+    if setting.default.is_empty() { "not set".to_owned() } else { format!("`{}`", setting.default) }
 }
 
 fn values(setting: &Setting) -> String {

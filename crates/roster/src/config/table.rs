@@ -55,7 +55,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::Database(|config| &mut config.database),
         default: "",
-        doc: "URL of the PostgreSQL database; none: the users are in the data directory.",
+        doc: "URL of the PostgreSQL database; not set: the users are in the data directory.",
     },
     Setting {
         key: "base_url",
@@ -64,7 +64,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::BaseUrl(|config| &mut config.base_url),
         default: "",
-        doc: "Public URL of the service, to which /users is appended; none: the listening address.",
+        doc: "Public URL of the service, to which /users is appended; not set: the listening address.",
     },
     Setting {
         key: "hosts",
@@ -100,7 +100,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::File(|config| &mut config.first_key_file),
         default: "",
-        doc: "File for a first key, which a start creates if no key exists; none: create no key.",
+        doc: "If no key was ever created, the start creates one and writes it to this file; not set: none.",
     },
     Setting {
         key: "cors_origins",
@@ -109,7 +109,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::Origins(|config| &mut config.cors_origins),
         default: "",
-        doc: "Origins of web pages that may call from a browser, with a key; none: no origin.",
+        doc: "Origins of web pages that may call from a browser, with a key; not set: no origin.",
     },
     Setting {
         key: "jwt_issuer",
@@ -122,7 +122,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::urls,
         },
         default: "",
-        doc: "URL of each issuer of accepted tokens, exactly as in iss; none: keys only.",
+        doc: "URL of each issuer of accepted tokens, exactly as in iss; not set: keys only.",
     },
     Setting {
         key: "jwt_audience",
