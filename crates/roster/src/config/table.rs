@@ -64,7 +64,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Place,
         kind: Kind::BaseUrl(|config| &mut config.base_url),
         default: "",
-        doc: "Public URL of the service, to which /users is appended; not set: the listening address.",
+        doc: "Public URL, to which /users is appended; not set: the listening address.",
     },
     Setting {
         key: "hosts",
@@ -100,7 +100,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Access,
         kind: Kind::File(|config| &mut config.first_key_file),
         default: "",
-        doc: "If no key was ever created, the start creates one and writes it to this file; not set: none.",
+        doc: "If no key was ever created, the start creates one and writes it to this file.",
     },
     Setting {
         key: "cors_origins",
