@@ -56,7 +56,7 @@ pub async fn rows<D: Database>(
 }
 
 /// The first row of a statement.
-pub(crate) async fn first<D: Database>(
+pub async fn first<D: Database>(
     db: D,
     sql: &str,
     parameters: &[Cell],
@@ -114,6 +114,17 @@ impl From<UserId> for Cell {
 pub struct Values(pub Vec<Cell>);
 
 impl Values {
+    /// The bytes of all values.
+    pub fn size(&self) -> usize {
+        let size = |value: &Cell| match value {
+            Cell::Null => 0,
+            Cell::Integer(_) => 8,
+            Cell::Text(bytes) | Cell::Bytes(bytes) => bytes.len(),
+            Cell::Ids(ids) => ids.len() * 16,
+        };
+        self.0.iter().map(size).sum()
+    }
+
     /// An integer.
     pub fn number(&self, index: usize, place: &str) -> Result<i64, StoreError> {
         if let Some(Cell::Integer(number)) = self.0.get(index) {

@@ -6,7 +6,7 @@
 //! and answers. No rule about users or groups is in an engine. No driver is used here: an engine
 //! runs the statements ([`Database`]) and says what it writes in its own way ([`Dialect`]).
 //! [`read_page`] reads users; groups, keys and what is kept for a time are read likewise. [`Table`]
-//! is the form in which a store is copied from one engine to another.
+//! lists what is copied from one engine to another.
 
 mod batch;
 mod check;
@@ -30,7 +30,7 @@ mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
-pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, rows};
+pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, first, rows};
 pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use facts::{ClaimKind, CommandError, Current, Facts};
 pub use group::{
@@ -56,7 +56,7 @@ pub use stored_groups::{
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
-pub use tables::{ColumnKind, Table, TableDigest, append_field, split_field};
+pub use tables::{ColumnKind, Table, TableDigest, digest};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
 };

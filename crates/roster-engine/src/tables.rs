@@ -1,10 +1,12 @@
-//! The tables of a store in the form in which one engine copies them to another.
+//! The tables of a store, which one engine copies to another.
 //!
-//! Every engine has these tables and columns. A row is the number of its fields (2 bytes) and its
-//! fields; a field is its length (4 bytes, -1 for NULL) and its bytes. All integers are big-endian,
-//! so that a row has one form whatever engine it comes from, and a digest over rows is the same in
-//! every engine.
+//! Every engine has these tables and columns. A row is read as the same [`Values`] whatever engine
+//! it comes from, and a digest over rows is the same in every engine.
 
+use roster_core::page::Flow;
+use sha2::{Digest as _, Sha256};
+
+use crate::database::{Cell, Database, Dialect, Values};
 use ColumnKind::{Bytes, Id, Integer, OptionalText, Setting, SmallInteger, SortText, Text};
 
 /// A table.
@@ -181,23 +183,110 @@ impl Table {
     pub fn key(&self) -> &'static [(&'static str, ColumnKind)] {
         self.columns.get(..self.key_columns).unwrap_or(self.columns)
     }
-}
 
-/// Appends a field to a row; `None` if it is too long for its length.
-pub fn append_field(row: &mut Vec<u8>, field: Option<&[u8]>) -> Option<()> {
-    let length = field.map_or(Ok(-1), |field| i32::try_from(field.len())).ok()?;
-    row.extend_from_slice(&length.to_be_bytes());
-    row.extend_from_slice(field.unwrap_or_default());
-    Some(())
-}
-
-/// Splits the first field from a row; `None` if the bytes do not begin with one.
-pub fn split_field(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let length = i32::from_be_bytes(*length);
-    if length == -1 {
-        return Some((None, rest));
+    /// The names of all columns, as a statement lists them.
+    pub fn column_names(&self) -> String {
+        names(self.columns)
     }
-    let (field, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    Some((Some(field), rest))
+
+    /// The key of a row that begins with its columns, to read the rows after it.
+    pub fn key_of(&self, row: &Values) -> Vec<Cell> {
+        let field = |(value, (_, kind)): (&Cell, &(_, ColumnKind))| match (value, kind) {
+            // PostgreSQL keeps texts as bytes too, so its rows do not tell them apart.
+            (Cell::Text(bytes), Bytes) => Cell::Bytes(bytes.clone()),
+            (value, _) => value.clone(),
+        };
+        row.0.iter().zip(self.key()).map(field).collect()
+    }
+
+    /// The statement that reads all rows, or those after a key, in the order of keys.
+    pub fn select<D: Dialect>(&self, is_after_key: bool) -> String {
+        let key = names(self.key());
+        let parameters: Vec<_> = (1..=self.key_columns).map(|nth| format!("${nth}")).collect();
+        let after = if is_after_key {
+            format!(" AND ({key}) > ({})", parameters.join(", "))
+        } else {
+            String::new()
+        };
+        format!("SELECT {} FROM {}{after} ORDER BY {key}", self.column_names(), self.rows::<D>())
+    }
+
+    /// The statement that reads the key of the last row.
+    pub fn select_last_key<D: Dialect>(&self) -> String {
+        let order: Vec<_> = self.key().iter().map(|(name, _)| format!("{name} DESC")).collect();
+        let (key, order) = (names(self.key()), order.join(", "));
+        format!("SELECT {key} FROM {} ORDER BY {order} LIMIT 1", self.rows::<D>())
+    }
+
+    /// The statement that counts the rows.
+    pub fn count<D: Dialect>(&self) -> String {
+        format!("SELECT count(*) FROM {}", self.rows::<D>())
+    }
+
+    /// The rows that are copied, with the index that has the order of the key.
+    fn rows<D: Dialect>(&self) -> String {
+        match self.name {
+            name @ ("users" | "deleted_users") => {
+                format!("{name}{} WHERE true", D::indexed_by(&format!("{name}_id")))
+            }
+            // The others are about pages of an SQLite file that are to be overwritten after a
+            // purge, and about the progress of a load.
+            "settings" => "settings WHERE name NOT IN ('purged', 'sweep_purged', 'sweep_page', \
+                           'migration') AND name NOT LIKE 'migration.%'"
+                .to_owned(),
+            name => format!("{name} WHERE true"),
+        }
+    }
+}
+
+impl ColumnKind {
+    /// Whether a value that SQLite stores is of this kind.
+    pub fn accepts(self, value: &Cell) -> bool {
+        match value {
+            Cell::Null => self == OptionalText,
+            Cell::Integer(_) => matches!(self, Integer | SmallInteger),
+            Cell::Text(text) => {
+                matches!(self, Text | OptionalText | SortText | Setting)
+                    && std::str::from_utf8(text).is_ok()
+            }
+            Cell::Bytes(bytes) => match self {
+                Id => bytes.len() == 16,
+                SortText => bytes.is_empty(),
+                Bytes | Setting => true,
+                Integer | SmallInteger | Text | OptionalText => false,
+            },
+            Cell::Ids(_) => false,
+        }
+    }
+}
+
+fn names(columns: &[(&str, ColumnKind)]) -> String {
+    columns.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+/// Reads a whole table and hashes it. Each value is hashed with its length before it, so that no
+/// two tables hash the same bytes. NULL and an absent sort key have no bytes and the length -1.
+pub async fn digest<D: Database>(db: D, table: &Table) -> Result<TableDigest, D::Error> {
+    let (mut hash, mut rows) = (Sha256::new(), 0);
+    let add = |row: Values| {
+        for (value, (_, kind)) in row.0.iter().zip(table.columns) {
+            let number;
+            let bytes = match value {
+                Cell::Bytes(_) if *kind == SortText => None,
+                Cell::Null | Cell::Ids(_) => None,
+                Cell::Integer(value) => {
+                    number = value.to_be_bytes();
+                    Some(number.as_slice())
+                }
+                Cell::Text(bytes) | Cell::Bytes(bytes) => Some(&**bytes),
+            };
+            let length = bytes.map_or(-1, |bytes| i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+            hash.update(length.to_be_bytes());
+            hash.update(bytes.unwrap_or_default());
+        }
+        rows += 1;
+        Ok(Flow::Next)
+    };
+    db.each(&table.select::<D>(false), &[], add).await?;
+    Ok(TableDigest { rows, sha256: hash.finalize().into() })
 }

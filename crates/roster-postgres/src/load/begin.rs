@@ -50,7 +50,7 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
     }
     let mut reached = Vec::with_capacity(Table::ALL.len());
     for table in Table::ALL {
-        reached.push((table, mark::reached(client, table).await?));
+        reached.push((table, mark::reached(&connection, table).await?));
     }
     commit(&connection).await?;
     migration_lock.end().await?;

@@ -6,7 +6,9 @@ use std::error::Error;
 
 use roster_core::Position;
 
-use crate::{connect::ConnectError, failure::WithoutDetail, open_error::OpenError};
+use crate::{
+    connect::ConnectError, failure::WithoutDetail, open_error::OpenError, query_error::QueryError,
+};
 
 /// Why a load failed or did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -47,15 +49,9 @@ pub enum LoadError {
          server only; once the standby is there, run the same command again"
     )]
     StandbyInDoubt,
-    /// Rows that the table cannot take.
+    /// Rows of a table that is not copied.
     #[error("{table} does not take these rows")]
     Malformed {
-        /// The table's name.
-        table: &'static str,
-    },
-    /// The database did not send what `COPY` sends.
-    #[error("what was loaded into {table} cannot be read back")]
-    Unreadable {
         /// The table's name.
         table: &'static str,
     },
@@ -85,5 +81,11 @@ impl From<ConnectError> for LoadError {
 impl From<tokio_postgres::Error> for LoadError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Database(Box::new(WithoutDetail(error)))
+    }
+}
+
+impl From<QueryError> for LoadError {
+    fn from(error: QueryError) -> Self {
+        Self::Database(Box::new(error))
     }
 }
