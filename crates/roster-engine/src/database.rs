@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Event, EventKind, Group, StoreError, Stored, Timestamp, UserId, event::changed_of, page::Flow,
+    Event, EventKind, Group, Head, LogId, StoreError, Stored, Timestamp, UserId, event::changed_of,
+    page::Flow,
 };
 
 /// What each engine writes in its own way.
@@ -38,6 +39,15 @@ pub trait Database: Dialect + Copy {
         sql: &str,
         parameters: &[Cell],
     ) -> impl Future<Output = Result<u64, Self::Error>>;
+}
+
+/// The head of the log.
+pub const HEAD: &str = "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
+
+/// Reads the head of the log.
+pub async fn head<D: Database>(db: D) -> Result<Head, D::Error> {
+    let row = first(db, HEAD, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    Ok(row.head(0)?)
 }
 
 /// The rows of a statement.
@@ -154,6 +164,23 @@ impl Values {
     /// An id.
     pub fn id(&self, index: usize, place: &str) -> Result<UserId, StoreError> {
         UserId::from_slice(self.bytes(index, place)?).ok_or_else(|| corrupt(place))
+    }
+
+    /// The head of the log, from that column on.
+    pub fn head(&self, first: usize) -> Result<Head, StoreError> {
+        let number = |index| self.number(first + index, "log_head");
+        Ok(Head {
+            position: number(0)?,
+            active: number(1)?,
+            suspended: number(2)?,
+            deleted: number(3)?,
+        })
+    }
+
+    /// The identity of the log.
+    pub fn log_id(&self, index: usize) -> Result<LogId, StoreError> {
+        let id = self.bytes(index, "log_id")?[..].try_into().map_err(|_| corrupt("log_id"))?;
+        Ok(LogId(id))
     }
 
     /// A user or group whose id, version and record are the first values of the row.

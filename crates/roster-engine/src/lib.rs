@@ -20,7 +20,7 @@ mod page_sql;
 mod queue;
 mod request;
 mod retention;
-mod schema_setting;
+mod settings;
 mod stored_groups;
 mod stored_keys;
 mod tables;
@@ -30,7 +30,7 @@ mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
-pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, first, rows};
+pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
 pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use facts::{ClaimKind, CommandError, Current, Facts};
 pub use group::{
@@ -48,7 +48,10 @@ pub use retention::{
     CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
     OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
 };
-pub use schema_setting::{SCHEMA_SETTING, schema_of};
+pub use settings::{
+    SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
+    user_schema, whole_policy,
+};
 pub use stored_groups::{
     GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
     group_page, groups_along, groups_of, groups_of_external_id, groups_of_ids, members_page,

@@ -31,7 +31,7 @@ pub async fn check(connector: &Connector) -> Result<Findings, OpenError> {
     let client = connection.client();
     refuse_none(client).await?;
     refuse_other_steps(client).await?;
-    refuse_migration(client).await?;
+    refuse_migration(&connection).await?;
     let lines = snapshot(&connection, async |connection, head| {
         Ok(roster_engine::check(connection, head).await)
     });

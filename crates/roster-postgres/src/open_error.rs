@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
-use roster_core::{PolicyMismatch, SharedKeys};
+use roster_core::{PolicyMismatch, SharedKeys, StoreError};
 use tokio_postgres::error::SqlState;
 
-use crate::{connect::ConnectError, failure::WithoutDetail};
+use crate::{connect::ConnectError, failure::WithoutDetail, query_error::QueryError};
 
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -84,8 +84,8 @@ pub enum OpenError {
     #[error("{0}")]
     Shared(SharedKeys),
     /// The configuration states another policy than the store has.
-    #[error("{0}")]
-    PolicyMismatch(PolicyMismatch),
+    #[error(transparent)]
+    PolicyMismatch(#[from] PolicyMismatch),
     /// There is no store in the database.
     #[error("the database holds no store: start the service on it once, or name another one")]
     NoStore,
@@ -104,6 +104,16 @@ pub enum OpenError {
     /// The system returns no random bytes.
     #[error("the system gives no random bytes")]
     Random(#[from] getrandom::Error),
+}
+
+impl From<QueryError> for OpenError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Database(error) => error.0.into(),
+            QueryError::Store(StoreError::Corrupt { place }) => Self::Damaged { what: place },
+            QueryError::Store(_) | QueryError::EraEnded => Self::Database(error.into()),
+        }
+    }
 }
 
 impl From<tokio_postgres::Error> for OpenError {

@@ -17,7 +17,6 @@ mod establish;
 mod events;
 pub mod export;
 mod failure;
-mod head;
 mod health;
 mod key_file;
 mod keys;
@@ -34,7 +33,6 @@ mod schema;
 mod scrub;
 mod settings;
 mod sqlite;
-mod stored_setting;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use roster_core::{Head, PolicyKey, Sharing};
 
 use super::{CheckReader, Line, number};
-use crate::database::first;
+use crate::settings::setting;
 
 const LAST: &str = "SELECT coalesce(max(position), 0) FROM events";
 
@@ -28,8 +28,7 @@ pub(super) async fn check<R: CheckReader>(
     line.require(last == head.position || last == 0, &"log_head.position", &what);
     line.count = 4;
     for key in PolicyKey::ALL.iter().copied() {
-        let policy = format!("SELECT value FROM settings WHERE name = '{}'", key.stored_name());
-        let policy = first(reader, &policy, &[]).await?.unwrap_or_default();
+        let policy = setting(reader, key.stored_name()).await?.unwrap_or_default();
         if policy.octets(0) == Sharing::Unique.stored().as_bytes() {
             let shared = number(reader, &R::count_shared_sql(key)).await?;
             let what = format!("{shared} keys that are to be unique belong to several users");

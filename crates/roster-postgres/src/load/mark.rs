@@ -6,17 +6,17 @@
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use roster_core::{Head, LogId, Position};
-use roster_engine::{Cell, Table, first};
+use roster_engine::{Cell, Table, first, setting};
 use tokio_postgres::Client;
 
 use super::error::LoadError;
-use crate::connect::Connection;
+use crate::{connect::Connection, query_error::QueryError};
 
 /// The setting that exists while a load is not finished.
 const MARK: &str = "migration";
 
-const READ: &str = "SELECT value FROM settings WHERE name = $1";
 const CREATE: &str = "INSERT INTO settings (name, value) VALUES ($1, $2)";
 const MOVE: &str = "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2";
 const REMOVE: &str = "DELETE FROM settings WHERE name = 'migration' OR name LIKE 'migration.%'";
@@ -72,8 +72,18 @@ impl Source {
 }
 
 /// The mark, if there is one.
-pub(super) async fn read(client: &Client) -> Result<Option<Vec<u8>>, LoadError> {
-    setting(client, MARK).await
+pub(super) async fn read(connection: &Connection) -> Result<Option<Bytes>, LoadError> {
+    stored(connection, MARK).await
+}
+
+/// The bytes of a setting.
+pub(super) async fn stored(
+    connection: &Connection,
+    name: &str,
+) -> Result<Option<Bytes>, LoadError> {
+    let row = setting(connection, name).await?;
+    let bytes = row.map(|row| row.bytes(0, "settings.value").cloned());
+    Ok(bytes.transpose().map_err(QueryError::from)?)
 }
 
 /// Marks the database as one that is being loaded, with nothing loaded.
@@ -87,8 +97,8 @@ pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadE
 
 /// The progress of a table.
 pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Reached, LoadError> {
-    let value = setting(connection.client(), &name(table)).await?;
-    let rows = value.and_then(|value| Some(u64::from_be_bytes(value.try_into().ok()?)));
+    let value = stored(connection, &name(table)).await?;
+    let rows = value.and_then(|value| Some(u64::from_be_bytes(value[..].try_into().ok()?)));
     let rows = rows.ok_or(LoadError::OtherSource { source_end: None })?;
     let last = first(connection, &table.select_last_key::<&Connection>(), &[]).await?;
     Ok(Reached { rows, key: last.map(|row| table.key_of(&row)) })
@@ -109,11 +119,6 @@ pub(super) async fn advance(
 pub(super) async fn remove(client: &Client) -> Result<(), LoadError> {
     client.execute(REMOVE, &[]).await?;
     Ok(())
-}
-
-async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, LoadError> {
-    let row = client.query_opt(READ, &[&name]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
 fn value(rows: u64) -> Vec<u8> {

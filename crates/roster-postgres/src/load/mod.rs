@@ -93,14 +93,14 @@ impl Load {
     pub async fn finish(self) -> Result<(), LoadError> {
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
-        let mark = mark::read(client).await?.ok_or(LoadError::NotAlone)?;
+        let mark = mark::read(&self.connection).await?.ok_or(LoadError::NotAlone)?;
         self.source.recognize(&mark)?;
         // A service that was rejected may have created a head just before.
         client.execute(begin::DROP_UNUSED_HEAD, &[]).await?;
         if begin::has_head(client).await? {
             return Err(LoadError::NotAlone);
         }
-        let era = begin::next_era(client).await?;
+        let era = begin::next_era(&self.connection).await?;
         let Source { log_id, head, .. } = &self.source;
         let log_id = log_id.0.as_slice();
         let counters = (&head.position, &head.active, &head.suspended, &head.deleted);

@@ -15,17 +15,8 @@ use super::explain::{
     Statement, explain,
 };
 use crate::{
-    connect::Connection,
-    engine::WRITE_CLOCK_MARK,
-    erasure,
-    establish::{KEYS, SETTING},
-    events,
-    in_force::STATE,
-    keys,
-    page::with_head,
-    reads::HEAD,
-    user_lookups, walks,
-    writer::sql,
+    connect::Connection, engine::WRITE_CLOCK_MARK, erasure, establish::KEYS, events,
+    in_force::STATE, keys, page::with_head, user_lookups, walks, writer::sql,
 };
 
 /// How this engine writes statements.
@@ -69,7 +60,7 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
         at_start(&["users_external_id"], external_id.count),
         at_key(&["users_email"], email.list),
         at_start(&["users_external_id"], external_id.list),
-        at_key(&["settings_pkey"], SETTING),
+        at_key(&["settings_pkey"], engine::SETTING),
     ];
     // Before they are, and as long as they are.
     let held = vec![at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS)];
@@ -252,7 +243,7 @@ fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], user_lookups::GET),
         at_key(&["deleted_users_pkey"], engine::DELETED_USER),
-        at_key(&[], HEAD),
+        at_key(&[], engine::HEAD),
         at_start(&["settings_pkey"], STATE),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, true)),

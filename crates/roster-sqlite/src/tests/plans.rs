@@ -10,11 +10,11 @@ use roster_core::{
 };
 use roster_engine::{
     ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, DELETED_USER, DROP_KEY, END_ERASURE, FORGET_EVENTS,
-    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, KEYS, KEYS_GENERATION, LAST_EVENT,
-    MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS, count_of_external_id,
-    count_of_range, deleted_users, direct_groups, groups_above, groups_along, groups_below,
-    groups_left, groups_of_external_id, groups_of_ids, ids_of_key, ids_of_range, members_among,
-    newcomers, places_of_ids, rows_along, rows_of_ids,
+    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS, KEYS_GENERATION,
+    LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS,
+    count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
+    groups_below, groups_left, groups_of_external_id, groups_of_ids, ids_of_key, ids_of_range,
+    members_among, newcomers, places_of_ids, rows_along, rows_of_ids,
 };
 use rusqlite::Connection;
 
@@ -102,7 +102,7 @@ fn explain(statements: impl IntoIterator<Item = String>) -> String {
 
 #[test]
 fn every_page_is_read_along_an_index() {
-    let mut statements = vec![crate::head::HEAD.to_owned(), GET.to_owned()];
+    let mut statements = vec![HEAD.to_owned(), GET.to_owned()];
     for (range, by) in ranges() {
         statements.push(ids_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
         statements.push(count_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));

@@ -14,8 +14,8 @@ use super::{apply_groups::apply_groups, erasure, search_rows, sql};
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
+    establish::WRITE_SETTING,
     scrub,
-    stored_setting::WRITE_SETTING,
 };
 
 /// The changes of a transaction that the rest of the engine must know.
