@@ -191,10 +191,13 @@ impl Values {
 
     /// A group of such a row.
     pub fn group(&self) -> Result<Group, StoreError> {
-        let Stored { id, record, .. } = self.stored("groups")?;
-        let place = |member| format!("groups.record of {id}, {member}");
-        Group::from_record(&record).map_err(|fault| corrupt(&place(fault.member)))
+        group_of(&self.stored("groups")?)
     }
+}
+
+/// The group of a stored record.
+pub(crate) fn group_of(Stored { id, record, .. }: &Stored) -> Result<Group, StoreError> {
+    Group::from_record(record).map_err(|fault| corrupt_record("groups", *id, &fault.member))
 }
 
 /// The event of a row of `events`, after its position.
@@ -214,6 +217,11 @@ pub fn event_of(row: &Values) -> Result<(i64, Event), StoreError> {
         record: row.bytes(8, "events.record")?.clone(),
     };
     Ok((row.number(0, "events.position")?, event))
+}
+
+/// A record with a damaged member.
+pub(crate) fn corrupt_record(table: &str, id: UserId, member: &str) -> StoreError {
+    corrupt(&format!("{table}.record of {id}, {member}"))
 }
 
 /// Stored bytes that are not what they must be.

@@ -36,7 +36,7 @@ pub use facts::{ClaimKind, CommandError, Current, Facts};
 pub use group::{
     ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
 };
-pub use idempotency::{IdempotencyRecord, UNCHANGED};
+pub use idempotency::IdempotencyRecord;
 pub use page::{FEW, is_behind, read_few, read_page, show_row};
 pub use page_sql::{
     FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
@@ -54,7 +54,7 @@ pub use settings::{
 };
 pub use stored_groups::{
     GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
-    group_page, groups_along, groups_of, groups_of_external_id, groups_of_ids, members_page,
+    group_page, groups_along, groups_of, groups_of_ids, kind_number, members_page,
 };
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
@@ -62,4 +62,5 @@ pub use stored_keys::{
 pub use tables::{ColumnKind, Table, TableDigest, digest};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
+    further_keys,
 };

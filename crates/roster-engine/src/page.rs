@@ -161,25 +161,18 @@ async fn by_keys<D: Database>(
                 found.push(*id);
                 continue;
             }
-            Lookup::AnyEmail(key) => (key, Some(0)),
-            Lookup::AnyPhoneNumber(key) => (key, Some(1)),
-            Lookup::Member(group) => {
-                let parameters = [(*group).into(), limit(most)];
-                found.extend(ids(db, &ids_of_key::<D>(lookup), &parameters).await?);
-                if found.len() > most {
-                    return Ok(found);
-                }
-                continue;
-            }
+            Lookup::Member(group) => (Cell::from(*group), None),
+            Lookup::AnyEmail(key) => (key.as_str().into(), Some(0)),
+            Lookup::AnyPhoneNumber(key) => (key.as_str().into(), Some(1)),
             Lookup::Username(key)
             | Lookup::Email(key)
             | Lookup::ExternalId(key)
-            | Lookup::PhoneNumber(key) => (key, None),
+            | Lookup::PhoneNumber(key) => (key.as_str().into(), None),
         };
-        let key = || Cell::from(key.as_str());
-        found.extend(ids(db, &ids_of_key::<D>(lookup), &[key(), limit(most)]).await?);
+        let to = [key.clone(), limit(most)];
+        found.extend(ids(db, &ids_of_key::<D>(lookup), &to).await?);
         if let Some(kind) = further.filter(|_| found.len() <= most) {
-            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key(), limit(most)]).await?);
+            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key, limit(most)]).await?);
         }
         if found.len() > most {
             return Ok(found);

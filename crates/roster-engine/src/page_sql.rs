@@ -28,7 +28,7 @@ pub const WORDS: &str =
 pub struct Parameters(pub Vec<Cell>);
 
 impl Parameters {
-    fn push(&mut self, value: impl Into<Cell>) -> String {
+    pub(crate) fn push(&mut self, value: impl Into<Cell>) -> String {
         self.0.push(value.into());
         format!("${}", self.0.len())
     }
@@ -52,7 +52,7 @@ impl Parameters {
         }
     }
 
-    fn limit(&mut self, rows: usize) -> String {
+    pub(crate) fn limit(&mut self, rows: usize) -> String {
         self.push(i64::try_from(rows).unwrap_or(i64::MAX))
     }
 

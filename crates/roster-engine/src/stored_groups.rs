@@ -15,7 +15,10 @@ use roster_core::{
     page::{Flow, order::compare},
 };
 
-use crate::database::{Cell, Database, Dialect, Values, corrupt, first, rows};
+use crate::{
+    database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
+    page_sql::Parameters,
+};
 
 /// The group of an id, with the number of its members.
 pub const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
@@ -44,52 +47,38 @@ pub fn direct_groups<D: Dialect>() -> String {
     )
 }
 
-/// A page of all groups, in the order of ids or of names, from the start or after a group.
-pub fn groups_along<D: Dialect>(sort: Sort, is_after: bool) -> String {
-    let column = column_of(sort);
-    let index = if sort.by == SortBy::Name { D::indexed_by("groups_name") } else { String::new() };
-    let (follows, way) = following(sort.direction);
-    let (after, limit) = if is_after {
-        (format!(" WHERE {column} {follows} $1"), "$2")
-    } else {
-        (String::new(), "$1")
-    };
-    format!(
-        "SELECT id, version, record FROM groups{index}{after} ORDER BY {column}{way} LIMIT {limit}"
-    )
-}
-
-/// A page of the groups of an external id, in the order of ids or of names.
-pub fn groups_of_external_id<D: Dialect>(sort: Sort, is_after: bool) -> String {
-    let column = column_of(sort);
-    let index = D::indexed_by(if sort.by == SortBy::Name {
-        "groups_external_id_name"
-    } else {
-        "groups_external_id"
-    });
-    let (follows, way) = following(sort.direction);
-    let (after, limit) = if is_after {
-        (format!(" AND {column} {follows} $2"), "$3")
-    } else {
-        (String::new(), "$2")
-    };
-    format!(
-        "SELECT id, version, record FROM groups{index} \
-         WHERE external_id = $1{after} ORDER BY external_id{way}, {column}{way} LIMIT {limit}"
-    )
-}
-
-/// The column of an order of groups.
-fn column_of(sort: Sort) -> &'static str {
-    if sort.by == SortBy::Name { "name_key" } else { "id" }
-}
-
-/// The comparison with the row before a page, and the word of the order.
-const fn following(direction: Direction) -> (char, &'static str) {
-    match direction {
+/// A page of all groups or of those of an external id, in the order of ids or of names.
+pub fn groups_along<D: Dialect>(query: &GroupQuery, to: &mut Parameters) -> String {
+    let by_name = query.sort.by == SortBy::Name;
+    let column = if by_name { "name_key" } else { "id" };
+    let (follows, way) = match query.sort.direction {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
+    };
+    let index = match (&query.external_id, by_name) {
+        (Some(_), true) => D::indexed_by("groups_external_id_name"),
+        (Some(_), false) => D::indexed_by("groups_external_id"),
+        (None, true) => D::indexed_by("groups_name"),
+        (None, false) => String::new(),
+    };
+    let (mut condition, mut word, mut order) = (String::new(), "WHERE", String::new());
+    if let Some(id) = &query.external_id {
+        condition = format!(" WHERE external_id = {}", to.push(id.as_str()));
+        (word, order) = ("AND", format!("external_id{way}, "));
     }
+    let after = query.after.as_ref().map(|after| {
+        let key = match &after.key {
+            SortKey::Text(Some(key)) if by_name => to.push(key.as_str()),
+            SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => to.push(after.id),
+        };
+        format!(" {word} {column} {follows} {key}")
+    });
+    format!(
+        "SELECT id, version, record FROM groups{index}{condition}{} ORDER BY {order}{column}{way} \
+         LIMIT {}",
+        after.unwrap_or_default(),
+        to.limit(query.limit.saturating_add(1))
+    )
 }
 
 /// The number of groups with an external id, counted up to one more than the largest exact total.
@@ -137,20 +126,9 @@ pub async fn group_page<D: Database>(
         }
         Some(Total::Exactly(total))
     } else {
-        let is_after = query.after.is_some();
-        let (mut parameters, sql) = match &query.external_id {
-            Some(id) => {
-                let sql = groups_of_external_id::<D>(query.sort, is_after);
-                (vec![id.as_str().into()], sql)
-            }
-            None => (Vec::new(), groups_along::<D>(query.sort, is_after)),
-        };
-        parameters.extend(query.after.as_ref().map(|after| match &after.key {
-            SortKey::Text(Some(key)) if query.sort.by == SortBy::Name => Cell::from(key.as_str()),
-            SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => after.id.into(),
-        }));
-        parameters.push(limit(query.limit));
-        db.each(&sql, &parameters, |row| take(row.stored("groups")?)).await?;
+        let mut to = Parameters::default();
+        let sql = groups_along::<D>(query, &mut to);
+        db.each(&sql, &to.0, |row| take(row.stored("groups")?)).await?;
         if query.count { Some(total(db, query).await?) } else { None }
     };
     page.total = total.filter(|_| query.count);
@@ -203,10 +181,7 @@ async fn few<D: Database>(
 /// The place of a group in an order.
 fn page_key(stored: &Stored, sort: Sort) -> Result<PageKey, StoreError> {
     let key = if sort.by == SortBy::Name {
-        let group = Group::from_record(&stored.record);
-        let place = |member| format!("groups.record of {}, {member}", stored.id);
-        let group = group.map_err(|fault| corrupt(&place(fault.member)))?;
-        SortKey::Text(Some(group.name_key()))
+        SortKey::Text(Some(group_of(stored)?.name_key()))
     } else {
         SortKey::Id
     };
@@ -260,6 +235,14 @@ pub async fn members_page<D: Database>(
 fn member(row: &Values) -> Result<Member, StoreError> {
     let id = row.id(0, "group_members.member_id")?;
     Ok(Member { id, kind: member_kind(row, 1)? })
+}
+
+/// The number of a member's kind.
+pub const fn kind_number(kind: MemberKind) -> i16 {
+    match kind {
+        MemberKind::User => 0,
+        MemberKind::Group => 1,
+    }
 }
 
 /// The kind of a member, from its number.

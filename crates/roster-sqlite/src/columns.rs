@@ -3,7 +3,7 @@
 //! Only this module knows it: statuses are numbers, an absent sort key is the empty blob (which
 //! SQLite sorts after every text).
 
-use roster_core::{Keys, MemberKind};
+use roster_core::Keys;
 use roster_engine::status_number;
 use rusqlite::types::ValueRef;
 
@@ -34,12 +34,4 @@ pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 7] {
 
 fn sort_text(key: Option<&str>) -> ValueRef<'_> {
     key.map_or(ValueRef::Blob(&[]), ValueRef::from)
-}
-
-/// The number of a member's kind.
-pub(crate) const fn kind_number(kind: MemberKind) -> i64 {
-    match kind {
-        MemberKind::User => 0,
-        MemberKind::Group => 1,
-    }
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
     PolicyKey, Status, Timestamp, UserId,
-    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    group::GroupQuery,
+    list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
 };
 use roster_engine::{
@@ -13,8 +14,8 @@ use roster_engine::{
     FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS, KEYS_GENERATION,
     LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS,
     count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
-    groups_below, groups_left, groups_of_external_id, groups_of_ids, ids_of_key, ids_of_range,
-    members_among, newcomers, places_of_ids, rows_along, rows_of_ids,
+    groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers,
+    places_of_ids, rows_along, rows_of_ids,
 };
 use rusqlite::Connection;
 
@@ -108,9 +109,7 @@ fn every_page_is_read_along_an_index() {
         statements.push(count_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
         for direction in BOTH {
             let sort = Sort { by, direction };
-            for after in
-                [None, Some(PageKey { key: sort_key(by), id: UserId::from_bytes([7; 16]) })]
-            {
+            for after in [None, Some(page_key(by))] {
                 for status in [None, Some(Status::Active)] {
                     let (after, mut to) = (after.as_ref(), Parameters::default());
                     let sql = rows_along::<Rows<'_>>(&range, sort, after, status, 1, &mut to);
@@ -134,9 +133,13 @@ fn groups_and_members_are_read_along_an_index() {
     for direction in BOTH {
         for is_after in [false, true] {
             for by in [SortBy::Id, SortBy::Name] {
-                let sort = Sort { by, direction };
-                statements.push(groups_along::<Rows<'_>>(sort, is_after));
-                statements.push(groups_of_external_id::<Rows<'_>>(sort, is_after));
+                for external_id in [None, Some("x".to_owned())] {
+                    let after = is_after.then(|| page_key(by));
+                    let sort = Sort { by, direction };
+                    let query = GroupQuery { sort, after, external_id, ..GroupQuery::first(1) };
+                    let mut to = Parameters::default();
+                    statements.push(groups_along::<Rows<'_>>(&query, &mut to));
+                }
             }
         }
     }
@@ -177,14 +180,19 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
     insta::assert_snapshot!(explain(statements));
 }
 
-fn sort_key(by: SortBy) -> SortKey {
-    match by {
+fn moment() -> Timestamp {
+    Timestamp::from_millis(7)
+}
+
+fn page_key(by: SortBy) -> PageKey {
+    let key = match by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
         SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
             SortKey::Text(Some("x".to_owned()))
         }
-    }
+    };
+    PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
 
 #[test]
@@ -209,7 +217,10 @@ fn deleted_users_and_events_are_read_along_an_index() {
         [DELETED_USER, EVENTS_AFTER, EVENTS_OF_USER, OLDEST].map(str::to_owned).to_vec();
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
-            statements.push(deleted_users::<Rows<'_>>(direction, after, before));
+            let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
+            let bounds = (key, before.then(moment));
+            let mut to = Parameters::default();
+            statements.push(deleted_users::<Rows<'_>>(direction, bounds, 1, &mut to));
         }
     }
     insta::assert_snapshot!(explain(statements));

@@ -2,15 +2,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bytes::Bytes;
 use roster_core::{
-    Change, Effect, Event, Head, Keys, Rules, UserId, UserSchema, erasure::STEP_MAX,
+    Change, Event, Head, Keys, Rules, SearchKeys, UserId, UserSchema, erasure::STEP_MAX,
     event::changed_text,
 };
-use roster_engine::{SCHEMA_SETTING, UNCHANGED, Writes};
+use roster_engine::{SCHEMA_SETTING, Writes, further_keys};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::{apply_groups::apply_groups, erasure, search_rows, sql};
+use super::{apply_groups::apply_groups, erasure, sql};
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
@@ -133,7 +132,7 @@ fn apply_users(
         if let (Some(keys_before), Some(change)) = (write.keys_before(), write.after()) {
             update(connection, keys_before, change, *number(id)?)?;
         }
-        search_rows::remove(connection, *id, &write.index().removed)?;
+        write_search_rows(connection, DROP, *id, &write.index().removed)?;
     }
     let mut create = connection.prepare_cached(sql::CREATE)?;
     for (id, write) in &writes.users {
@@ -155,7 +154,28 @@ fn apply_users(
                 text(record)?,
             ])?;
         }
-        search_rows::add(connection, *id, &write.index().added)?;
+        write_search_rows(connection, ADD, *id, &write.index().added)?;
+    }
+    Ok(())
+}
+
+/// The statements that add a word and a further key, and those that delete them.
+const ADD: [&str; 2] = [sql::ADD_WORD, sql::ADD_KEY];
+const DROP: [&str; 2] = [sql::DROP_WORD, sql::DROP_KEY];
+
+/// Adds or deletes the rows of search keys: words, and the keys of further addresses and numbers.
+fn write_search_rows(
+    connection: &Connection,
+    [for_word, for_key]: [&str; 2],
+    id: UserId,
+    keys: &SearchKeys,
+) -> Result<()> {
+    let id = id.as_bytes();
+    for word in &keys.words {
+        connection.prepare_cached(for_word)?.execute(params![word, id])?;
+    }
+    for (kind, key) in further_keys(keys) {
+        connection.prepare_cached(for_key)?.execute(params![kind, key, id])?;
     }
     Ok(())
 }
@@ -181,10 +201,7 @@ fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) 
 
 fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: i64) -> Result<()> {
     for (key, new) in &writes.idempotency {
-        let (effect, record) = match new.effect {
-            Effect::Changed(kind) => (kind.as_str(), None),
-            Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(text(&new.stored.record)?)),
-        };
+        let (effect, record) = new.effect_and_record();
         connection.prepare_cached(sql::INSERT_IDEMPOTENCY)?.execute(params![
             key,
             new.fingerprint,
@@ -193,13 +210,13 @@ fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: 
             new.stored.version,
             before + new.nth,
             effect,
-            record,
+            record.map(text).transpose()?,
         ])?;
     }
     Ok(())
 }
 
 /// A record as text.
-pub(super) fn text(record: &Bytes) -> Result<&str> {
+pub(super) fn text(record: &[u8]) -> Result<&str> {
     std::str::from_utf8(record).map_err(|error| Error::ToSqlConversionFailure(error.into()))
 }

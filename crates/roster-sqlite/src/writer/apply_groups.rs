@@ -1,10 +1,9 @@
 //! Applying the writes of groups.
 
-use roster_engine::{GroupWrite, GroupWrites};
+use roster_engine::{GroupWrite, GroupWrites, kind_number};
 use rusqlite::{Connection, Result, params};
 
 use super::{apply::text, sql};
-use crate::columns::kind_number;
 
 pub(super) fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
     let mut remove = connection.prepare_cached(sql::REMOVE_MEMBERSHIP)?;

@@ -10,7 +10,6 @@ mod apply_groups;
 mod checkpoints;
 pub(crate) mod erasure;
 mod facts;
-pub(crate) mod search_rows;
 mod shared;
 pub(crate) mod sql;
 mod transaction;
