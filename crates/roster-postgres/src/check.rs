@@ -10,9 +10,9 @@ use crate::{
     columns::uuid,
     connect::{Connection, Connector},
     establish::{self, refuse_migration, refuse_none},
+    failure::QueryResult,
     open_error::OpenError,
-    query_error::QueryResult,
-    reads::snapshot,
+    rows::snapshot,
     schema::refuse_other_steps,
 };
 

@@ -25,7 +25,7 @@ use crate::{
     page::{Direct, walked},
     pool::{LONG, SHORT},
     postgres::Postgres,
-    reads::snapshot,
+    rows::snapshot,
 };
 
 /// Writes the clock mark, unless another process was first. Nothing is written where the log has no

@@ -11,10 +11,10 @@ use tokio_postgres::Client;
 
 use crate::{
     connect::{Connection, Connector},
+    failure::QueryResult,
     in_force::InForce,
     open_error::OpenError,
     policy::refuse_shared,
-    query_error::QueryResult,
     schema::{MigrationLock, refuse_hidden},
     settings::Settings,
 };
@@ -114,7 +114,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     }
     lock.end().await?;
     let established = read(&connection, settings).await?;
-    established.ok_or_else(|| OpenError::Damaged { what: "rules".to_owned() })
+    established.ok_or_else(|| OpenError::Damaged("rules".to_owned()))
 }
 
 /// Refuses a database that holds no store.

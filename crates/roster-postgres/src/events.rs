@@ -6,7 +6,7 @@ use std::sync::Arc;
 use roster_core::{EventsPage, EventsQuery};
 use roster_engine::{Cell, Values, corrupt, event_of};
 
-use crate::{connect::Connection, erasure::EVENT_RECORD, query_error::QueryResult};
+use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult};
 
 /// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;

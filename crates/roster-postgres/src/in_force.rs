@@ -15,7 +15,7 @@ use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, UserSchema};
 use roster_engine::{corrupt, first, schema_of};
 use tokio::time::sleep;
 
-use crate::{connect::Connection, pool::SharedPool, query_error::QueryResult, schema};
+use crate::{connect::Connection, failure::QueryResult, pool::SharedPool, schema};
 
 /// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

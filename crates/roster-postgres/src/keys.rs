@@ -8,7 +8,7 @@ use roster_core::{
 };
 use roster_engine::change_keys;
 
-use crate::{connect::Connection, query_error::QueryResult};
+use crate::{connect::Connection, failure::QueryResult};
 
 /// Changes of the keys follow one another.
 const BEGIN: &str = "BEGIN; LOCK TABLE keys_head IN EXCLUSIVE MODE";

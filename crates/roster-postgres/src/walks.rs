@@ -14,7 +14,7 @@ use roster_core::{
 
 use roster_engine::{Cell, Database as _, rows};
 
-use crate::{connect::Connection, pool::SHORT, postgres::Postgres, query_error::QueryResult};
+use crate::{connect::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres};
 
 /// Turns `synchronous_commit` off for the transaction of this statement.
 pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \

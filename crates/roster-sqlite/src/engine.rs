@@ -26,7 +26,7 @@ use rusqlite::Connection;
 use crate::{
     events,
     failure::ReadResult,
-    keys::note_use,
+    key_file::note_use,
     policy::in_force,
     rows::{Rows, run, snapshot},
     sqlite::Sqlite,
@@ -56,11 +56,9 @@ impl Store for Sqlite {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        let is_short = query.filter.is_none();
-        let read = move |connection: &_| {
+        self.read_by(query.filter.is_none(), move |connection| {
             snapshot(connection, |rows, head| deleted_page(rows, head, &query))
-        };
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -105,7 +103,7 @@ impl Store for Sqlite {
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.task(move |writer| writer.erase(id)))
+        Box::pin(self.shared.task(move |writer| writer.erase(id)))
     }
 
     fn advance_clock_mark(
@@ -187,17 +185,15 @@ impl GroupStore for Sqlite {
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         let is_short = query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count);
-        let read =
-            move |connection: &_| snapshot(connection, |rows, head| group_page(rows, head, &query));
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        self.read_by(is_short, move |connection| {
+            snapshot(connection, |rows, head| group_page(rows, head, &query))
+        })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        let is_short = query.limit <= PAGE_SIZE_MAX;
-        let read = move |connection: &_| {
+        self.read_by(query.limit <= PAGE_SIZE_MAX, move |connection| {
             snapshot(connection, |rows, head| members_page(rows, head, &query))
-        };
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        })
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
@@ -227,6 +223,17 @@ impl KeyStore for Sqlite {
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(self.write(move |connection| note_use(connection, &uses)))
+    }
+}
+
+impl Sqlite {
+    /// Reads on this thread if that is short, and else on those for long reads.
+    fn read_by<T: Send + 'static>(
+        &self,
+        is_short: bool,
+        read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
+    ) -> Answer<'_, Result<T, StoreError>> {
+        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
     }
 }
 

@@ -19,7 +19,6 @@ pub mod export;
 mod failure;
 mod health;
 mod key_file;
-mod keys;
 mod lock;
 mod long_reads;
 mod mutex;

@@ -144,21 +144,12 @@ impl Sqlite {
         self.readers.read(|connection| preview_request(connection, rules, &schema, request))?
     }
 
-    /// Has the writer execute a task.
-    pub(crate) async fn task<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let closing = |_| StoreError::Unavailable("the store is closing".into());
-        self.shared.task(work)?.await.map_err(closing)?
-    }
-
     /// Has the writer run this work in a transaction of its own.
     pub(crate) async fn write<T: Send + 'static, E: Into<ReadError> + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.task(move |writer| writer.write(work)).await
+        self.shared.task(move |writer| writer.write(work)).await
     }
 
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {

@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::Severity};
 
-use crate::query_error::QueryResult;
+use crate::failure::QueryResult;
 
 /// A connection to a server that takes writes.
 #[derive(Debug)]

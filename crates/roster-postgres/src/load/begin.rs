@@ -106,5 +106,5 @@ pub(super) async fn has_head(client: &Client) -> Result<bool, LoadError> {
 pub(super) async fn next_era(connection: &Connection) -> Result<i64, LoadError> {
     let era = mark::stored(connection, "migration.era").await?;
     let era = era.and_then(|era| Some(i64::from_be_bytes(era[..].try_into().ok()?)));
-    era.map(|era| era + 1).ok_or(LoadError::OtherSource { source_end: None })
+    era.map(|era| era + 1).ok_or(LoadError::OtherSource(None))
 }

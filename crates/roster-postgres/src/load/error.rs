@@ -7,7 +7,7 @@ use std::error::Error;
 use roster_core::Position;
 
 use crate::{
-    connect::ConnectError, failure::WithoutDetail, open_error::OpenError, query_error::QueryError,
+    connect::ConnectError, failure::QueryError, failure::WithoutDetail, open_error::OpenError,
 };
 
 /// Why a load failed or did not finish.
@@ -29,11 +29,9 @@ pub enum LoadError {
     )]
     AlreadyThere,
     /// The database contains an unfinished migration of another store.
-    #[error("{}", other_source(.source_end.as_ref()))]
-    OtherSource {
-        /// Where the log of that store ended; `None` if its mark cannot be read.
-        source_end: Option<Position>,
-    },
+    /// Its log ends there; `None` if its mark cannot be read.
+    #[error("{}", other_source(.0.as_ref()))]
+    OtherSource(Option<Position>),
     /// The database contains an unfinished migration of this store, which has changed since.
     #[error(
         "the database holds an unfinished migration of this store, which has changed since: start \
@@ -50,11 +48,8 @@ pub enum LoadError {
     )]
     StandbyInDoubt,
     /// Rows of a table that is not copied.
-    #[error("{table} does not take these rows")]
-    Malformed {
-        /// The table's name.
-        table: &'static str,
-    },
+    #[error("{0} does not take these rows")]
+    Malformed(&'static str),
     /// The database refused a statement, or the connection failed.
     #[error("the database failed")]
     Database(#[source] Box<dyn Error + Send + Sync>),

@@ -12,7 +12,7 @@ use roster_engine::{Cell, Table, first, setting};
 use tokio_postgres::Client;
 
 use super::error::LoadError;
-use crate::{connect::Connection, query_error::QueryError};
+use crate::{connect::Connection, failure::QueryError};
 
 /// The setting that exists while a load is not finished.
 const MARK: &str = "migration";
@@ -66,7 +66,7 @@ impl Source {
         let position = std::str::from_utf8(mark).ok().and_then(|mark| mark.split(' ').next());
         match position.and_then(Position::parse) {
             Some(position) if position.log == self.log_id => Err(LoadError::SourceChanged),
-            source_end => Err(LoadError::OtherSource { source_end }),
+            source_end => Err(LoadError::OtherSource(source_end)),
         }
     }
 }
@@ -99,7 +99,7 @@ pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadE
 pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Reached, LoadError> {
     let value = stored(connection, &name(table)).await?;
     let rows = value.and_then(|value| Some(u64::from_be_bytes(value[..].try_into().ok()?)));
-    let rows = rows.ok_or(LoadError::OtherSource { source_end: None })?;
+    let rows = rows.ok_or(LoadError::OtherSource(None))?;
     let last = first(connection, &table.select_last_key::<&Connection>(), &[]).await?;
     Ok(Reached { rows, key: last.map(|row| table.key_of(&row)) })
 }
@@ -151,15 +151,10 @@ mod tests {
         }
         let other = source(8, 5, 0).recognize(mark.as_bytes());
         let ends_at = source_of_mark.position();
-        assert!(
-            matches!(other, Err(LoadError::OtherSource { source_end: Some(it) }) if it == ends_at)
-        );
+        assert!(matches!(other, Err(LoadError::OtherSource(Some(it))) if it == ends_at));
         for unknown in ["", "7", "\u{fffd}", "0707070707070707 users=1"] {
             let refused = source_of_mark.recognize(unknown.as_bytes());
-            assert!(
-                matches!(refused, Err(LoadError::OtherSource { source_end: None })),
-                "{unknown}"
-            );
+            assert!(matches!(refused, Err(LoadError::OtherSource(None))), "{unknown}");
         }
     }
 }

@@ -51,7 +51,7 @@ impl Load {
     /// Loads the next rows.
     pub async fn add(&mut self, table: &Table, rows: Vec<Values>) -> Result<(), LoadError> {
         let reached = self.reached.iter_mut().find(|(loaded, _)| *loaded == table);
-        let (_, reached) = reached.ok_or(LoadError::Malformed { table: table.name })?;
+        let (_, reached) = reached.ok_or(LoadError::Malformed(table.name))?;
         let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
         let key = rows.last().map(|last| table.key_of(last));
         let next = Reached { rows: reached.rows + count, key };

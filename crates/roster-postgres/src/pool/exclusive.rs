@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{Timeouts, open};
 use crate::connect::{Connection, Connector};
-use crate::query_error::QueryResult;
+use crate::failure::QueryResult;
 
 /// The idle connections, and a permit for each connection that may exist.
 pub(crate) struct ExclusivePool {

@@ -18,8 +18,8 @@ use tokio::time::{sleep, timeout_at};
 
 use crate::{
     connect::{Connection, Connector},
+    failure::{QueryError, QueryResult},
     failure::{Remedy, remedy, store_error, too_slow},
-    query_error::{QueryError, QueryResult},
 };
 pub(crate) use exclusive::ExclusivePool;
 pub(crate) use shared::SharedPool;

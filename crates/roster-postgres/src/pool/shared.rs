@@ -13,7 +13,7 @@ use roster_core::StoreError;
 use tokio::sync::Mutex;
 
 use super::{SHORT, open};
-use crate::query_error::QueryResult;
+use crate::failure::QueryResult;
 use crate::{
     connect::{Connection, Connector},
     failure::too_slow,

@@ -18,7 +18,7 @@ use crate::{
     connect::Connection,
     erasure,
     establish::{KEEP, NEXT_ERA},
-    query_error::{QueryError, QueryResult},
+    failure::{QueryError, QueryResult},
 };
 
 /// A statement, if there are rows for it.

@@ -16,13 +16,11 @@ use super::{
 };
 use crate::{
     connect::Connection,
+    failure::{QueryError, QueryResult},
     failure::{Remedy, remedy, too_slow},
     in_force::InForce,
-    query_error::{QueryError, QueryResult},
+    rows::SNAPSHOT,
 };
-
-/// Begins a snapshot.
-pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Why a transaction failed.
 #[derive(Debug)]

@@ -25,7 +25,7 @@ use crate::{
     connection::DATABASE,
     engine::WRITE_CLOCK_MARK,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
-    keys::NOTE_USE,
+    key_file::NOTE_USE,
     policy::count_shared,
     rows::Rows,
     sqlite::GET,
