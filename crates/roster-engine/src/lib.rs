@@ -59,7 +59,7 @@ pub use stored_groups::{
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
-pub use tables::{ColumnKind, Table, TableDigest, digest};
+pub use tables::{Table, TableDigest, digest};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
     further_keys,

@@ -12,8 +12,8 @@ mod mark;
 use std::pin::pin;
 
 use bytes::Bytes;
-use roster_engine::{Cell, ColumnKind, Table, TableDigest, Values};
-use tokio_postgres::{Client, binary_copy::BinaryCopyInWriter, types::Type};
+use roster_engine::{Cell, Table, TableDigest, Values};
+use tokio_postgres::{binary_copy::BinaryCopyInWriter, types::Type};
 
 pub use error::LoadError;
 pub use indexes::Index;
@@ -58,7 +58,7 @@ impl Load {
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
         mark::advance(client, table, reached, &next).await?;
-        copy_in(client, table, rows).await?;
+        copy_in(&self.connection, table, rows).await?;
         commit(&self.connection).await?;
         *reached = next;
         Ok(())
@@ -111,35 +111,25 @@ impl Load {
     }
 }
 
-async fn copy_in(client: &Client, table: &Table, rows: Vec<Values>) -> Result<(), LoadError> {
-    let (name, columns) = (table.name, table.column_names());
-    let statement = format!("COPY {name} ({columns}) FROM STDIN (FORMAT binary)");
-    let types: Vec<Type> = table.columns.iter().map(|(_, kind)| type_of(*kind)).collect();
-    let sink = client.copy_in(&statement).await?;
+async fn copy_in(
+    connection: &Connection,
+    table: &Table,
+    rows: Vec<Values>,
+) -> Result<(), LoadError> {
+    let columns = connection.prepare(&table.select::<&Connection>(false)).await?;
+    let types: Vec<Type> = columns.columns().iter().map(|it| it.type_().clone()).collect();
+    let statement = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name, table.columns);
+    let sink = connection.client().copy_in(&statement).await?;
     let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
     for Values(row) in rows {
-        let field = |(value, (_, kind)): (Cell, &(_, ColumnKind))| {
-            let is_absent = *kind == ColumnKind::SortText && matches!(value, Cell::Bytes(_));
+        let field = |value: Cell| {
+            let is_absent = table.is_absent_key(&value);
             Parameter(if is_absent { Cell::Bytes(Bytes::from_static(ABSENT)) } else { value })
         };
-        writer.as_mut().write_raw(row.into_iter().zip(table.columns).map(field)).await?;
+        writer.as_mut().write_raw(row.into_iter().map(field)).await?;
     }
     writer.finish().await?;
     Ok(())
-}
-
-/// The type that a column is sent as. Texts and keys are sent as their bytes.
-const fn type_of(kind: ColumnKind) -> Type {
-    match kind {
-        ColumnKind::Id => Type::UUID,
-        ColumnKind::Integer => Type::INT8,
-        ColumnKind::SmallInteger => Type::INT2,
-        ColumnKind::Text
-        | ColumnKind::OptionalText
-        | ColumnKind::SortText
-        | ColumnKind::Bytes
-        | ColumnKind::Setting => Type::BYTEA,
-    }
 }
 
 async fn commit(connection: &Connection) -> Result<(), LoadError> {

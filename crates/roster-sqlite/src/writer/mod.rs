@@ -6,7 +6,6 @@
 //! it is not known what the disk holds.
 
 mod apply;
-mod apply_groups;
 mod checkpoints;
 pub(crate) mod erasure;
 mod facts;
