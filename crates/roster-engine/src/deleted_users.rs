@@ -85,8 +85,6 @@ pub async fn deleted_page<D: Database>(
 struct Walk<'q> {
     query: &'q DeletedQuery,
     page: DeletedPage,
-    /// The last user on the page.
-    last: Option<DeletedKey>,
     /// The last examined user.
     examined_last: Option<DeletedKey>,
     examined: usize,
@@ -97,7 +95,7 @@ impl<'q> Walk<'q> {
     fn new(query: &'q DeletedQuery, head: Head) -> Self {
         let (position, total) = (head.position, head.deleted.unsigned_abs());
         let page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
-        Self { query, page, last: None, examined_last: None, examined: 0, bytes: 0 }
+        Self { query, page, examined_last: None, examined: 0, bytes: 0 }
     }
 
     fn take(&mut self, found: Deleted) -> Result<Flow, StoreError> {
@@ -110,7 +108,7 @@ impl<'q> Walk<'q> {
                 return Ok(Flow::Stop);
             }
             self.examined += 1;
-            self.examined_last = Some(DeletedKey { at: found.at, id: found.stored.id });
+            self.examined_last = Some(key_of(&found));
             let matched = filter.matches_record(&found.stored.record, &Memberships::default());
             let id = found.stored.id;
             if !matched.map_err(|fault| corrupt_record("deleted_users", id, &fault.member))? {
@@ -118,14 +116,17 @@ impl<'q> Walk<'q> {
             }
         }
         if is_full {
-            page.next = self.last;
+            page.next = page.items.last().map(key_of);
             return Ok(Flow::Stop);
         }
         self.bytes += found.stored.record.len();
-        self.last = Some(DeletedKey { at: found.at, id: found.stored.id });
         page.items.push(found);
         Ok(Flow::Next)
     }
+}
+
+const fn key_of(deleted: &Deleted) -> DeletedKey {
+    DeletedKey { at: deleted.at, id: deleted.stored.id }
 }
 
 fn deleted_of(row: &Values) -> Result<Deleted, StoreError> {

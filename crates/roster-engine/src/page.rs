@@ -22,7 +22,7 @@ use roster_core::{
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
     page_sql::{
-        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
+        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit, places_of_ids,
         rows_along, rows_of_ids,
     },
     stored_groups::direct_groups,
@@ -306,11 +306,6 @@ async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<Us
     let mut to = Parameters::default();
     let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
     ids(db, &sql, &to.0).await
-}
-
-/// The limit of a statement that gives so many ids and one more.
-fn limit(most: usize) -> Cell {
-    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }
 
 /// The number of rows in a range, counted up to one more than the largest exact total.

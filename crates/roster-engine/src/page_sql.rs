@@ -61,6 +61,11 @@ impl Parameters {
     }
 }
 
+/// The limit of a statement that gives so many rows and one more, which shows that there are more.
+pub(crate) fn limit(most: usize) -> Cell {
+    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
+}
+
 /// The number of a status.
 pub const fn status_number(status: Status) -> i64 {
     match status {

@@ -17,7 +17,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
-    page_sql::Parameters,
+    page_sql::{Parameters, limit},
 };
 
 /// The group of an id, with the number of its members.
@@ -105,15 +105,13 @@ pub async fn group_page<D: Database>(
     let mut page =
         GroupPage { items: Vec::new(), next: None, position: head.position, total: None };
     let mut bytes = 0;
-    let mut last = None;
     let mut take = |stored: Stored| {
         if page.items.len() >= query.limit || bytes >= query.bytes_max {
-            page.next = last.take();
+            let last = page.items.last().map(|last| page_key(last, query.sort));
+            page.next = last.transpose()?;
             return Ok(Flow::Stop);
         }
         bytes += stored.record.len();
-        let is_full = page.items.len() + 1 >= query.limit || bytes >= query.bytes_max;
-        last = if is_full { Some(page_key(&stored, query.sort)?) } else { None };
         page.items.push(stored);
         Ok(Flow::Next)
     };
@@ -146,13 +144,13 @@ async fn few<D: Database>(
     } else if let Some(key) = &query.name_key {
         rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
     } else if let Some(member) = query.member {
-        groups_of_members(db, &[member]).await?
+        groups_of_member(db, member).await?
     } else {
         return Ok(None);
     };
     let mut of_member = None;
     if let Some(member) = query.member.filter(|_| query.ids.is_some() || query.name_key.is_some()) {
-        let groups = groups_of_members(db, &[member]).await?;
+        let groups = groups_of_member(db, member).await?;
         let ids: Result<BTreeSet<_>, _> = groups.iter().map(|row| row.id(0, "groups.id")).collect();
         of_member = Some(ids?);
     }
@@ -188,11 +186,8 @@ fn page_key(stored: &Stored, sort: Sort) -> Result<PageKey, StoreError> {
     Ok(PageKey { key, id: stored.id })
 }
 
-async fn groups_of_members<D: Database>(
-    db: D,
-    members: &[UserId],
-) -> Result<Vec<Values>, D::Error> {
-    rows(db, &direct_groups::<D>(), &[Cell::Ids(members.to_vec())]).await
+async fn groups_of_member<D: Database>(db: D, member: UserId) -> Result<Vec<Values>, D::Error> {
+    rows(db, &direct_groups::<D>(), &[Cell::Ids(vec![member])]).await
 }
 
 /// The number of groups, or of those of an external id.
@@ -224,17 +219,14 @@ pub async fn members_page<D: Database>(
             page.next = page.items.last().map(|last| last.id);
             return Ok(Flow::Stop);
         }
-        page.items.push(member(&row)?);
+        let id = row.id(0, "group_members.member_id")?;
+        page.items.push(Member { id, kind: member_kind(&row, 1)? });
         Ok(Flow::Next)
     };
-    let parameters = [query.group.into(), place(query.after), limit(query.limit)];
+    let after = query.after.map_or(Cell::Bytes(Bytes::new()), Cell::from);
+    let parameters = [query.group.into(), after, limit(query.limit)];
     db.each(MEMBERS, &parameters, take).await?;
     Ok(Some(page))
-}
-
-fn member(row: &Values) -> Result<Member, StoreError> {
-    let id = row.id(0, "group_members.member_id")?;
-    Ok(Member { id, kind: member_kind(row, 1)? })
 }
 
 /// The number of a member's kind.
@@ -277,14 +269,4 @@ pub async fn groups_of<D: Database>(
         groups.sort_unstable_by_key(|group| group.id);
     }
     Ok(left.map(|_| groups_of))
-}
-
-/// The id that a page begins after.
-fn place(after: Option<UserId>) -> Cell {
-    after.map_or(Cell::Bytes(Bytes::new()), Cell::from)
-}
-
-/// One row more than the page shows whether there is a next one.
-fn limit(most: usize) -> Cell {
-    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }

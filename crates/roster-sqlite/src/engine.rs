@@ -24,6 +24,7 @@ use roster_engine::{
 use rusqlite::Connection;
 
 use crate::{
+    connection::wal_bytes,
     events,
     failure::ReadResult,
     key_file::note_use,
@@ -144,7 +145,7 @@ impl Store for Sqlite {
     }
 
     fn wal_bytes(&self) -> Option<u64> {
-        Some(self.readers.wal_bytes())
+        Some(wal_bytes(self.readers.settings()))
     }
 
     fn secret(&self) -> Secret {
