@@ -171,8 +171,9 @@ fn write_search_rows(
     keys: &SearchKeys,
 ) -> Result<()> {
     let id = id.as_bytes();
-    for word in &keys.words {
-        connection.prepare_cached(for_word)?.execute(params![word, id])?;
+    if !keys.words.is_empty() {
+        let mut statement = connection.prepare_cached(for_word)?;
+        keys.words.iter().try_for_each(|word| statement.execute(params![word, id]).map(drop))?;
     }
     for (kind, key) in further_keys(keys) {
         connection.prepare_cached(for_key)?.execute(params![kind, key, id])?;
