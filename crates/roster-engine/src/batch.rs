@@ -10,9 +10,9 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
-    GroupId, Keys, Outcome, Rules, SchemaCommand, Sharing, StoreError, Stored, Target, Timestamp,
-    UserId, UserSchema,
+    Act, Caller, Change, Claims, Decision, Effect, Event, EventKind, Failure, Group, GroupId, Keys,
+    Outcome, Rules, SchemaCommand, Sharing, StoreError, Stored, Target, Timestamp, UserId,
+    UserSchema,
     decide::{Holders, Settlement},
     group::{GroupChange, joined, left},
     user_schema::decide_schema,
@@ -236,7 +236,8 @@ impl<'f, F: Facts> Batch<'f, F> {
             }
             Decision::Write(change) | Decision::Restore(change) => {
                 let groups = self.groups_to_join(command)?;
-                if let Some(executed) = self.settle(command, &change.claims)? {
+                let holders = self.holders_of(&change.claims, id)?;
+                if let Some(executed) = self.follow(change.claims.settle(command, holders))? {
                     return Ok(executed);
                 }
                 if change.event.kind == EventKind::Restored {
@@ -256,16 +257,6 @@ impl<'f, F: Facts> Batch<'f, F> {
             }
             Decision::Purge(event) => Ok(self.purge(&event)),
         }
-    }
-
-    /// Holds the claims of a change against their holders; `None` if the change is to be written.
-    fn settle(
-        &mut self,
-        command: &Command,
-        claims: &Claims,
-    ) -> Result<Option<Executed>, CommandError> {
-        let holders = self.holders_of(claims, command.user_id())?;
-        self.follow(claims.settle(command, holders))
     }
 
     /// Does what a conflict leads to; `None` if there is none.

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Event, EventKind, Group, StoreError, Stored, Timestamp, UserId, event::changed_of, page::Flow,
+    Event, EventKind, Group, Head, LogId, StoreError, Stored, Timestamp, UserId, event::changed_of,
+    page::Flow,
 };
 
 /// What each engine writes in its own way.
@@ -40,6 +41,15 @@ pub trait Database: Dialect + Copy {
     ) -> impl Future<Output = Result<u64, Self::Error>>;
 }
 
+/// The head of the log.
+pub const HEAD: &str = "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
+
+/// Reads the head of the log.
+pub async fn head<D: Database>(db: D) -> Result<Head, D::Error> {
+    let row = first(db, HEAD, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    Ok(row.head(0)?)
+}
+
 /// The rows of a statement.
 pub async fn rows<D: Database>(
     db: D,
@@ -56,7 +66,7 @@ pub async fn rows<D: Database>(
 }
 
 /// The first row of a statement.
-pub(crate) async fn first<D: Database>(
+pub async fn first<D: Database>(
     db: D,
     sql: &str,
     parameters: &[Cell],
@@ -114,6 +124,17 @@ impl From<UserId> for Cell {
 pub struct Values(pub Vec<Cell>);
 
 impl Values {
+    /// The bytes of all values.
+    pub fn size(&self) -> usize {
+        let size = |value: &Cell| match value {
+            Cell::Null => 0,
+            Cell::Integer(_) => 8,
+            Cell::Text(bytes) | Cell::Bytes(bytes) => bytes.len(),
+            Cell::Ids(ids) => ids.len() * 16,
+        };
+        self.0.iter().map(size).sum()
+    }
+
     /// An integer.
     pub fn number(&self, index: usize, place: &str) -> Result<i64, StoreError> {
         if let Some(Cell::Integer(number)) = self.0.get(index) {
@@ -145,6 +166,23 @@ impl Values {
         UserId::from_slice(self.bytes(index, place)?).ok_or_else(|| corrupt(place))
     }
 
+    /// The head of the log, from that column on.
+    pub fn head(&self, first: usize) -> Result<Head, StoreError> {
+        let number = |index| self.number(first + index, "log_head");
+        Ok(Head {
+            position: number(0)?,
+            active: number(1)?,
+            suspended: number(2)?,
+            deleted: number(3)?,
+        })
+    }
+
+    /// The identity of the log.
+    pub fn log_id(&self, index: usize) -> Result<LogId, StoreError> {
+        let id = self.bytes(index, "log_id")?[..].try_into().map_err(|_| corrupt("log_id"))?;
+        Ok(LogId(id))
+    }
+
     /// A user or group whose id, version and record are the first values of the row.
     pub fn stored(&self, table: &str) -> Result<Stored, StoreError> {
         let (id, version) = (self.id(0, table)?, self.number(1, table)?);
@@ -153,10 +191,13 @@ impl Values {
 
     /// A group of such a row.
     pub fn group(&self) -> Result<Group, StoreError> {
-        let Stored { id, record, .. } = self.stored("groups")?;
-        let place = |member| format!("groups.record of {id}, {member}");
-        Group::from_record(&record).map_err(|fault| corrupt(&place(fault.member)))
+        group_of(&self.stored("groups")?)
     }
+}
+
+/// The group of a stored record.
+pub(crate) fn group_of(Stored { id, record, .. }: &Stored) -> Result<Group, StoreError> {
+    Group::from_record(record).map_err(|fault| corrupt_record("groups", *id, &fault.member))
 }
 
 /// The event of a row of `events`, after its position.
@@ -176,6 +217,11 @@ pub fn event_of(row: &Values) -> Result<(i64, Event), StoreError> {
         record: row.bytes(8, "events.record")?.clone(),
     };
     Ok((row.number(0, "events.position")?, event))
+}
+
+/// A record with a damaged member.
+pub(crate) fn corrupt_record(table: &str, id: UserId, member: &str) -> StoreError {
+    corrupt(&format!("{table}.record of {id}, {member}"))
 }
 
 /// Stored bytes that are not what they must be.

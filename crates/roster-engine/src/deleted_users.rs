@@ -1,13 +1,16 @@
 //! Reading deleted users, in the order of their deletion.
 
 use roster_core::{
-    Deleted, Head, StoreError, UserId,
+    Deleted, Head, StoreError, Timestamp, UserId,
     filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
     page::Flow,
 };
 
-use crate::database::{Cell, Database, Dialect, Values, corrupt, first};
+use crate::{
+    database::{Database, Dialect, Values, corrupt_record, first},
+    page_sql::Parameters,
+};
 
 /// The number of rows that are read at a time to be tested.
 const PORTION: usize = 256;
@@ -23,22 +26,29 @@ pub async fn deleted_user<D: Database>(db: D, id: UserId) -> Result<Option<Delet
 }
 
 /// The statement of a page of deleted users in the order of their deletion.
-pub fn deleted_users<D: Dialect>(direction: Direction, after: bool, before: bool) -> String {
+pub fn deleted_users<D: Dialect>(
+    direction: Direction,
+    (after, before): (Option<DeletedKey>, Option<Timestamp>),
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
     let (comparison, way) = match direction {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
     };
-    let after_key = format!("(deleted_at, id) {comparison} ($1, $2)");
-    let (condition, limit) = match (after, before) {
-        (false, false) => (String::new(), "$1"),
-        (true, false) => (format!("WHERE {after_key} "), "$3"),
-        (false, true) => ("WHERE deleted_at < $1 ".to_owned(), "$2"),
-        (true, true) => (format!("WHERE {after_key} AND deleted_at < $3 "), "$4"),
-    };
+    let after = after.map(|DeletedKey { at, id }| {
+        format!("(deleted_at, id) {comparison} ({}, {})", to.push(at.as_millis()), to.push(id))
+    });
+    let before = before.map(|before| format!("deleted_at < {}", to.push(before.as_millis())));
+    let conditions: Vec<_> = after.into_iter().chain(before).collect();
+    let word = if conditions.is_empty() { "" } else { "WHERE " };
+    let end = if conditions.is_empty() { "" } else { " " };
     let by_moment = D::indexed_by("deleted_users_deleted_at");
     format!(
-        "SELECT id, version, record, deleted_at FROM deleted_users{by_moment} {condition}\
-         ORDER BY deleted_at{way}, id{way} LIMIT {limit}"
+        "SELECT id, version, record, deleted_at FROM deleted_users{by_moment} {word}{}{end}\
+         ORDER BY deleted_at{way}, id{way} LIMIT {}",
+        conditions.join(" AND "),
+        to.limit(limit)
     )
 }
 
@@ -55,21 +65,15 @@ pub async fn deleted_page<D: Database>(
     let portion = if query.filter.is_some() { PORTION } else { query.limit.saturating_add(1) };
     let mut begin = query.clone();
     loop {
-        let (after, before) = begin.bounds();
-        let mut parameters = Vec::new();
-        if let Some(DeletedKey { at, id }) = after {
-            parameters.extend([at.as_millis().into(), id.into()]);
-        }
-        parameters.extend(before.map(|before| Cell::from(before.as_millis())));
-        parameters.push(i64::try_from(portion).unwrap_or(i64::MAX).into());
-        let sql = deleted_users::<D>(query.direction, after.is_some(), before.is_some());
+        let mut to = Parameters::default();
+        let sql = deleted_users::<D>(query.direction, begin.bounds(), portion, &mut to);
         let (mut flow, mut count) = (Flow::Next, 0);
         let take = |row: Values| {
             count += 1;
             flow = walk.take(deleted_of(&row)?)?;
             Ok(flow)
         };
-        db.each(&sql, &parameters, take).await?;
+        db.each(&sql, &to.0, take).await?;
         if flow == Flow::Stop || count < portion {
             return Ok(walk.page);
         }
@@ -81,8 +85,6 @@ pub async fn deleted_page<D: Database>(
 struct Walk<'q> {
     query: &'q DeletedQuery,
     page: DeletedPage,
-    /// The last user on the page.
-    last: Option<DeletedKey>,
     /// The last examined user.
     examined_last: Option<DeletedKey>,
     examined: usize,
@@ -93,7 +95,7 @@ impl<'q> Walk<'q> {
     fn new(query: &'q DeletedQuery, head: Head) -> Self {
         let (position, total) = (head.position, head.deleted.unsigned_abs());
         let page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
-        Self { query, page, last: None, examined_last: None, examined: 0, bytes: 0 }
+        Self { query, page, examined_last: None, examined: 0, bytes: 0 }
     }
 
     fn take(&mut self, found: Deleted) -> Result<Flow, StoreError> {
@@ -106,22 +108,25 @@ impl<'q> Walk<'q> {
                 return Ok(Flow::Stop);
             }
             self.examined += 1;
-            self.examined_last = Some(DeletedKey { at: found.at, id: found.stored.id });
+            self.examined_last = Some(key_of(&found));
             let matched = filter.matches_record(&found.stored.record, &Memberships::default());
-            let place = |member| format!("deleted_users.record of {}, {member}", found.stored.id);
-            if !matched.map_err(|fault| corrupt(&place(fault.member)))? {
+            let id = found.stored.id;
+            if !matched.map_err(|fault| corrupt_record("deleted_users", id, &fault.member))? {
                 return Ok(Flow::Next);
             }
         }
         if is_full {
-            page.next = self.last;
+            page.next = page.items.last().map(key_of);
             return Ok(Flow::Stop);
         }
         self.bytes += found.stored.record.len();
-        self.last = Some(DeletedKey { at: found.at, id: found.stored.id });
         page.items.push(found);
         Ok(Flow::Next)
     }
+}
+
+const fn key_of(deleted: &Deleted) -> DeletedKey {
+    DeletedKey { at: deleted.at, id: deleted.stored.id }
 }
 
 fn deleted_of(row: &Values) -> Result<Deleted, StoreError> {

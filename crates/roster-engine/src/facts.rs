@@ -6,7 +6,7 @@ use bytes::Bytes;
 use roster_core::{Failure, Group, Refusal, StoreError, Stored, User, UserId};
 
 use crate::{
-    database::{Cell, Dialect, Values},
+    database::{Cell, Dialect, Values, corrupt_record},
     idempotency::IdempotencyRecord,
 };
 
@@ -78,10 +78,7 @@ impl Current {
     pub fn read(id: UserId, record: Bytes, table: &str) -> Result<Self, StoreError> {
         match User::from_record(&record) {
             Ok(user) => Ok(Self { user, record }),
-            Err(corrupt) => {
-                let place = format!("{table}.record of {id}, {}", corrupt.member);
-                Err(StoreError::Corrupt { place })
-            }
+            Err(fault) => Err(corrupt_record(table, id, &fault.member)),
         }
     }
 

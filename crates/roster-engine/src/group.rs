@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use roster_core::{
     Act, Command, Effect, EventKind, Group, GroupCommand, GroupId, MemberKind, MembersChanged,
     StoreError, Stored, UserId,
@@ -83,13 +82,6 @@ pub fn groups_left() -> String {
     )
 }
 
-/// A group as it is stored, and the number of its members.
-struct StoredGroup {
-    group: Group,
-    record: Bytes,
-    members: u64,
-}
-
 impl<F: Facts> Batch<'_, F> {
     pub(crate) fn execute_group(
         &mut self,
@@ -98,15 +90,14 @@ impl<F: Facts> Batch<'_, F> {
         let id = command.group_id();
         self.writes.groups.others += command.members_named();
         let current = if command.is_about_one_that_is_there() { self.group(id)? } else { None };
-        let sketch = sketch(self.rules, current.as_ref().map(|stored| &stored.group), command)?;
-        let members = current.as_ref().map_or(0, |stored| stored.members);
+        let sketch = sketch(self.rules, current.as_ref().map(|(group, ..)| group), command)?;
+        let members = current.as_ref().map_or(0, |(.., members)| *members);
         let facts = self.group_facts(&sketch, members)?;
         match sketch.settle(&facts)? {
             GroupDecision::Unchanged => {
                 let missing = || StoreError::Internal("a group that does not exist".into());
-                let current = current.ok_or_else(missing)?;
-                let (version, record) = (current.group.version, current.record);
-                Ok(self.unchanged(Effect::Unchanged, Stored { id, version, record }))
+                let (_, stored, _) = current.ok_or_else(missing)?;
+                Ok(self.unchanged(Effect::Unchanged, stored))
             }
             GroupDecision::Create(change) | GroupDecision::Replace(change) => {
                 Ok(self.change_group(*change))
@@ -183,12 +174,12 @@ impl<F: Facts> Batch<'_, F> {
         Ok(facts)
     }
 
-    fn group(&mut self, id: GroupId) -> Result<Option<StoredGroup>, CommandError> {
+    /// A group, how it is stored, and the number of its members.
+    fn group(&mut self, id: GroupId) -> Result<Option<(Group, Stored, u64)>, CommandError> {
         let rows = self.facts.rows(GROUP.to_owned(), vec![id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let (group, record) = (row.group()?, row.stored("groups")?.record);
         let members = row.number(3, "groups.members")?.unsigned_abs();
-        Ok(Some(StoredGroup { group, record, members }))
+        Ok(Some((row.group()?, row.stored("groups")?, members)))
     }
 
     fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError> {

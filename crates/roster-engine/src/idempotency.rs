@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The effect of a request that changed nothing, as its record spells it.
-pub const UNCHANGED: &str = "unchanged";
+pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// The stored result of a request.
 #[derive(Clone, Debug)]

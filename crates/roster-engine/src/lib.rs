@@ -6,7 +6,7 @@
 //! and answers. No rule about users or groups is in an engine. No driver is used here: an engine
 //! runs the statements ([`Database`]) and says what it writes in its own way ([`Dialect`]).
 //! [`read_page`] reads users; groups, keys and what is kept for a time are read likewise. [`Table`]
-//! is the form in which a store is copied from one engine to another.
+//! lists what is copied from one engine to another.
 
 mod batch;
 mod check;
@@ -20,7 +20,7 @@ mod page_sql;
 mod queue;
 mod request;
 mod retention;
-mod schema_setting;
+mod settings;
 mod stored_groups;
 mod stored_keys;
 mod tables;
@@ -30,13 +30,13 @@ mod writes;
 
 pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
-pub use database::{Cell, Database, Dialect, Values, corrupt, event_of, rows};
+pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
 pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use facts::{ClaimKind, CommandError, Current, Facts};
 pub use group::{
     ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
 };
-pub use idempotency::{IdempotencyRecord, UNCHANGED};
+pub use idempotency::IdempotencyRecord;
 pub use page::{FEW, is_behind, read_few, read_page, show_row};
 pub use page_sql::{
     FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
@@ -48,15 +48,19 @@ pub use retention::{
     CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
     OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
 };
-pub use schema_setting::{SCHEMA_SETTING, schema_of};
+pub use settings::{
+    SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
+    user_schema, whole_policy,
+};
 pub use stored_groups::{
     GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
-    group_page, groups_along, groups_of, groups_of_external_id, groups_of_ids, members_page,
+    group_page, groups_along, groups_of, groups_of_ids, kind_number, members_page,
 };
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
-pub use tables::{ColumnKind, Table, TableDigest, append_field, split_field};
+pub use tables::{Table, TableDigest, digest};
 pub use writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
+    further_keys,
 };

@@ -22,7 +22,7 @@ use roster_core::{
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
     page_sql::{
-        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
+        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit, places_of_ids,
         rows_along, rows_of_ids,
     },
     stored_groups::direct_groups,
@@ -161,25 +161,18 @@ async fn by_keys<D: Database>(
                 found.push(*id);
                 continue;
             }
-            Lookup::AnyEmail(key) => (key, Some(0)),
-            Lookup::AnyPhoneNumber(key) => (key, Some(1)),
-            Lookup::Member(group) => {
-                let parameters = [(*group).into(), limit(most)];
-                found.extend(ids(db, &ids_of_key::<D>(lookup), &parameters).await?);
-                if found.len() > most {
-                    return Ok(found);
-                }
-                continue;
-            }
+            Lookup::Member(group) => (Cell::from(*group), None),
+            Lookup::AnyEmail(key) => (key.as_str().into(), Some(0)),
+            Lookup::AnyPhoneNumber(key) => (key.as_str().into(), Some(1)),
             Lookup::Username(key)
             | Lookup::Email(key)
             | Lookup::ExternalId(key)
-            | Lookup::PhoneNumber(key) => (key, None),
+            | Lookup::PhoneNumber(key) => (key.as_str().into(), None),
         };
-        let key = || Cell::from(key.as_str());
-        found.extend(ids(db, &ids_of_key::<D>(lookup), &[key(), limit(most)]).await?);
+        let to = [key.clone(), limit(most)];
+        found.extend(ids(db, &ids_of_key::<D>(lookup), &to).await?);
         if let Some(kind) = further.filter(|_| found.len() <= most) {
-            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key(), limit(most)]).await?);
+            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key, limit(most)]).await?);
         }
         if found.len() > most {
             return Ok(found);
@@ -313,11 +306,6 @@ async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<Us
     let mut to = Parameters::default();
     let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
     ids(db, &sql, &to.0).await
-}
-
-/// The limit of a statement that gives so many ids and one more.
-fn limit(most: usize) -> Cell {
-    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }
 
 /// The number of rows in a range, counted up to one more than the largest exact total.

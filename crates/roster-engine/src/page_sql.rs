@@ -28,7 +28,7 @@ pub const WORDS: &str =
 pub struct Parameters(pub Vec<Cell>);
 
 impl Parameters {
-    fn push(&mut self, value: impl Into<Cell>) -> String {
+    pub(crate) fn push(&mut self, value: impl Into<Cell>) -> String {
         self.0.push(value.into());
         format!("${}", self.0.len())
     }
@@ -52,13 +52,18 @@ impl Parameters {
         }
     }
 
-    fn limit(&mut self, rows: usize) -> String {
+    pub(crate) fn limit(&mut self, rows: usize) -> String {
         self.push(i64::try_from(rows).unwrap_or(i64::MAX))
     }
 
     fn any<D: Dialect>(&mut self, ids: &[UserId]) -> String {
         D::any(&self.push(Cell::Ids(ids.to_vec())))
     }
+}
+
+/// The limit of a statement that gives so many rows and one more, which shows that there are more.
+pub(crate) fn limit(most: usize) -> Cell {
+    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }
 
 /// The number of a status.

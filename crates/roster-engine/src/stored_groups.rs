@@ -15,7 +15,10 @@ use roster_core::{
     page::{Flow, order::compare},
 };
 
-use crate::database::{Cell, Database, Dialect, Values, corrupt, first, rows};
+use crate::{
+    database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
+    page_sql::{Parameters, limit},
+};
 
 /// The group of an id, with the number of its members.
 pub const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
@@ -44,52 +47,38 @@ pub fn direct_groups<D: Dialect>() -> String {
     )
 }
 
-/// A page of all groups, in the order of ids or of names, from the start or after a group.
-pub fn groups_along<D: Dialect>(sort: Sort, is_after: bool) -> String {
-    let column = column_of(sort);
-    let index = if sort.by == SortBy::Name { D::indexed_by("groups_name") } else { String::new() };
-    let (follows, way) = following(sort.direction);
-    let (after, limit) = if is_after {
-        (format!(" WHERE {column} {follows} $1"), "$2")
-    } else {
-        (String::new(), "$1")
-    };
-    format!(
-        "SELECT id, version, record FROM groups{index}{after} ORDER BY {column}{way} LIMIT {limit}"
-    )
-}
-
-/// A page of the groups of an external id, in the order of ids or of names.
-pub fn groups_of_external_id<D: Dialect>(sort: Sort, is_after: bool) -> String {
-    let column = column_of(sort);
-    let index = D::indexed_by(if sort.by == SortBy::Name {
-        "groups_external_id_name"
-    } else {
-        "groups_external_id"
-    });
-    let (follows, way) = following(sort.direction);
-    let (after, limit) = if is_after {
-        (format!(" AND {column} {follows} $2"), "$3")
-    } else {
-        (String::new(), "$2")
-    };
-    format!(
-        "SELECT id, version, record FROM groups{index} \
-         WHERE external_id = $1{after} ORDER BY external_id{way}, {column}{way} LIMIT {limit}"
-    )
-}
-
-/// The column of an order of groups.
-fn column_of(sort: Sort) -> &'static str {
-    if sort.by == SortBy::Name { "name_key" } else { "id" }
-}
-
-/// The comparison with the row before a page, and the word of the order.
-const fn following(direction: Direction) -> (char, &'static str) {
-    match direction {
+/// A page of all groups or of those of an external id, in the order of ids or of names.
+pub fn groups_along<D: Dialect>(query: &GroupQuery, to: &mut Parameters) -> String {
+    let by_name = query.sort.by == SortBy::Name;
+    let column = if by_name { "name_key" } else { "id" };
+    let (follows, way) = match query.sort.direction {
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
+    };
+    let index = match (&query.external_id, by_name) {
+        (Some(_), true) => D::indexed_by("groups_external_id_name"),
+        (Some(_), false) => D::indexed_by("groups_external_id"),
+        (None, true) => D::indexed_by("groups_name"),
+        (None, false) => String::new(),
+    };
+    let (mut condition, mut word, mut order) = (String::new(), "WHERE", String::new());
+    if let Some(id) = &query.external_id {
+        condition = format!(" WHERE external_id = {}", to.push(id.as_str()));
+        (word, order) = ("AND", format!("external_id{way}, "));
     }
+    let after = query.after.as_ref().map(|after| {
+        let key = match &after.key {
+            SortKey::Text(Some(key)) if by_name => to.push(key.as_str()),
+            SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => to.push(after.id),
+        };
+        format!(" {word} {column} {follows} {key}")
+    });
+    format!(
+        "SELECT id, version, record FROM groups{index}{condition}{} ORDER BY {order}{column}{way} \
+         LIMIT {}",
+        after.unwrap_or_default(),
+        to.limit(query.limit.saturating_add(1))
+    )
 }
 
 /// The number of groups with an external id, counted up to one more than the largest exact total.
@@ -116,15 +105,13 @@ pub async fn group_page<D: Database>(
     let mut page =
         GroupPage { items: Vec::new(), next: None, position: head.position, total: None };
     let mut bytes = 0;
-    let mut last = None;
     let mut take = |stored: Stored| {
         if page.items.len() >= query.limit || bytes >= query.bytes_max {
-            page.next = last.take();
+            let last = page.items.last().map(|last| page_key(last, query.sort));
+            page.next = last.transpose()?;
             return Ok(Flow::Stop);
         }
         bytes += stored.record.len();
-        let is_full = page.items.len() + 1 >= query.limit || bytes >= query.bytes_max;
-        last = if is_full { Some(page_key(&stored, query.sort)?) } else { None };
         page.items.push(stored);
         Ok(Flow::Next)
     };
@@ -137,20 +124,9 @@ pub async fn group_page<D: Database>(
         }
         Some(Total::Exactly(total))
     } else {
-        let is_after = query.after.is_some();
-        let (mut parameters, sql) = match &query.external_id {
-            Some(id) => {
-                let sql = groups_of_external_id::<D>(query.sort, is_after);
-                (vec![id.as_str().into()], sql)
-            }
-            None => (Vec::new(), groups_along::<D>(query.sort, is_after)),
-        };
-        parameters.extend(query.after.as_ref().map(|after| match &after.key {
-            SortKey::Text(Some(key)) if query.sort.by == SortBy::Name => Cell::from(key.as_str()),
-            SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => after.id.into(),
-        }));
-        parameters.push(limit(query.limit));
-        db.each(&sql, &parameters, |row| take(row.stored("groups")?)).await?;
+        let mut to = Parameters::default();
+        let sql = groups_along::<D>(query, &mut to);
+        db.each(&sql, &to.0, |row| take(row.stored("groups")?)).await?;
         if query.count { Some(total(db, query).await?) } else { None }
     };
     page.total = total.filter(|_| query.count);
@@ -168,13 +144,13 @@ async fn few<D: Database>(
     } else if let Some(key) = &query.name_key {
         rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
     } else if let Some(member) = query.member {
-        groups_of_members(db, &[member]).await?
+        groups_of_member(db, member).await?
     } else {
         return Ok(None);
     };
     let mut of_member = None;
     if let Some(member) = query.member.filter(|_| query.ids.is_some() || query.name_key.is_some()) {
-        let groups = groups_of_members(db, &[member]).await?;
+        let groups = groups_of_member(db, member).await?;
         let ids: Result<BTreeSet<_>, _> = groups.iter().map(|row| row.id(0, "groups.id")).collect();
         of_member = Some(ids?);
     }
@@ -203,21 +179,15 @@ async fn few<D: Database>(
 /// The place of a group in an order.
 fn page_key(stored: &Stored, sort: Sort) -> Result<PageKey, StoreError> {
     let key = if sort.by == SortBy::Name {
-        let group = Group::from_record(&stored.record);
-        let place = |member| format!("groups.record of {}, {member}", stored.id);
-        let group = group.map_err(|fault| corrupt(&place(fault.member)))?;
-        SortKey::Text(Some(group.name_key()))
+        SortKey::Text(Some(group_of(stored)?.name_key()))
     } else {
         SortKey::Id
     };
     Ok(PageKey { key, id: stored.id })
 }
 
-async fn groups_of_members<D: Database>(
-    db: D,
-    members: &[UserId],
-) -> Result<Vec<Values>, D::Error> {
-    rows(db, &direct_groups::<D>(), &[Cell::Ids(members.to_vec())]).await
+async fn groups_of_member<D: Database>(db: D, member: UserId) -> Result<Vec<Values>, D::Error> {
+    rows(db, &direct_groups::<D>(), &[Cell::Ids(vec![member])]).await
 }
 
 /// The number of groups, or of those of an external id.
@@ -249,17 +219,22 @@ pub async fn members_page<D: Database>(
             page.next = page.items.last().map(|last| last.id);
             return Ok(Flow::Stop);
         }
-        page.items.push(member(&row)?);
+        let id = row.id(0, "group_members.member_id")?;
+        page.items.push(Member { id, kind: member_kind(&row, 1)? });
         Ok(Flow::Next)
     };
-    let parameters = [query.group.into(), place(query.after), limit(query.limit)];
+    let after = query.after.map_or(Cell::Bytes(Bytes::new()), Cell::from);
+    let parameters = [query.group.into(), after, limit(query.limit)];
     db.each(MEMBERS, &parameters, take).await?;
     Ok(Some(page))
 }
 
-fn member(row: &Values) -> Result<Member, StoreError> {
-    let id = row.id(0, "group_members.member_id")?;
-    Ok(Member { id, kind: member_kind(row, 1)? })
+/// The number of a member's kind.
+pub const fn kind_number(kind: MemberKind) -> i16 {
+    match kind {
+        MemberKind::User => 0,
+        MemberKind::Group => 1,
+    }
 }
 
 /// The kind of a member, from its number.
@@ -294,14 +269,4 @@ pub async fn groups_of<D: Database>(
         groups.sort_unstable_by_key(|group| group.id);
     }
     Ok(left.map(|_| groups_of))
-}
-
-/// The id that a page begins after.
-fn place(after: Option<UserId>) -> Cell {
-    after.map_or(Cell::Bytes(Bytes::new()), Cell::from)
-}
-
-/// One row more than the page shows whether there is a next one.
-fn limit(most: usize) -> Cell {
-    i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }

@@ -1,42 +1,22 @@
-//! The tables of a store in the form in which one engine copies them to another.
+//! The tables of a store, which one engine copies to another.
 //!
-//! Every engine has these tables and columns. A row is the number of its fields (2 bytes) and its
-//! fields; a field is its length (4 bytes, -1 for NULL) and its bytes. All integers are big-endian,
-//! so that a row has one form whatever engine it comes from, and a digest over rows is the same in
-//! every engine.
+//! Every engine has these tables and columns. A row is read as the same [`Values`] whatever engine
+//! it comes from, and a digest over rows is the same in every engine.
 
-use ColumnKind::{Bytes, Id, Integer, OptionalText, Setting, SmallInteger, SortText, Text};
+use roster_core::page::Flow;
+use sha2::{Digest as _, Sha256};
+
+use crate::database::{Cell, Database, Dialect, Values};
 
 /// A table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// How many of its columns are its key.
-    pub key_columns: usize,
-    /// Its columns with their kinds, those of the key first.
-    pub columns: &'static [(&'static str, ColumnKind)],
-}
-
-/// The kind of a column's values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnKind {
-    /// 16 bytes.
-    Id,
-    /// An integer of 64 bits: 8 bytes.
-    Integer,
-    /// An integer of 16 bits, copied as 8 bytes.
-    SmallInteger,
-    /// UTF-8.
-    Text,
-    /// UTF-8, or NULL.
-    OptionalText,
-    /// UTF-8 that users are sorted by, or NULL, which sorts after every text.
-    SortText,
-    /// Any bytes.
-    Bytes,
-    /// The value of a setting: text or bytes, copied as bytes.
-    Setting,
+    /// The columns of its key, as a statement lists them.
+    pub key: &'static str,
+    /// All its columns, those of the key first.
+    pub columns: &'static str,
 }
 
 /// The number of rows of a table, and a digest over them in the order of their keys.
@@ -54,150 +34,131 @@ impl Table {
     pub const ALL: &'static [Self] = &[
         Self {
             name: "users",
-            key_columns: 1,
-            columns: &[
-                ("id", Id),
-                ("version", Integer),
-                ("status", SmallInteger),
-                ("updated_at", Integer),
-                ("username_key", Text),
-                ("email_key", SortText),
-                ("phone_number_key", OptionalText),
-                ("external_id", OptionalText),
-                ("family_name_key", SortText),
-                ("name_key", SortText),
-                ("record", Text),
-            ],
+            key: "id",
+            columns: "id, version, status, updated_at, username_key, email_key, phone_number_key, \
+                      external_id, family_name_key, name_key, record",
         },
         Self {
             name: "deleted_users",
-            key_columns: 1,
-            columns: &[
-                ("id", Id),
-                ("version", Integer),
-                ("deleted_at", Integer),
-                ("username_key", Text),
-                ("email_key", OptionalText),
-                ("external_id", OptionalText),
-                ("record", Text),
-            ],
+            key: "id",
+            columns: "id, version, deleted_at, username_key, email_key, external_id, record",
         },
         Self {
             name: "events",
-            key_columns: 1,
-            columns: &[
-                ("position", Integer),
-                ("kind", Text),
-                ("at", Integer),
-                ("actor", Text),
-                ("request_id", Text),
-                ("subject_id", Id),
-                ("version", Integer),
-                ("changed", Text),
-                ("record", Text),
-            ],
+            key: "position",
+            columns: "position, kind, at, actor, request_id, subject_id, version, changed, record",
         },
-        Self { name: "words", key_columns: 2, columns: &[("word", Text), ("id", Id)] },
-        Self {
-            name: "further_keys",
-            key_columns: 3,
-            columns: &[("kind", SmallInteger), ("key", Text), ("id", Id)],
-        },
+        Self { name: "words", key: "word, id", columns: "word, id" },
+        Self { name: "further_keys", key: "kind, key, id", columns: "kind, key, id" },
         Self {
             name: "idempotency_keys",
-            key_columns: 1,
-            columns: &[
-                ("key", Bytes),
-                ("fingerprint", Bytes),
-                ("at", Integer),
-                ("user_id", Id),
-                ("version", Integer),
-                ("position", Integer),
-                ("effect", Text),
-                ("record", OptionalText),
-            ],
+            key: "key",
+            columns: "key, fingerprint, at, user_id, version, position, effect, record",
         },
-        Self { name: "settings", key_columns: 1, columns: &[("name", Text), ("value", Setting)] },
+        Self { name: "settings", key: "name", columns: "name, value" },
         Self {
             name: "keys",
-            key_columns: 1,
-            columns: &[
-                ("id", Text),
-                ("name", Text),
-                ("scopes", Text),
-                ("created_at", Integer),
-                ("created_by", Text),
-                ("expires_at", Integer),
-                ("revoked_at", Integer),
-                ("rotated_at", Integer),
-                ("last_used_at", Integer),
-                ("secret", Bytes),
-                ("former_secret", Bytes),
-                ("former_until", Integer),
-            ],
+            key: "id",
+            columns: "id, name, scopes, created_at, created_by, expires_at, revoked_at, \
+                      rotated_at, last_used_at, secret, former_secret, former_until",
         },
-        Self {
-            name: "keys_head",
-            key_columns: 1,
-            columns: &[("id", SmallInteger), ("generation", Integer)],
-        },
+        Self { name: "keys_head", key: "id", columns: "id, generation" },
         Self {
             name: "groups",
-            key_columns: 1,
-            columns: &[
-                ("id", Id),
-                ("version", Integer),
-                ("members", Integer),
-                ("name_key", Text),
-                ("external_id", OptionalText),
-                ("record", Text),
-            ],
+            key: "id",
+            columns: "id, version, members, name_key, external_id, record",
         },
         Self {
             name: "group_members",
-            key_columns: 2,
-            columns: &[("group_id", Id), ("member_id", Id), ("kind", SmallInteger)],
+            key: "group_id, member_id",
+            columns: "group_id, member_id, kind",
         },
-        Self {
-            name: "groups_head",
-            key_columns: 1,
-            columns: &[("id", SmallInteger), ("total", Integer)],
-        },
-        Self { name: "erasures", key_columns: 1, columns: &[("id", Id), ("reached", Integer)] },
-        Self {
-            name: "clock_mark",
-            key_columns: 1,
-            columns: &[
-                ("id", SmallInteger),
-                ("revision", Integer),
-                ("at", Integer),
-                ("pending_at", Integer),
-                ("waited_ms", Integer),
-            ],
-        },
+        Self { name: "groups_head", key: "id", columns: "id, total" },
+        Self { name: "erasures", key: "id", columns: "id, reached" },
+        Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },
     ];
 
-    /// The columns of the key.
-    pub fn key(&self) -> &'static [(&'static str, ColumnKind)] {
-        self.columns.get(..self.key_columns).unwrap_or(self.columns)
+    /// The key of a row that begins with its columns, to read the rows after it.
+    pub fn key_of(&self, row: &Values) -> Vec<Cell> {
+        // The only key of bytes. PostgreSQL keeps texts as bytes too, so its rows do not tell them
+        // apart.
+        let is_bytes = self.name == "idempotency_keys";
+        let field = |value: &Cell| {
+            let text = if let Cell::Text(bytes) = value { Some(bytes) } else { None };
+            let bytes = text.filter(|_| is_bytes).cloned().map(Cell::Bytes);
+            bytes.unwrap_or_else(|| value.clone())
+        };
+        row.0.iter().take(self.key.split(", ").count()).map(field).collect()
+    }
+
+    /// Whether a value is an absent sort key: empty bytes, unlike an empty text. Only users have
+    /// sort keys, and no other bytes that may be empty.
+    pub fn is_absent_key(&self, value: &Cell) -> bool {
+        self.name == "users" && matches!(value, Cell::Bytes(bytes) if bytes.is_empty())
+    }
+
+    /// The statement that reads all rows, or those after a key, in the order of keys.
+    pub fn select<D: Dialect>(&self, is_after_key: bool) -> String {
+        let Self { key, columns, .. } = self;
+        let parameters = (1..).zip(key.split(", ")).map(|(nth, _)| format!("${nth}"));
+        let after = if is_after_key {
+            format!(" AND ({key}) > ({})", parameters.collect::<Vec<_>>().join(", "))
+        } else {
+            String::new()
+        };
+        format!("SELECT {columns} FROM {}{after} ORDER BY {key}", self.rows::<D>())
+    }
+
+    /// The statement that reads the key of the last row.
+    pub fn select_last_key<D: Dialect>(&self) -> String {
+        let (key, order) = (self.key, self.key.replace(", ", " DESC, "));
+        format!("SELECT {key} FROM {} ORDER BY {order} DESC LIMIT 1", self.rows::<D>())
+    }
+
+    /// The statement that counts the rows.
+    pub fn count<D: Dialect>(&self) -> String {
+        format!("SELECT count(*) FROM {}", self.rows::<D>())
+    }
+
+    /// The rows that are copied, with the index that has the order of the key.
+    fn rows<D: Dialect>(&self) -> String {
+        match self.name {
+            name @ ("users" | "deleted_users") => {
+                format!("{name}{} WHERE true", D::indexed_by(&format!("{name}_id")))
+            }
+            // The others are about pages of an SQLite file that are to be overwritten after a
+            // purge, and about the progress of a load.
+            "settings" => "settings WHERE name NOT IN ('purged', 'sweep_purged', 'sweep_page', \
+                           'migration') AND name NOT LIKE 'migration.%'"
+                .to_owned(),
+            name => format!("{name} WHERE true"),
+        }
     }
 }
 
-/// Appends a field to a row; `None` if it is too long for its length.
-pub fn append_field(row: &mut Vec<u8>, field: Option<&[u8]>) -> Option<()> {
-    let length = field.map_or(Ok(-1), |field| i32::try_from(field.len())).ok()?;
-    row.extend_from_slice(&length.to_be_bytes());
-    row.extend_from_slice(field.unwrap_or_default());
-    Some(())
-}
-
-/// Splits the first field from a row; `None` if the bytes do not begin with one.
-pub fn split_field(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let length = i32::from_be_bytes(*length);
-    if length == -1 {
-        return Some((None, rest));
-    }
-    let (field, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-    Some((Some(field), rest))
+/// Reads a whole table and hashes it. Each value is hashed with its length before it, so that no
+/// two tables hash the same bytes. NULL and an absent sort key have no bytes and the length -1.
+pub async fn digest<D: Database>(db: D, table: &Table) -> Result<TableDigest, D::Error> {
+    let (mut hash, mut rows) = (Sha256::new(), 0);
+    let add = |row: Values| {
+        for value in &row.0 {
+            let number;
+            let bytes = match value {
+                value if table.is_absent_key(value) => None,
+                Cell::Null | Cell::Ids(_) => None,
+                Cell::Integer(value) => {
+                    number = value.to_be_bytes();
+                    Some(number.as_slice())
+                }
+                Cell::Text(bytes) | Cell::Bytes(bytes) => Some(&**bytes),
+            };
+            let length = bytes.map_or(-1, |bytes| i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+            hash.update(length.to_be_bytes());
+            hash.update(bytes.unwrap_or_default());
+        }
+        rows += 1;
+        Ok(Flow::Next)
+    };
+    db.each(&table.select::<D>(false), &[], add).await?;
+    Ok(TableDigest { rows, sha256: hash.finalize().into() })
 }

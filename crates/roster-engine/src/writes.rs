@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use indexmap::IndexMap;
 use roster_core::{
-    Change, Effect, Event, EventKind, GroupId, IndexDelta, Keys, Member, Status, Stored, Timestamp,
-    UserId, UserSchema, group::GroupChange,
+    Change, Effect, Event, EventKind, GroupId, IndexDelta, Keys, Member, SearchKeys, Status,
+    Stored, Timestamp, UserId, UserSchema, group::GroupChange,
 };
+
+use crate::idempotency::UNCHANGED;
 
 /// Everything that a batch writes. An engine applies it in one transaction.
 #[derive(Debug, Default)]
@@ -101,6 +103,22 @@ pub struct GroupWrite {
     pub members: i64,
     /// Whether its name or external id may change.
     pub changes_keys: bool,
+}
+
+impl NewIdempotencyRecord {
+    /// The effect as it is stored, and the record: that of a change is in its event.
+    pub fn effect_and_record(&self) -> (&'static str, Option<&[u8]>) {
+        match self.effect {
+            Effect::Changed(kind) => (kind.as_str(), None),
+            Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(&self.stored.record)),
+        }
+    }
+}
+
+/// The keys of further addresses and numbers, each with the number of its kind.
+pub fn further_keys(keys: &SearchKeys) -> impl Iterator<Item = (i16, &String)> {
+    let emails = keys.emails.iter().map(|key| (0, key));
+    emails.chain(keys.phone_numbers.iter().map(|key| (1, key)))
 }
 
 impl Writes {

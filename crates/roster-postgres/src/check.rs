@@ -10,9 +10,9 @@ use crate::{
     columns::uuid,
     connect::{Connection, Connector},
     establish::{self, refuse_migration, refuse_none},
+    failure::QueryResult,
     open_error::OpenError,
-    query_error::QueryResult,
-    reads::snapshot,
+    rows::snapshot,
     schema::refuse_other_steps,
 };
 
@@ -31,7 +31,7 @@ pub async fn check(connector: &Connector) -> Result<Findings, OpenError> {
     let client = connection.client();
     refuse_none(client).await?;
     refuse_other_steps(client).await?;
-    refuse_migration(client).await?;
+    refuse_migration(&connection).await?;
     let lines = snapshot(&connection, async |connection, head| {
         Ok(roster_engine::check(connection, head).await)
     });

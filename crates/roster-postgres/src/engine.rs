@@ -15,7 +15,7 @@ use roster_core::{
 
 use roster_engine::{
     Request, UserRequest, advance_clock_mark, deleted_page, deleted_user, forget, group,
-    group_page, groups_of, keyring, members_page, pending_erasures,
+    group_page, groups_of, head, keyring, members_page, pending_erasures,
 };
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     page::{Direct, walked},
     pool::{LONG, SHORT},
     postgres::Postgres,
-    reads::{head, snapshot},
+    rows::snapshot,
 };
 
 /// Writes the clock mark, unless another process was first. Nothing is written where the log has no
@@ -88,7 +88,7 @@ impl Store for Postgres {
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| async move { head(&c).await }).await })
+        Box::pin(async move { self.shared.run(|c| async move { head(&*c).await }).await })
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {

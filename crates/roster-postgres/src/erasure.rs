@@ -10,7 +10,7 @@ use std::sync::Arc;
 use roster_core::{Erasure, UserId};
 use roster_engine::{ErasureSql, erase as erase_step};
 
-use crate::{connect::Connection, query_error::QueryResult};
+use crate::{connect::Connection, failure::QueryResult};
 
 /// The record of an event; an empty text if its erasure is pending.
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \

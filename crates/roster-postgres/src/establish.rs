@@ -3,12 +3,15 @@
 //! Uniqueness is an index, since other processes write too. The first process decides the policy.
 //! Only [`crate::change_policy`] changes it. A configuration that states another one is refused.
 
-use roster_core::{LogId, PolicyKey, PolicyMismatch, Sharing, store::Secret};
-use roster_engine::{SCHEMA_SETTING, schema_of};
+use roster_core::{LogId, PolicyKey, Sharing, store::Secret};
+use roster_engine::{
+    SECRET_SETTING, first, rules_with, secret, setting, stored_policy, user_schema, whole_policy,
+};
 use tokio_postgres::Client;
 
 use crate::{
-    connect::Connector,
+    connect::{Connection, Connector},
+    failure::QueryResult,
     in_force::InForce,
     open_error::OpenError,
     policy::refuse_shared,
@@ -24,7 +27,6 @@ pub(crate) struct Established {
     pub(crate) in_force: InForce,
 }
 
-pub(crate) const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
 const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO NOTHING";
 pub(crate) const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
@@ -44,9 +46,6 @@ const CREATE_GROUPS_HEAD: &str =
 
 /// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
-
-/// The setting of the secret that cursors are sealed with.
-const SECRET: &str = "cursor_secret";
 
 /// A key that may be unique.
 pub(crate) struct Key {
@@ -100,21 +99,22 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     let connector = &settings.connector;
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
-    refuse_migration(client).await?;
-    if let Some(established) = read(client, settings).await? {
+    refuse_migration(&connection).await?;
+    if let Some(established) = read(&connection, settings).await? {
         return Ok(established);
     }
     // Only one process at a time changes rows that all processes read.
     let lock = MigrationLock::take(connector).await?;
-    refuse_migration(client).await?;
+    refuse_migration(&connection).await?;
     create_heads(client).await?;
     for key in KEYS {
-        if policy(client, key.policy).await?.is_none() {
+        if stored_policy(&connection, key.policy).await?.is_none() {
             begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
         }
     }
     lock.end().await?;
-    read(client, settings).await?.ok_or_else(|| damaged("rules"))
+    let established = read(&connection, settings).await?;
+    established.ok_or_else(|| OpenError::Damaged("rules".to_owned()))
 }
 
 /// Refuses a database that holds no store.
@@ -130,52 +130,39 @@ pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
 /// Refuses a database that `roster migrate` has not filled to its end.
 pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenError> {
     let connection = connector.connect_patiently().await?;
-    refuse_migration(connection.client()).await
+    refuse_migration(&connection).await
 }
 
 /// The same, on a connection.
-pub(crate) async fn refuse_migration(client: &Client) -> Result<(), OpenError> {
-    match setting(client, MIGRATION).await? {
+pub(crate) async fn refuse_migration(connection: &Connection) -> Result<(), OpenError> {
+    match setting(connection, MIGRATION).await? {
         Some(_) => Err(OpenError::Unfinished),
         None => Ok(()),
     }
 }
 
 /// Reads the first rows; `None` if one of them is missing.
-async fn read(client: &Client, settings: &Settings) -> Result<Option<Established>, OpenError> {
-    let Some(head) = client.query_opt(HEAD, &[]).await? else { return Ok(None) };
-    let mut rules = settings.rules;
-    for key in PolicyKey::ALL.iter().copied() {
-        let Some(stored) = policy(client, key).await? else { return Ok(None) };
-        let stated = settings.rules.sharing(key);
-        if stored != stated && settings.stated.contains(&key) {
-            let mismatch = PolicyMismatch { key, stored, stated };
-            return Err(OpenError::PolicyMismatch(mismatch));
-        }
-        rules = rules.with_sharing(key, stored);
-    }
-    let Some(secret) = setting(client, SECRET).await? else { return Ok(None) };
-    let secret: [u8; 32] = secret.try_into().map_err(|_| damaged(SECRET))?;
-    let log_id: &[u8] = head.try_get(1)?;
-    let log_id = log_id.try_into().map_err(|_| damaged("log_id"))?;
-    let schema = setting(client, SCHEMA_SETTING).await?;
-    let schema = schema_of(schema.as_deref()).map_err(|_| damaged(SCHEMA_SETTING))?;
-    let in_force = InForce { rules, schema, era: head.try_get(0)? };
-    Ok(Some(Established { log_id: LogId(log_id), secret: Secret(secret), in_force }))
+async fn read(
+    connection: &Connection,
+    settings: &Settings,
+) -> Result<Option<Established>, OpenError> {
+    let Some(head) = first(connection, HEAD, &[]).await? else { return Ok(None) };
+    let Some(policy) = whole_policy(connection).await? else { return Ok(None) };
+    let rules = rules_with(settings.rules, &settings.stated, &policy)?;
+    let Some(bytes) = secret(connection).await? else { return Ok(None) };
+    let schema = user_schema(connection).await?;
+    let ids = || -> QueryResult<_> { Ok((head.number(0, "era")?, head.log_id(1)?)) };
+    let (era, log_id) = ids()?;
+    let in_force = InForce { rules, schema, era };
+    Ok(Some(Established { log_id, secret: Secret(bytes), in_force }))
 }
 
 /// Inserts the secret, the head of the log and that of the groups.
 async fn create_heads(client: &Client) -> Result<(), OpenError> {
-    client.execute(KEEP_FIRST, &[&SECRET, &random::<32>()?.as_slice()]).await?;
+    client.execute(KEEP_FIRST, &[&SECRET_SETTING, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
     client.execute(CREATE_GROUPS_HEAD, &[]).await?;
     Ok(())
-}
-
-/// The policy of a key, where one was decided.
-pub(crate) async fn policy(client: &Client, key: PolicyKey) -> Result<Option<Sharing>, OpenError> {
-    let Some(stored) = setting(client, key.stored_name()).await? else { return Ok(None) };
-    Sharing::parse_stored(&stored).map(Some).ok_or_else(|| damaged(key.stored_name()))
 }
 
 /// Writes the policy of a key down.
@@ -199,17 +186,8 @@ async fn begin_policy(client: &Client, key: &Key, sharing: Sharing) -> Result<()
     keep_policy(client, key, sharing).await
 }
 
-async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, OpenError> {
-    let row = client.query_opt(SETTING, &[&name]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
-}
-
 fn random<const N: usize>() -> Result<[u8; N], OpenError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
     Ok(bytes)
-}
-
-fn damaged(what: &str) -> OpenError {
-    OpenError::Damaged { what: what.to_owned() }
 }

@@ -3,17 +3,10 @@
 
 use std::sync::Arc;
 
-use roster_core::{EventKind, EventsPage, EventsQuery};
-use roster_engine::{corrupt, event_of};
-use tokio_postgres::{Row, types::ToSql};
+use roster_core::{EventsPage, EventsQuery};
+use roster_engine::{Cell, Values, corrupt, event_of};
 
-use crate::{
-    columns::{column, uuid},
-    connect::Connection,
-    erasure::EVENT_RECORD,
-    query_error::QueryResult,
-    rows::values,
-};
+use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult};
 
 /// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;
@@ -74,25 +67,25 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
 }
 
 /// The rows of a page.
-pub(crate) async fn fetch(connection: &Connection, query: &EventsQuery) -> QueryResult<Vec<Row>> {
-    let (user, kind) = (query.user_id.map(uuid), query.kind.map(EventKind::as_str));
+pub(crate) async fn fetch(
+    connection: &Connection,
+    query: &EventsQuery,
+) -> QueryResult<Vec<Values>> {
     let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
     let bytes_max = most(query.bytes_max.max(1));
     let stretch = most(query.examined_max.max(1));
     // The statement adds the stretch to it.
     let after = query.after.min(i64::MAX - stretch);
-    let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&after, &limit, &bytes_max];
-    if let Some(user) = &user {
-        parameters.push(user);
-        if let Some(kind) = &kind {
-            parameters.push(&stretch);
-            parameters.push(kind);
-        }
-    } else if let Some(kind) = &kind {
-        parameters.push(kind);
-        parameters.push(&stretch);
+    let mut parameters: Vec<Cell> = vec![after.into(), limit.into(), bytes_max.into()];
+    let kind = query.kind.map(|kind| Cell::from(kind.as_str()));
+    match (query.user_id, kind) {
+        (None, None) => {}
+        (None, Some(kind)) => parameters.extend([kind, stretch.into()]),
+        (Some(user), None) => parameters.push(user.into()),
+        (Some(user), Some(kind)) => parameters.extend([user.into(), stretch.into(), kind]),
     }
-    connection.query(&rows(user.is_some(), kind.is_some()), &parameters).await
+    let sql = rows(query.user_id.is_some(), query.kind.is_some());
+    roster_engine::rows(connection, &sql, &parameters).await
 }
 
 fn most(count: usize) -> i64 {
@@ -106,9 +99,8 @@ pub(crate) async fn page(
 ) -> QueryResult<EventsPage> {
     let rows = fetch(&connection, query).await?;
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
-    let head: i64 = column(first, 0, "log_head.position")?;
-    let oldest: Option<i64> = column(first, 2, "events.position")?;
-    let oldest = oldest.unwrap_or(head + 1);
+    let head = first.number(0, "log_head.position")?;
+    let oldest = first.number(2, "").unwrap_or(head + 1);
     let mut page = EventsPage {
         events: Vec::with_capacity(rows.len().min(AT_ONCE_MAX)),
         reached: query.after,
@@ -120,7 +112,7 @@ pub(crate) async fn page(
         let stretch = most(query.examined_max.max(1));
         head.min(query.after.max(oldest - 1).saturating_add(stretch))
     } else {
-        column::<Option<i64>>(first, 6, "events.position")?.unwrap_or(head)
+        first.number(6, "").unwrap_or(head)
     };
     let (mut bytes, mut examined) = (0, 0);
     for row in rows {
@@ -129,7 +121,7 @@ pub(crate) async fn page(
             return Ok(page);
         }
         examined += 1;
-        let (position, event) = event_of(&values(row)?)?;
+        let (position, event) = event_of(row)?;
         bytes += event.bytes();
         page.events.push((position, event));
         page.reached = position;

@@ -12,12 +12,10 @@ use std::{
 };
 
 use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, UserSchema};
-use roster_engine::{corrupt, schema_of};
+use roster_engine::{corrupt, first, schema_of};
 use tokio::time::sleep;
 
-use crate::{
-    columns::column, connect::Connection, pool::SharedPool, query_error::QueryResult, schema,
-};
+use crate::{connect::Connection, failure::QueryResult, pool::SharedPool, schema};
 
 /// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -98,20 +96,17 @@ impl RulesInForce {
 type State = (LogId, i64, Vec<(PolicyKey, Sharing)>, Arc<UserSchema>);
 
 async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
-    let Some(row) = &connection.query_opt(STATE, &[]).await? else { return Ok(None) };
-    let step: Option<i64> = column(row, 2, "schema_steps.number")?;
-    let migration: Option<&[u8]> = column(row, 5, "settings.value")?;
-    if step != Some(schema::newest_step()) || migration.is_some() {
+    let Some(row) = first(&*connection, STATE, &[]).await? else { return Ok(None) };
+    // A setting that is missing has no bytes.
+    let setting = |index| row.bytes(index, "").ok();
+    if row.number(2, "").ok() != Some(schema::newest_step()) || setting(5).is_some() {
         return Ok(None);
     }
-    let log_id: &[u8] = column(row, 1, "log_head.log_id")?;
     let mut policy = Vec::new();
     for (index, key) in [(3, PolicyKey::Email), (4, PolicyKey::ExternalId)] {
-        let stored: Option<&[u8]> = column(row, index, "settings.value")?;
-        let sharing = stored.and_then(Sharing::parse_stored);
+        let sharing = setting(index).and_then(|stored| Sharing::parse_stored(stored));
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
-    let log_id = log_id.try_into().map_err(|_| corrupt("log_head.log_id"))?;
-    let schema = schema_of(column(row, 6, "settings.value")?)?;
-    Ok(Some((LogId(log_id), column(row, 0, "log_head.era")?, policy, schema)))
+    let schema = schema_of(setting(6).map(|schema| &**schema))?;
+    Ok(Some((row.log_id(1)?, row.number(0, "log_head.era")?, policy, schema)))
 }

@@ -8,7 +8,7 @@ use roster_core::{
 };
 use roster_engine::change_keys;
 
-use crate::{connect::Connection, query_error::QueryResult};
+use crate::{connect::Connection, failure::QueryResult};
 
 /// Changes of the keys follow one another.
 const BEGIN: &str = "BEGIN; LOCK TABLE keys_head IN EXCLUSIVE MODE";
@@ -33,6 +33,7 @@ pub(crate) async fn note_use(
 ) -> QueryResult<()> {
     let ids: Vec<&str> = uses.iter().map(|(id, _)| id.as_str()).collect();
     let moments: Vec<i64> = uses.iter().map(|(_, at)| at.as_millis()).collect();
-    connection.execute(NOTE_USE, &[&ids, &moments]).await?;
+    let statement = connection.prepare(NOTE_USE).await?;
+    connection.client().execute(&statement, &[&ids, &moments]).await?;
     Ok(())
 }

@@ -24,8 +24,6 @@ mod policy;
 mod pool;
 mod postgres;
 mod prepare;
-mod query_error;
-mod reads;
 mod rows;
 mod schema;
 mod settings;

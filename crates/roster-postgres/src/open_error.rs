@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
-use roster_core::{PolicyMismatch, SharedKeys};
+use roster_core::{PolicyMismatch, SharedKeys, StoreError};
 use tokio_postgres::error::SqlState;
 
-use crate::{connect::ConnectError, failure::WithoutDetail};
+use crate::{connect::ConnectError, failure::QueryError, failure::WithoutDetail};
 
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -29,11 +29,8 @@ pub enum OpenError {
     )]
     Hidden,
     /// The role that is to serve owns the tables.
-    #[error("the role {role:?} owns the tables: name another one with --service-role")]
-    IsOwner {
-        /// The role.
-        role: String,
-    },
+    #[error("the role {0:?} owns the tables: name another one with --service-role")]
+    IsOwner(String),
     /// An older release made the schema.
     #[error(
         "an older release made the schema of this database (step {found}, this release has \
@@ -46,17 +43,11 @@ pub enum OpenError {
         known: usize,
     },
     /// The search path names schemas, and none of them exists.
-    #[error("no schema of the search path exists: {search_path}")]
-    NoSchema {
-        /// The search path.
-        search_path: String,
-    },
+    #[error("no schema of the search path exists: {0}")]
+    NoSchema(String),
     /// The database keeps texts in another encoding than UTF-8.
-    #[error("the database keeps texts as {found}; make one with ENCODING 'UTF8'")]
-    Encoding {
-        /// Which one.
-        found: String,
-    },
+    #[error("the database keeps texts as {0}; make one with ENCODING 'UTF8'")]
+    Encoding(String),
     /// A newer release made the schema.
     #[error(
         "a newer release made the schema of this database (step {found}, this release knows \
@@ -72,11 +63,8 @@ pub enum OpenError {
     #[error("the tables of this database are not those of any release up to this one")]
     Unknown,
     /// The schema holds tables of something else.
-    #[error("the schema {schema:?} holds tables that are not Roster's: name an empty one")]
-    Foreign {
-        /// Its name.
-        schema: String,
-    },
+    #[error("the schema {0:?} holds tables that are not Roster's: name an empty one")]
+    Foreign(String),
     /// A migration into this database is not finished.
     #[error("a migration into this database is not finished: run `roster migrate` again")]
     Unfinished,
@@ -84,8 +72,8 @@ pub enum OpenError {
     #[error("{0}")]
     Shared(SharedKeys),
     /// The configuration states another policy than the store has.
-    #[error("{0}")]
-    PolicyMismatch(PolicyMismatch),
+    #[error(transparent)]
+    PolicyMismatch(#[from] PolicyMismatch),
     /// There is no store in the database.
     #[error("the database holds no store: start the service on it once, or name another one")]
     NoStore,
@@ -96,14 +84,21 @@ pub enum OpenError {
     )]
     Busy,
     /// A setting of the store cannot be read.
-    #[error("the store's own {what} cannot be read")]
-    Damaged {
-        /// What.
-        what: String,
-    },
+    #[error("the store's own {0} cannot be read")]
+    Damaged(String),
     /// The system returns no random bytes.
     #[error("the system gives no random bytes")]
     Random(#[from] getrandom::Error),
+}
+
+impl From<QueryError> for OpenError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Database(error) => error.0.into(),
+            QueryError::Store(StoreError::Corrupt { place }) => Self::Damaged(place),
+            QueryError::Store(_) | QueryError::EraEnded => Self::Database(error.into()),
+        }
+    }
 }
 
 impl From<tokio_postgres::Error> for OpenError {

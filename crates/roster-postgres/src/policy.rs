@@ -7,13 +7,14 @@
 use std::time::Duration;
 
 use roster_core::{PolicyKey, SharedKeys, Sharing};
+use roster_engine::{stored_policy, whole_policy};
 use tokio::time::sleep;
 use tokio_postgres::{Client, error::SqlState};
 use uuid::Uuid;
 
 use crate::{
     columns::id_of,
-    connect::Connector,
+    connect::{Connection, Connector},
     establish::{self, Key, NEXT_ERA, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
@@ -31,14 +32,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The policy of a database.
 pub async fn read_policy(connector: &Connector) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
     let connection = connector.connect_for_maintenance().await?;
-    let client = connection.client();
-    refuse_none(client).await?;
-    let mut policy = Vec::new();
-    for key in PolicyKey::ALL.iter().copied() {
-        let stored = establish::policy(client, key).await?.ok_or(OpenError::NoStore)?;
-        policy.push((key, stored));
-    }
-    Ok(policy)
+    refuse_none(connection.client()).await?;
+    whole_policy(&connection).await?.ok_or(OpenError::NoStore)
 }
 
 /// Changes the policy of a key. Returns false if it was set already. Fails if users share keys that
@@ -52,7 +47,7 @@ pub async fn change_policy(
     let client = connection.client();
     refuse_none(client).await?;
     for _ in 0..ATTEMPTS_MAX {
-        let changed = change(client, establish::key(key), sharing).await;
+        let changed = change(&connection, establish::key(key), sharing).await;
         if changed.as_ref().is_err_and(|error| !is_locked(error)) {
             return changed;
         }
@@ -74,7 +69,8 @@ fn is_locked(error: &OpenError) -> bool {
 }
 
 /// Executes the change, without its commit.
-async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, OpenError> {
+async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<bool, OpenError> {
+    let client = connection.client();
     client.batch_execute("BEGIN").await?;
     client.batch_execute(LOCK_TIMEOUT).await?;
     // The table is locked before the head, in the same order as by writers.
@@ -83,8 +79,8 @@ async fn change(client: &Client, key: &Key, sharing: Sharing) -> Result<bool, Op
         Sharing::Shared => "LOCK TABLE users IN ACCESS EXCLUSIVE MODE",
     };
     client.batch_execute(lock).await?;
-    establish::refuse_migration(client).await?;
-    match establish::policy(client, key.policy).await? {
+    establish::refuse_migration(connection).await?;
+    match stored_policy(connection, key.policy).await? {
         Some(stored) if stored == sharing => return Ok(false),
         Some(_) => {}
         None => return Err(OpenError::NoStore),

@@ -8,10 +8,10 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
     establish::{Established, establish},
+    failure::QueryError,
     in_force::{InForce, RulesInForce},
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
-    query_error::QueryError,
     schema::migrate,
     settings::Settings,
     user_lookups::UserLookups,

@@ -32,7 +32,7 @@ pub async fn prepare(settings: &Settings, service_role: Option<&str>) -> Result<
 async fn grant(client: &Client, role: &str) -> Result<(), OpenError> {
     let row = client.query_one(NAMES, &[&role]).await?;
     if row.try_get(2)? {
-        return Err(OpenError::IsOwner { role: role.to_owned() });
+        return Err(OpenError::IsOwner(role.to_owned()));
     }
     let (schema, role): (String, String) = (row.try_get(0)?, row.try_get(1)?);
     let rows = "SELECT, INSERT, UPDATE, DELETE ON";

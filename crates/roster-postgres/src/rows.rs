@@ -4,8 +4,8 @@ use std::{error::Error, pin::pin};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
-use roster_core::{StoreError, page::Flow};
-use roster_engine::{Cell, Database, Dialect, Values};
+use roster_core::{Head, StoreError, page::Flow};
+use roster_engine::{Cell, Database, Dialect, Values, head};
 use tokio_postgres::{
     Row,
     types::{IsNull, ToSql, Type, to_sql_checked},
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::{
     columns::{ABSENT, uuid},
     connect::Connection,
-    query_error::{QueryError, QueryResult},
+    failure::{QueryError, QueryResult},
 };
 
 impl Dialect for &Connection {
@@ -56,6 +56,18 @@ impl Database for &Connection {
         let statement = self.prepare(sql).await?;
         Ok(self.client().execute_raw(&statement, parameters.iter().cloned().map(Parameter)).await?)
     }
+}
+
+/// Begins a snapshot.
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Reads in one snapshot with the head of the log.
+pub(crate) async fn snapshot<'c, T, F: Future<Output = QueryResult<T>>>(
+    connection: &'c Connection,
+    read: impl FnOnce(&'c Connection, Head) -> F,
+) -> QueryResult<T> {
+    let work = async { read(connection, head(connection).await?).await };
+    connection.transaction(SNAPSHOT, work).await
 }
 
 /// A parameter of a statement. Texts, ids and bytes are sent as they are.

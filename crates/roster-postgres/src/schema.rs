@@ -66,7 +66,7 @@ pub(crate) async fn migrate(connector: &Connector) -> Result<(), OpenError> {
     let client = connection.client();
     let encoding: String = client.query_one("SHOW server_encoding", &[]).await?.try_get(0)?;
     if encoding != "UTF8" {
-        return Err(OpenError::Encoding { found: encoding });
+        return Err(OpenError::Encoding(encoding));
     }
     if find_place(client).await? && recorded_steps(client, &steps).await? == steps.len() {
         return Ok(());
@@ -122,9 +122,9 @@ async fn find_place(client: &Client) -> Result<bool, OpenError> {
     let (has_steps, has_tables): (bool, bool) = (row.try_get(2)?, row.try_get(3)?);
     refuse_hidden(client).await?;
     match schema {
-        Some(schema) if has_tables && !has_steps => Err(OpenError::Foreign { schema }),
+        Some(schema) if has_tables && !has_steps => Err(OpenError::Foreign(schema)),
         Some(_) => Ok(has_steps),
-        None if search_path != SEARCH_PATH => Err(OpenError::NoSchema { search_path }),
+        None if search_path != SEARCH_PATH => Err(OpenError::NoSchema(search_path)),
         None => match client.batch_execute(CREATE_SCHEMA).await {
             Err(error) if !exists(&error) => Err(error.into()),
             _ => Ok(false),

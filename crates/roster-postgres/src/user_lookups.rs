@@ -10,14 +10,10 @@ use std::{
 };
 
 use roster_core::{StoreError, Stored, UserId};
+use roster_engine::{Cell, Values, rows};
 use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio_postgres::Row;
-use uuid::Uuid;
 
-use crate::{
-    columns::{column, id_column, record_column, uuid},
-    pool::SharedPool,
-};
+use crate::pool::SharedPool;
 
 /// The maximum number of users of one statement.
 const USERS_MAX: usize = 128;
@@ -64,11 +60,11 @@ impl UserLookups {
     /// Serves lookups until the channel is closed. Several tasks run this.
     pub(crate) async fn serve(self: Arc<Self>, pool: Arc<SharedPool>) {
         while let Some(lookups) = self.next().await {
-            let mut ids: Vec<Uuid> = lookups.iter().map(|lookup| uuid(lookup.id)).collect();
+            let mut ids: Vec<UserId> = lookups.iter().map(|lookup| lookup.id).collect();
             ids.sort_unstable();
             ids.dedup();
-            let ids = &ids;
-            match pool.run(|c| async move { c.query(GET, &[ids]).await }).await {
+            let ids = &[Cell::Ids(ids)];
+            match pool.run(|c| async move { rows(&*c, GET, ids).await }).await {
                 Ok(rows) => reply(lookups, &rows),
                 Err(error) => refuse(lookups, &error),
             }
@@ -94,11 +90,11 @@ impl UserLookups {
 }
 
 /// Sends each lookup its user. A lookup that was canceled has no receiver.
-fn reply(lookups: Vec<Lookup>, rows: &[Row]) {
-    let id = |row| Some((id_column(row, 0, "users.id").ok()?, row));
-    let found: HashMap<UserId, &Row> = rows.iter().filter_map(id).collect();
+fn reply(lookups: Vec<Lookup>, rows: &[Values]) {
+    let by_id = rows.iter().filter_map(|row| Some((row.id(0, "users.id").ok()?, row)));
+    let found: HashMap<UserId, &Values> = by_id.collect();
     for Lookup { id, reply } in lookups {
-        drop(reply.send(found.get(&id).map(|row| stored(id, row)).transpose()));
+        drop(reply.send(found.get(&id).map(|row| row.stored("users")).transpose()));
     }
 }
 
@@ -107,9 +103,4 @@ fn refuse(lookups: Vec<Lookup>, error: &StoreError) {
     for Lookup { reply, .. } in lookups {
         drop(reply.send(Err(StoreError::Unavailable(text.clone().into()))));
     }
-}
-
-fn stored(id: UserId, row: &Row) -> Result<Stored, StoreError> {
-    let version = column(row, 1, "users.version")?;
-    Ok(Stored { id, version, record: record_column(row, 2, "users.record")? })
 }

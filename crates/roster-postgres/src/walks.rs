@@ -12,9 +12,9 @@ use roster_core::{
     walk::{Places, WalkEnd, WalkId, WalkStore},
 };
 
-use crate::{
-    columns::column, connect::Connection, pool::SHORT, postgres::Postgres, query_error::QueryResult,
-};
+use roster_engine::{Cell, Database as _, rows};
+
+use crate::{connect::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres};
 
 /// Turns `synchronous_commit` off for the transaction of this statement.
 pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \
@@ -32,8 +32,9 @@ pub(crate) const FIND: &str = "SELECT start, place FROM walk_ends WHERE walk = $
      ORDER BY start DESC LIMIT 1)";
 
 async fn note(connection: Arc<Connection>, end: &WalkEnd) -> QueryResult<()> {
-    let (walk, start) = (end.walk.as_slice(), number(end.index));
-    connection.execute(NOTE, &[&walk, &start, &end.place, &end.at.as_millis()]).await?;
+    let start = number(end.index);
+    let row = [end.walk[..].into(), start, end.place.as_str().into(), end.at.as_millis().into()];
+    connection.execute(NOTE, &row).await?;
     Ok(())
 }
 
@@ -43,11 +44,11 @@ async fn find(
     index: u64,
     since: Timestamp,
 ) -> QueryResult<Option<Places>> {
-    let (walk, start, since) = (walk.as_slice(), number(index), since.as_millis());
-    let rows = connection.query(FIND, &[&walk, &start, &since]).await?;
+    let parameters = [walk[..].into(), number(index), since.as_millis().into()];
+    let rows = rows(&*connection, FIND, &parameters).await?;
     let Some(first) = rows.first() else { return Ok(None) };
-    let index: i64 = column(first, 0, "walk_ends.start")?;
-    let places = rows.iter().map(|row| column(row, 1, "walk_ends.place"));
+    let index = first.number(0, "walk_ends.start")?;
+    let places = rows.iter().map(|row| Ok(row.text(1, "walk_ends.place")?.to_owned()));
     let places = places.collect::<Result<Vec<String>, StoreError>>()?;
     Ok(Some((u64::try_from(index).unwrap_or_default(), places)))
 }
@@ -67,6 +68,6 @@ impl WalkStore for Postgres {
     }
 }
 
-fn number(index: u64) -> i64 {
-    i64::try_from(index).unwrap_or(i64::MAX)
+fn number(index: u64) -> Cell {
+    i64::try_from(index).unwrap_or(i64::MAX).into()
 }

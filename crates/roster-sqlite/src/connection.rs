@@ -37,14 +37,10 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     schema::recognize(&connection)?;
     configure(&connection, BUSY_WAIT, settings.writer_cache_kib, settings.mapped_bytes_max)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // A commit is synced to disk before it returns.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    configure_writes(&connection)?;
     // A commit that begins the log again truncates a file that grew beyond the maximum.
     let log_bytes_max = i64::from(settings.wal_pages_max) * i64::from(PAGE_BYTES);
     connection.pragma_update(None, "journal_size_limit", log_bytes_max)?;
-    // Deleted data is overwritten, including pages that become free: see `scrub`.
-    connection.pragma_update(None, "secure_delete", "ON")?;
     if let Some(pages_max) = settings.pages_max {
         connection.pragma_update(None, "max_page_count", pages_max)?;
     }
@@ -68,9 +64,7 @@ pub(crate) fn open_served(
         return Ok(None);
     }
     configure(&connection, busy_wait, settings.reader_cache_kib, settings.mapped_bytes_max)?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.pragma_update(None, "secure_delete", "ON")?;
+    configure_writes(&connection)?;
     Ok(Some(connection))
 }
 
@@ -78,20 +72,19 @@ pub(crate) fn open_served(
 pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenError> {
     let connection = Connection::open_with_flags(path(settings), READ_WRITE)?;
     configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
-    // Copied pages are synced before the log restarts.
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    configure_writes(&connection)?;
     Ok(connection)
 }
 
 /// Whether the last process to write here ended without closing the store.
 pub(crate) fn is_unclean(settings: &Settings) -> bool {
-    wal(settings).metadata().is_ok_and(|log| log.len() > 0)
+    wal_bytes(settings) > 0
 }
 
-/// The path of the write-ahead log.
-pub(crate) fn wal(settings: &Settings) -> PathBuf {
-    settings.directory.join(format!("{DATABASE}-wal"))
+/// Bytes of the write-ahead log's file; none before the first commit.
+pub(crate) fn wal_bytes(settings: &Settings) -> u64 {
+    let wal = settings.directory.join(format!("{DATABASE}-wal"));
+    wal.metadata().map_or(0, |file| file.len())
 }
 
 /// A connection that reads.
@@ -105,6 +98,15 @@ pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
 /// The path of the database file.
 pub(crate) fn path(settings: &Settings) -> PathBuf {
     settings.directory.join(DATABASE)
+}
+
+/// Sets the common settings of the connections that write or copy the log.
+fn configure_writes(connection: &Connection) -> rusqlite::Result<()> {
+    // A commit is synced to disk before it returns, and copied pages before the log restarts.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    // Deleted data is overwritten, including pages that become free: see `scrub`.
+    connection.pragma_update(None, "secure_delete", "ON")
 }
 
 /// Sets the common settings of all connections.

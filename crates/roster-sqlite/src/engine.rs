@@ -24,9 +24,10 @@ use roster_engine::{
 use rusqlite::Connection;
 
 use crate::{
+    connection::wal_bytes,
     events,
     failure::ReadResult,
-    keys::note_use,
+    key_file::note_use,
     policy::in_force,
     rows::{Rows, run, snapshot},
     sqlite::Sqlite,
@@ -56,11 +57,9 @@ impl Store for Sqlite {
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        let is_short = query.filter.is_none();
-        let read = move |connection: &_| {
+        self.read_by(query.filter.is_none(), move |connection| {
             snapshot(connection, |rows, head| deleted_page(rows, head, &query))
-        };
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        })
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -105,7 +104,7 @@ impl Store for Sqlite {
     }
 
     fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.task(move |writer| writer.erase(id)))
+        Box::pin(self.shared.task(move |writer| writer.erase(id)))
     }
 
     fn advance_clock_mark(
@@ -146,7 +145,7 @@ impl Store for Sqlite {
     }
 
     fn wal_bytes(&self) -> Option<u64> {
-        Some(self.readers.wal_bytes())
+        Some(wal_bytes(self.readers.settings()))
     }
 
     fn secret(&self) -> Secret {
@@ -187,17 +186,15 @@ impl GroupStore for Sqlite {
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         let is_short = query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count);
-        let read =
-            move |connection: &_| snapshot(connection, |rows, head| group_page(rows, head, &query));
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        self.read_by(is_short, move |connection| {
+            snapshot(connection, |rows, head| group_page(rows, head, &query))
+        })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        let is_short = query.limit <= PAGE_SIZE_MAX;
-        let read = move |connection: &_| {
+        self.read_by(query.limit <= PAGE_SIZE_MAX, move |connection| {
             snapshot(connection, |rows, head| members_page(rows, head, &query))
-        };
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        })
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
@@ -227,6 +224,17 @@ impl KeyStore for Sqlite {
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(self.write(move |connection| note_use(connection, &uses)))
+    }
+}
+
+impl Sqlite {
+    /// Reads on this thread if that is short, and else on those for long reads.
+    fn read_by<T: Send + 'static>(
+        &self,
+        is_short: bool,
+        read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
+    ) -> Answer<'_, Result<T, StoreError>> {
+        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
     }
 }
 

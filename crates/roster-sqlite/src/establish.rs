@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use roster_core::{Head, LogId, PolicyKey, PolicyMismatch, Rules, UserSchema, store::Secret};
-use roster_engine::{SCHEMA_SETTING, schema_of};
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use roster_core::{Head, LogId, PolicyKey, Rules, StoreError, UserSchema, store::Secret};
+use roster_engine::{SECRET_SETTING, first, rules_with, stored_policy, user_schema, whole_policy};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
-    head::head_of,
+    failure::ReadResult,
     open_error::OpenError,
-    policy, scrub,
+    policy,
+    rows::{Rows, run},
+    scrub,
     settings::Settings,
-    stored_setting::{WRITE_SETTING, setting},
 };
 
 /// The rows that are read once, when the store is opened.
@@ -26,8 +27,8 @@ pub(crate) struct Established {
     pub(crate) purged: Option<i64>,
 }
 
-/// The name of the secret among the settings.
-const CURSOR_SECRET: &str = "cursor_secret";
+pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
+     ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
 
 const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";
@@ -40,24 +41,18 @@ pub(crate) fn establish(
     settings: &Settings,
 ) -> Result<Established, OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut rules = settings.rules;
+    let rows = Rows(&transaction);
     for key in PolicyKey::ALL.iter().copied() {
-        let stated = rules.sharing(key);
-        let Some(stored) = policy::of(&transaction, key)? else {
-            policy::set(&transaction, key, stated)?;
-            continue;
-        };
-        if stored != stated && settings.stated.contains(&key) {
-            return Err(PolicyMismatch { key, stored, stated }.into());
+        if run(stored_policy(rows, key))?.is_none() {
+            policy::set(&transaction, key, settings.rules.sharing(key))?;
         }
-        rules = rules.with_sharing(key, stored);
     }
+    let policy = run(whole_policy(rows))?.ok_or(OpenError::NoStore)?;
+    let rules = rules_with(settings.rules, &settings.stated, &policy)?;
     let secret = secret(&transaction)?;
     let (log_id, head) = read_or_create_head(&transaction)?;
-    let purged = scrub::marked(&transaction)?;
-    let schema = setting::<String>(&transaction, SCHEMA_SETTING)?;
-    let schema = schema_of(schema.as_deref().map(str::as_bytes))
-        .map_err(|_| OpenError::Damaged(SCHEMA_SETTING.to_owned()))?;
+    let purged = scrub::number(&transaction, scrub::NAME)?;
+    let schema = run(user_schema(rows))?;
     transaction.commit()?;
     Ok(Established { log_id, secret, head, rules, schema, purged })
 }
@@ -72,18 +67,18 @@ pub(crate) fn begin(connection: &mut Connection) -> Result<(), OpenError> {
 
 /// The secret, which is created once.
 fn secret(connection: &Connection) -> Result<Secret, OpenError> {
-    if let Some(bytes) = setting(connection, CURSOR_SECRET)? {
+    if let Some(bytes) = run(roster_engine::secret(Rows(connection)))? {
         return Ok(Secret(bytes));
     }
     let bytes = random()?;
-    connection.execute(WRITE_SETTING, params![CURSOR_SECRET, bytes])?;
+    connection.execute(WRITE_SETTING, params![SECRET_SETTING, bytes])?;
     Ok(Secret(bytes))
 }
 
 /// The identity of the log, and its head.
-pub(crate) fn read_head(connection: &Connection) -> rusqlite::Result<Option<(LogId, Head)>> {
-    let head = |row: &Row<'_>| Ok((LogId(row.get(0)?), head_of(row, 1)?));
-    connection.query_row(READ_HEAD, [], head).optional()
+pub(crate) fn read_head(connection: &Connection) -> ReadResult<Option<(LogId, Head)>> {
+    let row = run(first(Rows(connection), READ_HEAD, &[]))?;
+    Ok(row.map(|row| Ok::<_, StoreError>((row.log_id(0)?, row.head(1)?))).transpose()?)
 }
 
 fn read_or_create_head(connection: &Connection) -> Result<(LogId, Head), OpenError> {

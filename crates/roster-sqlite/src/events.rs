@@ -4,7 +4,10 @@ use roster_core::{EventKind, EventsPage, EventsQuery};
 use roster_engine::{corrupt, event_of};
 use rusqlite::Connection;
 
-use crate::{columns::string_of, failure::ReadResult, head, rows::values};
+use crate::{
+    failure::ReadResult,
+    rows::{in_snapshot, values},
+};
 
 /// A record that is still to be erased is read as an empty one.
 pub(crate) const EVENTS_AFTER: &str = "SELECT position, kind, at, actor, request_id, subject_id, \
@@ -44,7 +47,7 @@ pub(crate) fn read_few(
 
 /// A page, and whether it ends because it looked at as many events as it may.
 fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
-    head::in_snapshot(connection, |head| {
+    in_snapshot(connection, |head| {
         let mut oldest = connection.prepare_cached(OLDEST)?;
         let oldest: Option<i64> = oldest.query_row([], |row| row.get(0))?;
         let mut page = EventsPage {
@@ -72,7 +75,8 @@ fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage,
                 return Ok((page, true));
             }
             examined += 1;
-            let kind = EventKind::parse(string_of(row, 1, "events.kind")?);
+            // The record of an event of another kind is not read.
+            let kind = row.get_ref(1)?.as_str().ok().and_then(EventKind::parse);
             let kind = kind.ok_or_else(|| corrupt("events.kind"))?;
             page.reached = row.get(0)?;
             if query.kind.is_none_or(|wanted| wanted == kind) {

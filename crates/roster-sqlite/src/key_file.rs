@@ -14,12 +14,11 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
 };
 use roster_engine::{change_keys, keyring};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
     connection, establish,
     failure::{ReadResult, store_error},
-    keys::note_use,
     lock::DirectoryLock,
     mutex::lock,
     open_error::OpenError,
@@ -74,4 +73,18 @@ impl KeyStore for KeyFile {
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(future::ready(self.write(|connection| Ok(note_use(connection, &uses)?))))
     }
+}
+
+pub(crate) const NOTE_USE: &str =
+    "UPDATE keys SET last_used_at = ?2 WHERE id = ?1 AND last_used_at < ?2";
+
+/// Notes when keys were used, inside a transaction.
+pub(crate) fn note_use(
+    connection: &Connection,
+    uses: &[(KeyId, Timestamp)],
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(NOTE_USE)?;
+    uses.iter().try_for_each(|(id, at)| {
+        statement.execute(params![id.as_str(), at.as_millis()]).map(|_| ())
+    })
 }

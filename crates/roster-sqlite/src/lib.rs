@@ -17,10 +17,8 @@ mod establish;
 mod events;
 pub mod export;
 mod failure;
-mod head;
 mod health;
 mod key_file;
-mod keys;
 mod lock;
 mod long_reads;
 mod mutex;
@@ -34,7 +32,6 @@ mod schema;
 mod scrub;
 mod settings;
 mod sqlite;
-mod stored_setting;
 mod sweep;
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,10 @@
 
 use std::{io, path::PathBuf};
 
-use roster_core::{PolicyMismatch, SharedKeys};
+use roster_core::{PolicyMismatch, SharedKeys, StoreError};
 use thiserror::Error;
 
-use crate::failure;
+use crate::failure::{self, ReadError};
 
 /// Why a data directory could not be opened. Nothing in it was changed.
 #[derive(Debug, Error)]
@@ -53,6 +53,16 @@ pub enum OpenError {
     /// Any other error of SQLite.
     #[error("{}", sqlite_text(.0))]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl From<ReadError> for OpenError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Sqlite(error) => Self::Sqlite(error),
+            ReadError::Store(StoreError::Corrupt { place }) => Self::Damaged(place),
+            ReadError::Store(error) => Self::Damaged(error.to_string()),
+        }
+    }
 }
 
 fn sqlite_text(error: &rusqlite::Error) -> &'static str {

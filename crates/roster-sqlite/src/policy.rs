@@ -9,18 +9,18 @@ use roster_core::{
     PolicyKey, Rules, SharedKeys, Sharing,
     policy::{SHARED_KEYS_LISTED_MAX, SHARING_USERS_LISTED_MAX},
 };
-use roster_engine::corrupt;
-use rusqlite::{Connection, TransactionBehavior, params, types::Value};
+use roster_engine::{corrupt, rows, stored_policy, whole_policy};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
-    columns::id_of,
     connection,
-    failure::ReadResult,
+    establish::WRITE_SETTING,
+    failure::{ReadError, ReadResult},
     key_file::has_store,
     lock::DirectoryLock,
     open_error::OpenError,
+    rows::{Rows, run},
     settings::Settings,
-    stored_setting::{WRITE_SETTING, setting},
 };
 
 /// The longest wait for the transactions of the serving process.
@@ -29,8 +29,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// The policy of a store.
 pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
     let (_lock, connection) = open(directory)?;
-    let policy = |key: &PolicyKey| Ok((*key, of(&connection, *key)?.ok_or(OpenError::NoStore)?));
-    PolicyKey::ALL.iter().map(policy).collect()
+    run(whole_policy(Rows(&connection)))?.ok_or(OpenError::NoStore)
 }
 
 /// Changes the policy of a key; false if that is the policy already. Fails if users share keys that
@@ -42,7 +41,7 @@ pub fn change_policy(
 ) -> Result<bool, OpenError> {
     let (_lock, mut connection) = open(directory)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let stored = of(&transaction, key)?.ok_or(OpenError::NoStore)?;
+    let stored = run(stored_policy(Rows(&transaction), key))?.ok_or(OpenError::NoStore)?;
     if stored == sharing {
         return Ok(false);
     }
@@ -51,21 +50,10 @@ pub fn change_policy(
     Ok(true)
 }
 
-/// The policy of a key, where one was decided.
-pub(crate) fn of(connection: &Connection, key: PolicyKey) -> Result<Option<Sharing>, OpenError> {
-    let Some(stored) = setting::<String>(connection, key.stored_name())? else { return Ok(None) };
-    Sharing::parse_stored(stored.as_bytes())
-        .map(Some)
-        .ok_or_else(|| OpenError::Damaged(key.stored_name().to_owned()))
-}
-
 /// These rules with the stored policy.
 pub(crate) fn in_force(connection: &Connection, rules: Rules) -> ReadResult<Rules> {
-    PolicyKey::ALL.iter().copied().try_fold(rules, |rules, key| {
-        let stored = setting::<String>(connection, key.stored_name())?;
-        let sharing = stored.and_then(|stored| Sharing::parse_stored(stored.as_bytes()));
-        Ok(rules.with_sharing(key, sharing.ok_or_else(|| corrupt(key.stored_name()))?))
-    })
+    let policy = run(whole_policy(Rows(connection)))?.ok_or_else(|| corrupt("settings"))?;
+    Ok(policy.into_iter().fold(rules, |rules, (key, stored)| rules.with_sharing(key, stored)))
 }
 
 /// Stores the policy of a key, unless users violate it.
@@ -88,16 +76,15 @@ fn refuse_shared(connection: &Connection, key: PolicyKey) -> Result<(), OpenErro
         return Ok(());
     }
     let column = column(key);
-    let mut shared = connection.prepare(&format!("{} LIMIT ?1", shared(key, column)))?;
-    let users_of = format!("SELECT id FROM users WHERE {column} = ?1 ORDER BY id LIMIT ?2");
-    let mut users_of = connection.prepare(&users_of)?;
-    let damaged = |_| OpenError::Damaged("users.id".to_owned());
+    let listed = format!("{} LIMIT {SHARED_KEYS_LISTED_MAX}", shared(key, column));
+    let users_of = format!(
+        "SELECT id FROM users WHERE {column} = $1 ORDER BY id LIMIT {SHARING_USERS_LISTED_MAX}"
+    );
     let mut users = Vec::new();
-    for key in shared.query_map([SHARED_KEYS_LISTED_MAX], |row| row.get::<_, Value>(0))? {
-        let ids = users_of.query_and_then(params![key?, SHARING_USERS_LISTED_MAX], |row| {
-            id_of(row, 0, "users.id").map_err(damaged)
-        })?;
-        users.push(ids.collect::<Result<_, _>>()?);
+    for shared in run(rows(Rows(connection), &listed, &[]))? {
+        let rows = run(rows(Rows(connection), &users_of, &shared.0))?;
+        let ids = rows.iter().map(|row| row.id(0, "users.id"));
+        users.push(ids.collect::<Result<_, _>>().map_err(ReadError::from)?);
     }
     Err(OpenError::Shared(SharedKeys { key, count: count.unsigned_abs(), users }))
 }

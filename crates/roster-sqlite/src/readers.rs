@@ -60,11 +60,6 @@ impl Readers {
         self.slots.iter().map(lock).collect()
     }
 
-    /// Bytes of the write-ahead log's file; none before the first commit.
-    pub(crate) fn wal_bytes(&self) -> u64 {
-        connection::wal(&self.settings).metadata().map_or(0, |file| file.len())
-    }
-
     /// Closes all connections.
     pub(crate) fn close(&self) {
         for slot in &self.slots {

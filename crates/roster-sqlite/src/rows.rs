@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use roster_core::{Head, StoreError, page::Flow};
-use roster_engine::{Cell, Database, Dialect, Values};
+use roster_engine::{Cell, Database, Dialect, HEAD, Values, corrupt};
 use rusqlite::{
     CachedStatement, Connection, Row, Statement,
     types::{ToSqlOutput, ValueRef},
 };
 
-use crate::{failure::ReadResult, head};
+use crate::failure::ReadResult;
 
 /// A connection that runs statements.
 #[derive(Clone, Copy)]
@@ -20,7 +20,19 @@ pub(crate) fn snapshot<'c, T, F: Future<Output = ReadResult<T>>>(
     connection: &'c Connection,
     read: impl FnOnce(Rows<'c>, Head) -> F,
 ) -> ReadResult<T> {
-    head::in_snapshot(connection, |head| run(read(Rows(connection), head)))
+    in_snapshot(connection, |head| run(read(Rows(connection), head)))
+}
+
+/// Reads the head, and lets `read` read more of the same snapshot: SQLite's implicit transaction
+/// lasts while any statement of the connection is open, and this one stays open.
+pub(crate) fn in_snapshot<T>(
+    connection: &Connection,
+    read: impl FnOnce(Head) -> ReadResult<T>,
+) -> ReadResult<T> {
+    let mut statement = connection.prepare_cached(HEAD)?;
+    let mut snapshot = statement.query([])?;
+    let row = snapshot.next()?.ok_or_else(|| corrupt("log_head"))?;
+    read(values(row)?.head(0)?)
 }
 
 /// Runs a future that never waits: each of its steps is a call of SQLite.

@@ -9,8 +9,8 @@ use std::{
 use roster_core::{
     Act, Command, Failure, LogId, Outcome, StoreError, Stored, Target, UserId, store::Secret,
 };
-use roster_engine::{Current, Queue, Request, Results, UserRequest};
-use rusqlite::{Connection, Row};
+use roster_engine::{Current, Queue, Request, Results, UserRequest, Values, first};
+use rusqlite::Connection;
 use tokio::{
     runtime::{Builder as RuntimeBuilder, Handle, RuntimeFlavor},
     sync::mpsc,
@@ -21,7 +21,6 @@ use crate::{
     cache::ByteCache,
     checkpoint::{EMPTY, WalLimits, checkpoint},
     checkpointer::Checkpointer,
-    columns::record_of,
     connection,
     establish::{Established, establish},
     failure::ReadError,
@@ -30,6 +29,7 @@ use crate::{
     open_error::OpenError,
     quick_check::QuickCheck,
     readers::Readers,
+    rows::{Rows, run},
     scan::Scans,
     settings::Settings,
     writer::Shared,
@@ -144,21 +144,12 @@ impl Sqlite {
         self.readers.read(|connection| preview_request(connection, rules, &schema, request))?
     }
 
-    /// Has the writer execute a task.
-    pub(crate) async fn task<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let closing = |_| StoreError::Unavailable("the store is closing".into());
-        self.shared.task(work)?.await.map_err(closing)?
-    }
-
     /// Has the writer run this work in a transaction of its own.
     pub(crate) async fn write<T: Send + 'static, E: Into<ReadError> + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.task(move |writer| writer.write(work)).await
+        self.shared.task(move |writer| writer.write(work)).await
     }
 
     pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
@@ -166,13 +157,13 @@ impl Sqlite {
             return Ok(Some(stored));
         }
         let seen = self.shared.cache.seen();
-        let stored = self.readers.read(|connection| {
-            let mut statement = connection.prepare_cached(GET)?;
-            let stored = |row: &Row<'_>| {
-                Ok(Stored { id, version: row.get(0)?, record: record_of(row, 1, "users.record")? })
-            };
-            statement.query_and_then([id.as_bytes()], stored)?.next().transpose()
-        })?;
+        let row =
+            self.readers.read(|connection| run(first(Rows(connection), GET, &[id.into()])))?;
+        let stored = |row: Values| -> Result<_, StoreError> {
+            let record = row.bytes(1, "users.record")?.clone();
+            Ok(Stored { id, version: row.number(0, "users.version")?, record })
+        };
+        let stored = row.map(stored).transpose()?;
         if let Some(stored) = &stored {
             self.shared.cache.keep(stored, seen);
         }

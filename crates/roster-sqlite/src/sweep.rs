@@ -27,11 +27,11 @@ use rusqlite::{Connection, Result};
 use crate::{
     checkpoint::EMPTY,
     checkpointer::{Checkpointer, empty_log},
+    failure::ReadResult,
     scrub::{
-        MARK, NAME,
+        self, MARK, NAME,
         page::{Layout, gap},
     },
-    stored_setting::setting,
     writer::{Maintenance, Writer},
 };
 
@@ -77,9 +77,9 @@ pub(crate) struct Pass {
 impl Pass {
     /// Continues the pass that was running when the store was closed, or starts one at the first
     /// page.
-    fn resume(connection: &Connection, purged: i64) -> Result<Self> {
-        let page = setting::<i64>(connection, PASS_PAGE)?.and_then(|page| page.try_into().ok());
-        Ok(match (setting(connection, PASS)?, page) {
+    fn resume(connection: &Connection, purged: i64) -> ReadResult<Self> {
+        let page = scrub::number(connection, PASS_PAGE)?.and_then(|page| page.try_into().ok());
+        Ok(match (scrub::number(connection, PASS)?, page) {
             (Some(purged), Some(page)) => Self { purged, page },
             _ => Self { purged, page: 1 },
         })

@@ -3,7 +3,7 @@
 use roster_core::{EventKind, UserSchema};
 
 use super::{CheckReader, Line, log::Span, rows::Entry};
-use crate::{database::first, schema_setting::SCHEMA_SETTING};
+use crate::settings::{SCHEMA_SETTING, setting};
 
 /// The events of the schema, as far as they were read.
 pub(super) struct SchemaHistory {
@@ -40,8 +40,7 @@ impl SchemaHistory {
         reader: R,
         line: &mut Line,
     ) -> Result<(), R::Error> {
-        let sql = format!("SELECT value FROM settings WHERE name = '{SCHEMA_SETTING}'");
-        let row = first(reader, &sql, &[]).await?;
+        let row = setting(reader, SCHEMA_SETTING).await?;
         let stored = row.as_ref().map(|row| row.octets(0));
         let is_last = match &self.last {
             Some((_, record)) => stored == Some(record),

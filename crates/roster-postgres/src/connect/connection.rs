@@ -17,12 +17,9 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::AbortHandle,
 };
-use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, error::Severity, types::ToSql};
+use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::Severity};
 
-use crate::query_error::QueryResult;
-
-/// The parameters of a statement.
-pub(crate) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+use crate::failure::QueryResult;
 
 /// A connection to a server that takes writes.
 #[derive(Debug)]
@@ -91,25 +88,6 @@ impl Connection {
         let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
         statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
-    }
-
-    /// Executes a statement; returns its rows.
-    pub(crate) async fn query(&self, sql: &str, params: Params<'_>) -> QueryResult<Vec<Row>> {
-        Ok(self.client.query(&self.prepare(sql).await?, params).await?)
-    }
-
-    /// Executes a statement that returns at most one row.
-    pub(crate) async fn query_opt(
-        &self,
-        sql: &str,
-        params: Params<'_>,
-    ) -> QueryResult<Option<Row>> {
-        Ok(self.client.query_opt(&self.prepare(sql).await?, params).await?)
-    }
-
-    /// Executes a statement; returns the number of rows that it changed.
-    pub(crate) async fn execute(&self, sql: &str, params: Params<'_>) -> QueryResult<u64> {
-        Ok(self.client.execute(&self.prepare(sql).await?, params).await?)
     }
 
     /// Runs a transaction: the statement `begin`, then `work`, then `COMMIT` if that succeeded.

@@ -104,17 +104,11 @@ pub enum ConnectError {
         reason: String,
     },
     /// The server did not answer in time.
-    #[error("{host} does not answer")]
-    Silent {
-        /// Which one.
-        host: String,
-    },
+    #[error("{0} does not answer")]
+    Silent(String),
     /// The server only reads.
-    #[error("{host} takes no writes")]
-    ReadOnly {
-        /// Which one.
-        host: String,
-    },
+    #[error("{0} takes no writes")]
+    ReadOnly(String),
 }
 
 impl Connector {
@@ -167,12 +161,12 @@ impl Connector {
         // An error reported by a server is preferred to a timeout of another one. Of several, the
         // first is used.
         let error = errors.into_iter().rev().max_by_key(ConnectError::rank);
-        Err(error.unwrap_or_else(|| ConnectError::Silent { host: String::new() }))
+        Err(error.unwrap_or_else(|| ConnectError::Silent(String::new())))
     }
 }
 
 async fn attempt(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
-    let silent = |_| Err(ConnectError::Silent { host: hosts::name(config) });
+    let silent = |_| Err(ConnectError::Silent(hosts::name(config)));
     timeout(HOST_TIMEOUT, connect_to(config, tls)).await.unwrap_or_else(silent)
 }
 
@@ -184,7 +178,7 @@ async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectErr
     let row = rows.map_err(refused)?.pop();
     let state = row.and_then(|row| row.try_get::<_, String>(0).ok());
     if state.as_deref() != Some("off") {
-        return Err(ConnectError::ReadOnly { host: hosts::name(config) });
+        return Err(ConnectError::ReadOnly(hosts::name(config)));
     }
     set(&connection, SESSION).await.map_err(refused)?;
     Ok(connection)
@@ -198,8 +192,8 @@ async fn set(connection: &Connection, settings: &[(&str, &str)]) -> Result<(), E
 impl ConnectError {
     fn rank(&self) -> u8 {
         match self {
-            Self::Silent { .. } => 0,
-            Self::ReadOnly { .. } => 1,
+            Self::Silent(_) => 0,
+            Self::ReadOnly(_) => 1,
             Self::Refused { .. } => 2,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A rejected database is not changed, and neither is its schema.
 
-use roster_engine::Table;
+use roster_engine::{Table, first};
 use tokio_postgres::Client;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     mark::{self, Source},
 };
 use crate::{
-    connect::Connector,
+    connect::{Connection, Connector},
     schema::{self, MigrationLock},
 };
 
@@ -32,25 +32,24 @@ const HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
 pub(super) const DROP_UNUSED_HEAD: &str = "DELETE FROM log_head WHERE position = 0 RETURNING era";
 
 const KEEP_ERA: &str = "INSERT INTO settings (name, value) VALUES ('migration.era', $1)";
-const ERA: &str = "SELECT value FROM settings WHERE name = 'migration.era'";
 
 pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load, LoadError> {
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     if client.query_one(HAS_SCHEMA, &[]).await?.try_get(0)? {
         // Checked before the migration: the schema of a database that is in use must not change.
-        is_begun(client, &source).await?;
+        is_begun(&connection, &source).await?;
     }
     schema::migrate(connector).await?;
     // Locks out services that would create a store of their own.
     let migration_lock = MigrationLock::take(connector).await?;
     client.batch_execute("BEGIN").await?;
-    if !is_begun(client, &source).await? {
-        mark_empty(client, &source).await?;
+    if !is_begun(&connection, &source).await? {
+        mark_empty(&connection, &source).await?;
     }
     let mut reached = Vec::with_capacity(Table::ALL.len());
     for table in Table::ALL {
-        reached.push((table, mark::reached(client, table).await?));
+        reached.push((table, mark::reached(&connection, table).await?));
     }
     commit(&connection).await?;
     migration_lock.end().await?;
@@ -61,27 +60,28 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
 }
 
 /// Whether a load of this source has begun. Fails if the database contains anything else.
-async fn is_begun(client: &Client, source: &Source) -> Result<bool, LoadError> {
-    if let Some(mark) = mark::read(client).await? {
+async fn is_begun(connection: &Connection, source: &Source) -> Result<bool, LoadError> {
+    if let Some(mark) = mark::read(connection).await? {
         source.recognize(&mark)?;
         return Ok(true);
     }
-    if client.query_one(HAS_ROWS, &[]).await?.try_get(0)? {
-        let same = holds_same(client, source).await?;
+    if connection.client().query_one(HAS_ROWS, &[]).await?.try_get(0)? {
+        let same = holds_same(connection, source).await?;
         return Err(if same { LoadError::AlreadyThere } else { LoadError::NotEmpty });
     }
     Ok(false)
 }
 
 /// Whether the log is the source's, and ends at the same position.
-async fn holds_same(client: &Client, source: &Source) -> Result<bool, LoadError> {
-    let Some(row) = client.query_opt(HEAD, &[]).await? else { return Ok(false) };
-    let (log_id, position): (&[u8], i64) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(log_id == source.log_id.0 && position == source.head.position)
+async fn holds_same(connection: &Connection, source: &Source) -> Result<bool, LoadError> {
+    let Some(row) = first(connection, HEAD, &[]).await? else { return Ok(false) };
+    let end = (row.log_id(0).ok(), row.number(1, "").ok());
+    Ok(end == (Some(source.log_id), Some(source.head.position)))
 }
 
 /// Marks an empty database.
-async fn mark_empty(client: &Client, source: &Source) -> Result<(), LoadError> {
+async fn mark_empty(connection: &Connection, source: &Source) -> Result<(), LoadError> {
+    let client = connection.client();
     let unused = client.query_opt(DROP_UNUSED_HEAD, &[]).await?;
     if has_head(client).await? {
         return Err(LoadError::NotAlone);
@@ -103,9 +103,8 @@ pub(super) async fn has_head(client: &Client) -> Result<bool, LoadError> {
 
 /// The era that begins with the end of the load. It differs from every era that a process may know
 /// from the empty database.
-pub(super) async fn next_era(client: &Client) -> Result<i64, LoadError> {
-    let row = client.query_opt(ERA, &[]).await?;
-    let era: Option<Vec<u8>> = row.map(|row| row.try_get(0)).transpose()?;
-    let era = era.and_then(|era| Some(i64::from_be_bytes(era.try_into().ok()?)));
-    era.map(|era| era + 1).ok_or(LoadError::OtherSource { source_end: None })
+pub(super) async fn next_era(connection: &Connection) -> Result<i64, LoadError> {
+    let era = mark::stored(connection, "migration.era").await?;
+    let era = era.and_then(|era| Some(i64::from_be_bytes(era[..].try_into().ok()?)));
+    era.map(|era| era + 1).ok_or(LoadError::OtherSource(None))
 }

@@ -6,7 +6,9 @@ use std::error::Error;
 
 use roster_core::Position;
 
-use crate::{connect::ConnectError, failure::WithoutDetail, open_error::OpenError};
+use crate::{
+    connect::ConnectError, failure::QueryError, failure::WithoutDetail, open_error::OpenError,
+};
 
 /// Why a load failed or did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -27,11 +29,9 @@ pub enum LoadError {
     )]
     AlreadyThere,
     /// The database contains an unfinished migration of another store.
-    #[error("{}", other_source(.source_end.as_ref()))]
-    OtherSource {
-        /// Where the log of that store ended; `None` if its mark cannot be read.
-        source_end: Option<Position>,
-    },
+    /// Its log ends there; `None` if its mark cannot be read.
+    #[error("{}", other_source(.0.as_ref()))]
+    OtherSource(Option<Position>),
     /// The database contains an unfinished migration of this store, which has changed since.
     #[error(
         "the database holds an unfinished migration of this store, which has changed since: start \
@@ -47,18 +47,9 @@ pub enum LoadError {
          server only; once the standby is there, run the same command again"
     )]
     StandbyInDoubt,
-    /// Rows that the table cannot take.
-    #[error("{table} does not take these rows")]
-    Malformed {
-        /// The table's name.
-        table: &'static str,
-    },
-    /// The database did not send what `COPY` sends.
-    #[error("what was loaded into {table} cannot be read back")]
-    Unreadable {
-        /// The table's name.
-        table: &'static str,
-    },
+    /// Rows of a table that is not copied.
+    #[error("{0} does not take these rows")]
+    Malformed(&'static str),
     /// The database refused a statement, or the connection failed.
     #[error("the database failed")]
     Database(#[source] Box<dyn Error + Send + Sync>),
@@ -85,5 +76,11 @@ impl From<ConnectError> for LoadError {
 impl From<tokio_postgres::Error> for LoadError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Database(Box::new(WithoutDetail(error)))
+    }
+}
+
+impl From<QueryError> for LoadError {
+    fn from(error: QueryError) -> Self {
+        Self::Database(Box::new(error))
     }
 }

@@ -1,21 +1,22 @@
 //! The mark of an unfinished load and its progress, as rows of `settings`.
 //!
 //! `migration` names the source. While it exists, no process serves the database.
-//! `migration.<table>` has the number of loaded rows and the key of the last one, and changes in
-//! the transaction that loads them. The last transaction deletes all of these rows.
+//! `migration.<table>` has the number of loaded rows, and changes in the transaction that loads
+//! them. The last transaction deletes all of these rows.
 
 use std::fmt::Write as _;
 
+use bytes::Bytes;
 use roster_core::{Head, LogId, Position};
-use roster_engine::Table;
+use roster_engine::{Cell, Table, first, setting};
 use tokio_postgres::Client;
 
 use super::error::LoadError;
+use crate::{connect::Connection, failure::QueryError};
 
 /// The setting that exists while a load is not finished.
 const MARK: &str = "migration";
 
-const READ: &str = "SELECT value FROM settings WHERE name = $1";
 const CREATE: &str = "INSERT INTO settings (name, value) VALUES ($1, $2)";
 const MOVE: &str = "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2";
 const REMOVE: &str = "DELETE FROM settings WHERE name = 'migration' OR name LIKE 'migration.%'";
@@ -36,8 +37,8 @@ pub struct Source {
 pub struct Reached {
     /// How many rows are there.
     pub rows: u64,
-    /// The key of the last one, as it came; `None` where none is there.
-    pub key: Option<Vec<u8>>,
+    /// The key of the last one; `None` where none is there.
+    pub key: Option<Vec<Cell>>,
 }
 
 impl Source {
@@ -65,44 +66,42 @@ impl Source {
         let position = std::str::from_utf8(mark).ok().and_then(|mark| mark.split(' ').next());
         match position.and_then(Position::parse) {
             Some(position) if position.log == self.log_id => Err(LoadError::SourceChanged),
-            source_end => Err(LoadError::OtherSource { source_end }),
+            source_end => Err(LoadError::OtherSource(source_end)),
         }
     }
 }
 
-impl Reached {
-    fn to_value(&self) -> Vec<u8> {
-        let mut value = self.rows.to_be_bytes().to_vec();
-        value.extend_from_slice(self.key.as_deref().unwrap_or_default());
-        value
-    }
-
-    fn from_value(value: &[u8]) -> Option<Self> {
-        let (rows, key) = value.split_first_chunk::<8>()?;
-        let key = (!key.is_empty()).then(|| key.to_vec());
-        Some(Self { rows: u64::from_be_bytes(*rows), key })
-    }
+/// The mark, if there is one.
+pub(super) async fn read(connection: &Connection) -> Result<Option<Bytes>, LoadError> {
+    stored(connection, MARK).await
 }
 
-/// The mark, if there is one.
-pub(super) async fn read(client: &Client) -> Result<Option<Vec<u8>>, LoadError> {
-    setting(client, MARK).await
+/// The bytes of a setting.
+pub(super) async fn stored(
+    connection: &Connection,
+    name: &str,
+) -> Result<Option<Bytes>, LoadError> {
+    let row = setting(connection, name).await?;
+    let bytes = row.map(|row| row.bytes(0, "settings.value").cloned());
+    Ok(bytes.transpose().map_err(QueryError::from)?)
 }
 
 /// Marks the database as one that is being loaded, with nothing loaded.
 pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadError> {
     client.execute(CREATE, &[&MARK, &source.mark().as_bytes()]).await?;
     for table in Table::ALL {
-        client.execute(CREATE, &[&name(table), &Reached::default().to_value()]).await?;
+        client.execute(CREATE, &[&name(table), &value(0)]).await?;
     }
     Ok(())
 }
 
 /// The progress of a table.
-pub(super) async fn reached(client: &Client, table: &Table) -> Result<Reached, LoadError> {
-    let value = setting(client, &name(table)).await?;
-    let reached = value.as_deref().and_then(Reached::from_value);
-    reached.ok_or(LoadError::OtherSource { source_end: None })
+pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Reached, LoadError> {
+    let value = stored(connection, &name(table)).await?;
+    let rows = value.and_then(|value| Some(u64::from_be_bytes(value[..].try_into().ok()?)));
+    let rows = rows.ok_or(LoadError::OtherSource(None))?;
+    let last = first(connection, &table.select_last_key::<&Connection>(), &[]).await?;
+    Ok(Reached { rows, key: last.map(|row| table.key_of(&row)) })
 }
 
 /// Moves on, in the transaction that loads the rows. Nobody else may have moved it.
@@ -112,8 +111,7 @@ pub(super) async fn advance(
     from: &Reached,
     to: &Reached,
 ) -> Result<(), LoadError> {
-    let (from, to) = (from.to_value(), to.to_value());
-    let moved = client.execute(MOVE, &[&name(table), &from, &to]).await?;
+    let moved = client.execute(MOVE, &[&name(table), &value(from.rows), &value(to.rows)]).await?;
     if moved == 1 { Ok(()) } else { Err(LoadError::NotAlone) }
 }
 
@@ -123,9 +121,8 @@ pub(super) async fn remove(client: &Client) -> Result<(), LoadError> {
     Ok(())
 }
 
-async fn setting(client: &Client, name: &str) -> Result<Option<Vec<u8>>, LoadError> {
-    let row = client.query_opt(READ, &[&name]).await?;
-    Ok(row.map(|row| row.try_get(0)).transpose()?)
+fn value(rows: u64) -> Vec<u8> {
+    rows.to_be_bytes().to_vec()
 }
 
 fn name(table: &Table) -> String {
@@ -154,27 +151,10 @@ mod tests {
         }
         let other = source(8, 5, 0).recognize(mark.as_bytes());
         let ends_at = source_of_mark.position();
-        assert!(
-            matches!(other, Err(LoadError::OtherSource { source_end: Some(it) }) if it == ends_at)
-        );
+        assert!(matches!(other, Err(LoadError::OtherSource(Some(it))) if it == ends_at));
         for unknown in ["", "7", "\u{fffd}", "0707070707070707 users=1"] {
             let refused = source_of_mark.recognize(unknown.as_bytes());
-            assert!(
-                matches!(refused, Err(LoadError::OtherSource { source_end: None })),
-                "{unknown}"
-            );
+            assert!(matches!(refused, Err(LoadError::OtherSource(None))), "{unknown}");
         }
-    }
-
-    #[test]
-    fn how_far_a_table_came_reads_back_as_it_was_written() {
-        for reached in [
-            Reached::default(),
-            Reached { rows: 1, key: Some(vec![0, 0, 0, 1, 0xff]) },
-            Reached { rows: u64::MAX, key: Some(vec![0; 24]) },
-        ] {
-            assert_eq!(Reached::from_value(&reached.to_value()), Some(reached));
-        }
-        assert_eq!(Reached::from_value(&[0; 7]), None);
     }
 }

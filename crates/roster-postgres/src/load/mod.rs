@@ -1,12 +1,10 @@
 //! Loading a whole store from another engine.
 //!
-//! Rows are loaded in chunks, in the order of keys and in the form of [`Table`]. Each chunk and the
-//! recorded progress are one transaction, so that an interrupted load can continue. During the
-//! whole load the database is marked as unfinished and its log has no head: no process serves it,
-//! and every write to it fails.
+//! Rows are loaded in chunks, in the order of keys. Each chunk and the recorded progress are one
+//! transaction, so that an interrupted load can continue. During the whole load the database is
+//! marked as unfinished and its log has no head: no process serves it, and every write to it fails.
 
 mod begin;
-mod copy;
 mod error;
 mod indexes;
 mod mark;
@@ -14,19 +12,18 @@ mod mark;
 use std::pin::pin;
 
 use bytes::Bytes;
-use futures_util::{SinkExt as _, StreamExt as _};
-use roster_engine::{Table, TableDigest};
-use sha2::{Digest as _, Sha256};
-use tokio_postgres::Client;
+use roster_engine::{Cell, Table, TableDigest, Values};
+use tokio_postgres::{binary_copy::BinaryCopyInWriter, types::Type};
 
 pub use error::LoadError;
 pub use indexes::Index;
 pub use mark::{Reached, Source};
 
-use crate::connect::{Connection, Connector};
-
-/// A chunk is sent in pieces of this size.
-const PIECE_BYTES: usize = 64 * 1024;
+use crate::{
+    columns::ABSENT,
+    connect::{Connection, Connector},
+    rows::Parameter,
+};
 
 const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
@@ -51,22 +48,17 @@ impl Load {
         &self.reached
     }
 
-    /// Loads the next rows. `last_key` is the key of the last one.
-    pub async fn add(
-        &mut self,
-        table: &Table,
-        tuples: &[u8],
-        rows: u64,
-        last_key: Vec<u8>,
-    ) -> Result<(), LoadError> {
-        let copy = copy::to_copy(table, tuples)?;
+    /// Loads the next rows.
+    pub async fn add(&mut self, table: &Table, rows: Vec<Values>) -> Result<(), LoadError> {
         let reached = self.reached.iter_mut().find(|(loaded, _)| *loaded == table);
-        let (_, reached) = reached.ok_or(LoadError::Malformed { table: table.name })?;
-        let next = Reached { rows: reached.rows + rows, key: Some(last_key) };
+        let (_, reached) = reached.ok_or(LoadError::Malformed(table.name))?;
+        let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        let key = rows.last().map(|last| table.key_of(last));
+        let next = Reached { rows: reached.rows + count, key };
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
         mark::advance(client, table, reached, &next).await?;
-        copy_in(client, table, copy).await?;
+        copy_in(&self.connection, table, rows).await?;
         commit(&self.connection).await?;
         *reached = next;
         Ok(())
@@ -93,20 +85,7 @@ impl Load {
 
     /// Reads a whole table back and hashes it.
     pub async fn digest(&self, table: &Table) -> Result<TableDigest, LoadError> {
-        let unreadable = || LoadError::Unreadable { table: table.name };
-        let pieces = self.connection.client().copy_out(&copy::copy_out_sql(table)).await?;
-        let mut pieces = pin!(pieces);
-        let mut reader = copy::Rows::default();
-        let (mut hash, mut rows) = (Sha256::new(), 0);
-        while let Some(piece) = pieces.next().await {
-            let (whole, more) = reader.take(&piece?).ok_or_else(unreadable)?;
-            hash.update(&whole);
-            rows += more;
-        }
-        if !reader.is_whole() {
-            return Err(unreadable());
-        }
-        Ok(TableDigest { rows, sha256: hash.finalize().into() })
+        Ok(roster_engine::digest(&self.connection, table).await?)
     }
 
     /// Ends the load: creates the head of the log and deletes the mark. From then on the database
@@ -114,14 +93,14 @@ impl Load {
     pub async fn finish(self) -> Result<(), LoadError> {
         let client = self.connection.client();
         client.batch_execute("BEGIN").await?;
-        let mark = mark::read(client).await?.ok_or(LoadError::NotAlone)?;
+        let mark = mark::read(&self.connection).await?.ok_or(LoadError::NotAlone)?;
         self.source.recognize(&mark)?;
         // A service that was rejected may have created a head just before.
         client.execute(begin::DROP_UNUSED_HEAD, &[]).await?;
         if begin::has_head(client).await? {
             return Err(LoadError::NotAlone);
         }
-        let era = begin::next_era(client).await?;
+        let era = begin::next_era(&self.connection).await?;
         let Source { log_id, head, .. } = &self.source;
         let log_id = log_id.0.as_slice();
         let counters = (&head.position, &head.active, &head.suspended, &head.deleted);
@@ -132,12 +111,24 @@ impl Load {
     }
 }
 
-async fn copy_in(client: &Client, table: &Table, mut rows: Bytes) -> Result<(), LoadError> {
-    let mut sink = pin!(client.copy_in(&copy::copy_in_sql(table)).await?);
-    while !rows.is_empty() {
-        sink.feed(rows.split_to(rows.len().min(PIECE_BYTES))).await?;
+async fn copy_in(
+    connection: &Connection,
+    table: &Table,
+    rows: Vec<Values>,
+) -> Result<(), LoadError> {
+    let columns = connection.prepare(&table.select::<&Connection>(false)).await?;
+    let types: Vec<Type> = columns.columns().iter().map(|it| it.type_().clone()).collect();
+    let statement = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name, table.columns);
+    let sink = connection.client().copy_in(&statement).await?;
+    let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+    for Values(row) in rows {
+        let field = |value: Cell| {
+            let is_absent = table.is_absent_key(&value);
+            Parameter(if is_absent { Cell::Bytes(Bytes::from_static(ABSENT)) } else { value })
+        };
+        writer.as_mut().write_raw(row.into_iter().map(field)).await?;
     }
-    sink.finish().await?;
+    writer.finish().await?;
     Ok(())
 }
 

@@ -4,7 +4,8 @@ use std::ops::Bound;
 
 use roster_core::{
     Guard, Rules, Sharing, Status, Timestamp, UserId,
-    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    group::GroupQuery,
+    list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
 };
 
@@ -15,17 +16,8 @@ use super::explain::{
     Statement, explain,
 };
 use crate::{
-    connect::Connection,
-    engine::WRITE_CLOCK_MARK,
-    erasure,
-    establish::{KEYS, SETTING},
-    events,
-    in_force::STATE,
-    keys,
-    page::with_head,
-    reads::HEAD,
-    user_lookups, walks,
-    writer::sql,
+    connect::Connection, engine::WRITE_CLOCK_MARK, erasure, establish::KEYS, events,
+    in_force::STATE, keys, page::with_head, user_lookups, walks, writer::sql,
 };
 
 /// How this engine writes statements.
@@ -69,7 +61,7 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
         at_start(&["users_external_id"], external_id.count),
         at_key(&["users_email"], email.list),
         at_start(&["users_external_id"], external_id.list),
-        at_key(&["settings_pkey"], SETTING),
+        at_key(&["settings_pkey"], engine::SETTING),
     ];
     // Before they are, and as long as they are.
     let held = vec![at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS)];
@@ -252,7 +244,7 @@ fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], user_lookups::GET),
         at_key(&["deleted_users_pkey"], engine::DELETED_USER),
-        at_key(&[], HEAD),
+        at_key(&[], engine::HEAD),
         at_start(&["settings_pkey"], STATE),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
         at_start(&["events_pkey", "erasures_pkey"], events::rows(false, true)),
@@ -261,7 +253,11 @@ fn reads() -> Vec<Statement> {
     ];
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
-            let sql = engine::deleted_users::<Db>(direction, after, before);
+            let moment = || Timestamp::from_millis(7);
+            let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
+            let bounds = (key, before.then(moment));
+            let mut to = engine::Parameters::default();
+            let sql = engine::deleted_users::<Db>(direction, bounds, 1, &mut to);
             let make = if after || before { at_key } else { at_start };
             statements.push(make(&["deleted_users_deleted_at"], sql));
         }
@@ -311,12 +307,16 @@ fn groups_and_members() -> Vec<Statement> {
     for direction in BOTH {
         let ways: [(bool, At); 2] = [(false, at_start), (true, at_key)];
         for (is_after, at) in ways {
-            let along = |by| engine::groups_along::<Db>(Sort { by, direction }, is_after);
-            statements.push(at(&["groups_pkey"], along(SortBy::Id)));
-            statements.push(at(&["groups_name"], along(SortBy::Name)));
-            let of_id = |by| engine::groups_of_external_id::<Db>(Sort { by, direction }, is_after);
-            statements.push(at_key(&["groups_external_id"], of_id(SortBy::Id)));
-            statements.push(at_key(&["groups_external_id_name"], of_id(SortBy::Name)));
+            let along = |by, external_id| {
+                let (sort, after) = (Sort { by, direction }, is_after.then(|| page_key(by)));
+                let query = GroupQuery { sort, after, external_id, ..GroupQuery::first(1) };
+                engine::groups_along::<Db>(&query, &mut engine::Parameters::default())
+            };
+            statements.push(at(&["groups_pkey"], along(SortBy::Id, None)));
+            statements.push(at(&["groups_name"], along(SortBy::Name, None)));
+            let id = || Some(text());
+            statements.push(at_key(&["groups_external_id"], along(SortBy::Id, id())));
+            statements.push(at_key(&["groups_external_id_name"], along(SortBy::Name, id())));
         }
     }
     statements.extend([

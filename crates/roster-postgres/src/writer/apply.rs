@@ -15,11 +15,10 @@ use super::{
     steps::{Step, begin, prepare},
 };
 use crate::{
-    columns::column,
     connect::Connection,
     erasure,
     establish::{KEEP, NEXT_ERA},
-    query_error::{QueryError, QueryResult},
+    failure::{QueryError, QueryResult},
 };
 
 /// A statement, if there are rows for it.
@@ -140,7 +139,7 @@ async fn send(
     }
     commit?;
     let before = before.ok_or_else(|| corrupt("log_head"))?;
-    Ok(column(&before, 0, "log_head")?)
+    Ok(before.try_get(0)?)
 }
 
 /// The constraint that refuses a batch of another era.

@@ -4,20 +4,14 @@ use std::{error::Error, sync::Arc};
 
 use bytes::BytesMut;
 use roster_core::{
-    Change, Effect, Event, GroupId, Member, MemberKind, SearchKeys, Status, UserId,
-    event::changed_text,
+    Change, Event, GroupId, Member, SearchKeys, Status, UserId, event::changed_text,
 };
-use roster_engine::{GroupWrite, NewIdempotencyRecord, UNCHANGED};
+use roster_engine::{GroupWrite, NewIdempotencyRecord, kind_number};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
 use super::steps::Parameter;
 use crate::columns::{sort_text, uuid};
-
-/// The number of an e-mail address's kind in `further_keys`.
-pub(crate) const EMAIL: i16 = 0;
-/// The number of a telephone number's kind in `further_keys`.
-pub(crate) const PHONE_NUMBER: i16 = 1;
 
 /// The columns of some rows.
 pub(super) type Columns<'w> = Vec<Parameter<'w>>;
@@ -102,9 +96,8 @@ pub(super) fn push_search_keys<'w>(
 ) {
     let id = uuid(id);
     words.extend(keys.words.iter().map(|word| (word.as_bytes(), id)));
-    for (kind, keys) in [(EMAIL, &keys.emails), (PHONE_NUMBER, &keys.phone_numbers)] {
-        further_keys.extend(keys.iter().map(|key| (kind, key.as_bytes(), id)));
-    }
+    let keys = roster_engine::further_keys(keys);
+    further_keys.extend(keys.map(|(kind, key)| (kind, key.as_bytes(), id)));
 }
 
 /// The columns of `words`.
@@ -140,14 +133,6 @@ pub(super) type Idempotency<'w> = (&'w [u8; 32], &'w NewIdempotencyRecord);
 /// whose number it states. Only the record of a request that changed nothing has a text: the others
 /// are in the events.
 pub(super) fn idempotency<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
-    let effect = |effect| match effect {
-        Effect::Changed(kind) => kind.as_str(),
-        Effect::Unchanged | Effect::Skipped => UNCHANGED,
-    };
-    let record = |new: &'w NewIdempotencyRecord| match new.effect {
-        Effect::Changed(_) => None,
-        Effect::Unchanged | Effect::Skipped => Some(Record(&new.stored.record)),
-    };
     vec![
         column(rows, |(key, _)| key.as_slice()),
         column(rows, |(_, new)| new.fingerprint.as_slice()),
@@ -155,8 +140,8 @@ pub(super) fn idempotency<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
         column(rows, |(_, new)| uuid(new.stored.id)),
         column(rows, |(_, new)| new.stored.version),
         column(rows, |(_, new)| new.nth),
-        column(rows, |(_, new)| effect(new.effect)),
-        column(rows, |(_, new)| record(new)),
+        column(rows, |(_, new)| new.effect_and_record().0),
+        column(rows, |(_, new)| new.effect_and_record().1.map(Record)),
     ]
 }
 
@@ -179,14 +164,10 @@ pub(super) fn groups<'w>(rows: &'w [&GroupWrite]) -> Columns<'w> {
 
 /// The columns of new rows of `group_members`.
 pub(super) fn added_members(rows: &[(GroupId, Member)]) -> Columns<'_> {
-    let kind = |kind| match kind {
-        MemberKind::User => 0_i16,
-        MemberKind::Group => 1,
-    };
     vec![
         column(rows, |(group, _)| uuid(*group)),
         column(rows, |(_, member)| uuid(member.id)),
-        column(rows, |(_, member)| kind(member.kind)),
+        column(rows, |(_, member)| kind_number(member.kind)),
     ]
 }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     columns::uuid,
     connect::Connection,
-    query_error::QueryResult,
+    failure::QueryResult,
     rows::{self, values},
 };
 

@@ -28,8 +28,8 @@ use crate::{
     failure::too_slow,
     in_force::RulesInForce,
 };
+pub(crate) use transaction::dry_run;
 use transaction::{Fault, FaultKind, execute};
-pub(crate) use transaction::{SNAPSHOT, dry_run};
 
 /// The timeout of a batch, all attempts together.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);

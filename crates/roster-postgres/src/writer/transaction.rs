@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
-use roster_engine::{Completed, Executed, Request, Results, corrupt, preview, run};
+use roster_engine::{Completed, Executed, Request, Results, corrupt, first, preview, run};
 
 use super::{
     apply::apply_and_commit,
@@ -15,15 +15,12 @@ use super::{
     sql,
 };
 use crate::{
-    columns::column,
     connect::Connection,
+    failure::{QueryError, QueryResult},
     failure::{Remedy, remedy, too_slow},
     in_force::InForce,
-    query_error::{QueryError, QueryResult},
+    rows::SNAPSHOT,
 };
-
-/// Begins a snapshot.
-pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Why a transaction failed.
 #[derive(Debug)]
@@ -179,12 +176,11 @@ async fn position(
 
 /// The position of the log, unless the era has ended.
 async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> {
-    let row = connection.query_opt(sql::POSITION, &[]).await?;
-    let row = row.ok_or_else(|| corrupt("log_head"))?;
-    if column::<i64>(&row, 1, "log_head")? != era {
+    let row = first(connection, sql::POSITION, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    if row.number(1, "log_head")? != era {
         return Err(QueryError::EraEnded);
     }
-    Ok(column(&row, 0, "log_head")?)
+    Ok(row.number(0, "log_head")?)
 }
 
 /// Executes a request without its writes, as if it came for the first time; `None` if the policy

@@ -1,4 +1,4 @@
-//! Why a backup or a restore failed, or a store was not checked, as a message for the operator.
+//! Why a store was not backed up, restored, checked or exported, as a message for the operator.
 //!
 //! Each cause appears once, as `source`. No text contains data of a user.
 
@@ -9,9 +9,14 @@ use std::{
 
 use thiserror::Error;
 
-use crate::{failure, open_error::OpenError};
+use roster_core::StoreError;
 
-/// Why a backup, a restore or a check failed. The store was not changed.
+use crate::{
+    failure::{self, ReadError},
+    open_error::OpenError,
+};
+
+/// Why a backup, a restore, a check or an export failed. The store was not changed.
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// The directory holds no store.
@@ -48,6 +53,26 @@ pub enum BackupError {
     /// The store itself is damaged, as this text says without data of a user.
     #[error("the database is damaged, so no backup was made of it: {0}; see `roster check`")]
     Faulty(String),
+    /// The store is damaged, as this text says without data of a user.
+    #[error("the database is damaged: {0}; see `roster check`")]
+    Unsound(String),
+    /// Another process serves the data directory that is to be exported.
+    #[error("another process holds {}: stop the service that runs on it first", .0.display())]
+    Served(PathBuf),
+    /// The database has an older schema than this program's, which exports no other one.
+    #[error(
+        "roster.db in {0} has schema {found}, this program reads schema {known}: start `roster \
+         serve --data {0}` once, which brings it up to date, and stop it again",
+        directory.display()
+    )]
+    OlderSchema {
+        /// Which directory.
+        directory: PathBuf,
+        /// The schema of the file.
+        found: i64,
+        /// The schema that is read.
+        known: i64,
+    },
     /// The directory or its database cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -62,6 +87,18 @@ pub enum BackupError {
     /// Any other error of SQLite.
     #[error("{}", sqlite_text(.0))]
     Sqlite(#[from] rusqlite::Error),
+}
+
+impl From<ReadError> for BackupError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Sqlite(error) => Self::Sqlite(error),
+            ReadError::Store(StoreError::Corrupt { place }) => {
+                Self::Unsound(format!("a value in {place} is none of its kind"))
+            }
+            ReadError::Store(error) => Self::Unsound(error.to_string()),
+        }
+    }
 }
 
 impl BackupError {

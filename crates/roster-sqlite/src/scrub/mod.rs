@@ -2,9 +2,13 @@
 
 pub(crate) mod page;
 
+use roster_engine::setting;
 use rusqlite::{Connection, Result};
 
-use crate::stored_setting::setting;
+use crate::{
+    failure::ReadResult,
+    rows::{Rows, run},
+};
 
 /// The setting of the last purge after which the files were not swept yet.
 pub(crate) const NAME: &str = "purged";
@@ -12,9 +16,10 @@ pub(crate) const NAME: &str = "purged";
 pub(crate) const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET value = ?2";
 
-/// The position of the last purge after which the files were not swept yet.
-pub(crate) fn marked(connection: &Connection) -> Result<Option<i64>> {
-    setting(connection, NAME)
+/// The number in a setting of the sweep.
+pub(crate) fn number(connection: &Connection, name: &str) -> ReadResult<Option<i64>> {
+    let row = run(setting(Rows(connection), name))?;
+    Ok(row.map(|row| row.number(0, name)).transpose()?)
 }
 
 /// Remembers, in the transaction of a purge, that the files are to be swept.

@@ -60,7 +60,7 @@ fn erase(store: &Sqlite, runtime: &Runtime) {
 fn wait_until_swept(directory: &Path) {
     let begin = Instant::now();
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
-    while scrub::marked(&connection).unwrap().is_some() {
+    while scrub::number(&connection, scrub::NAME).unwrap().is_some() {
         assert!(begin.elapsed() < Duration::from_mins(1), "it is never swept");
         std::thread::sleep(Duration::from_millis(20));
     }

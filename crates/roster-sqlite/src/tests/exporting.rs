@@ -6,18 +6,13 @@ use roster_core::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
     },
 };
-use roster_engine::{Table, TableDigest};
+use roster_engine::{Cell, Table, Values};
 use rusqlite::Connection;
-use sha2::{Digest as _, Sha256};
 
 use super::support::{
     apply, column, create, create_group, delete, id, once, open, patch, purge, settings,
 };
-use crate::{
-    BackupError, OpenError, Sqlite,
-    connection::DATABASE,
-    export::{Chunk, Export, ExportError, select_sql},
-};
+use crate::{BackupError, OpenError, Sqlite, connection::DATABASE, export::Export, rows::Rows};
 
 /// A directory with some of everything.
 async fn populated() -> tempfile::TempDir {
@@ -62,26 +57,6 @@ async fn fill(store: &Sqlite) {
     store.change_keys(KeyChange { act, at: Timestamp::from_millis(1) }).await.unwrap();
 }
 
-/// The fields of each row.
-fn rows(chunk: &Chunk) -> Vec<Vec<Option<Vec<u8>>>> {
-    let mut left = chunk.tuples.as_slice();
-    let mut take = |count: usize| {
-        let (taken, rest) = left.split_at(count);
-        left = rest;
-        taken
-    };
-    (0..chunk.rows)
-        .map(|_| {
-            let fields = u16::from_be_bytes(take(2).try_into().unwrap());
-            let field = |_| {
-                let length = i32::from_be_bytes(take(4).try_into().unwrap());
-                usize::try_from(length).ok().map(|length| take(length).to_vec())
-            };
-            (0..fields).map(field).collect()
-        })
-        .collect()
-}
-
 fn table(name: &str) -> &'static Table {
     Table::ALL.iter().find(|table| table.name == name).unwrap()
 }
@@ -101,7 +76,7 @@ async fn every_column_of_the_schema_is_exported() {
             "SELECT name FROM pragma_table_info('{}') WHERE name <> 'number' ORDER BY name",
             table.name
         );
-        let mut names: Vec<_> = table.columns.iter().map(|(name, _)| *name).collect();
+        let mut names: Vec<_> = table.columns.split(", ").collect();
         names.sort_unstable();
         assert_eq!(column(at, &columns), names, "{}", table.name);
     }
@@ -112,26 +87,48 @@ async fn chunks_of_every_size_return_the_same_rows_in_key_order() {
     let directory = populated().await;
     let export = Export::open(directory.path()).unwrap();
     for (table, count) in export.tables() {
-        let whole = export.chunk(table, None, usize::MAX).unwrap();
-        assert_eq!(whole.rows, *count, "{}", table.name);
+        let cells = |rows: Vec<Values>| rows.into_iter().map(|row| row.0).collect::<Vec<_>>();
+        let whole = cells(export.chunk(table, None, usize::MAX).unwrap());
+        assert_eq!(u64::try_from(whole.len()).unwrap(), *count, "{}", table.name);
         assert!(*count > 0, "{}", table.name);
         for bytes_max in [1, 100, 1_000] {
-            let (mut tuples, mut after) = (Vec::new(), None);
+            let (mut rows, mut after) = (Vec::new(), None);
             loop {
                 let chunk = export.chunk(table, after.as_deref(), bytes_max).unwrap();
-                let Some(last) = chunk.last_key else { break };
-                assert!(bytes_max > 1 || chunk.rows == 1);
-                tuples.extend_from_slice(&chunk.tuples);
-                after = Some(last);
+                let Some(last) = chunk.last() else { break };
+                assert!(bytes_max > 1 || chunk.len() == 1);
+                after = Some(table.key_of(last));
+                rows.extend(cells(chunk));
             }
-            assert!(tuples == whole.tuples, "{} by {bytes_max}", table.name);
+            assert!(rows == whole, "{} by {bytes_max}", table.name);
         }
-        let keys: Vec<_> =
-            rows(&whole).into_iter().map(|row| row[..table.key_columns].to_vec()).collect();
+        let keys: Vec<_> = whole.iter().map(|row| &row[..table.key.split(", ").count()]).collect();
         assert!(keys.is_sorted() && keys.windows(2).all(|two| two[0] != two[1]));
-        let digest = export.digest(table).unwrap();
-        let sha256: [u8; 32] = Sha256::digest(&whole.tuples).into();
-        assert_eq!(digest, TableDigest { rows: whole.rows, sha256 });
+        assert_eq!(export.digest(table).unwrap().rows, *count);
+    }
+}
+
+#[tokio::test]
+async fn every_value_changes_the_digest_of_its_table() {
+    let directory = populated().await;
+    let digest = |name: &str| Export::open(directory.path()).unwrap().digest(table(name)).unwrap();
+    for (name, change) in [
+        ("users", "version = version + 1"),
+        ("users", "name_key = ''"),
+        ("users", "email_key = name_key, name_key = email_key"),
+        ("users", "email_key = x''"),
+        ("users", "external_id = NULL"),
+        ("users", "external_id = ''"),
+        ("keys", "former_secret = x'00'"),
+    ] {
+        let before = digest(name);
+        let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+        let last = format!("UPDATE {name} SET {change} WHERE id = (SELECT max(id) FROM {name})");
+        assert_eq!(connection.execute(&last, []).unwrap(), 1);
+        drop(connection);
+        let after = digest(name);
+        assert_eq!(after.rows, before.rows);
+        assert_ne!(after.sha256, before.sha256, "{change}");
     }
 }
 
@@ -139,24 +136,26 @@ async fn chunks_of_every_size_return_the_same_rows_in_key_order() {
 async fn values_are_exported_unchanged() {
     let directory = populated().await;
     let export = Export::open(directory.path()).unwrap();
-    let all = |name: &str| rows(&export.chunk(table(name), None, usize::MAX).unwrap());
+    let all = |name: &str| -> Vec<Vec<Cell>> {
+        let rows = export.chunk(table(name), None, usize::MAX).unwrap();
+        rows.into_iter().map(|row| row.0).collect()
+    };
     let users = all("users");
-    let bare = users.iter().find(|row| row[0].as_deref() == Some(id(100).as_bytes())).unwrap();
-    let number = |number: i64| Some(number.to_be_bytes().to_vec());
-    assert_eq!((&bare[1], &bare[2]), (&number(1), &number(0)));
-    assert_eq!(bare[4].as_deref(), Some(b"bare".as_slice()));
-    assert_eq!((&bare[5], &bare[6], &bare[8]), (&None, &None, &None), "they are absent");
-    assert_eq!(bare[7].as_deref(), Some(b"x".as_slice()));
-    let suspended = users.iter().find(|row| row[0].as_deref() == Some(id(1).as_bytes())).unwrap();
-    assert_eq!((&suspended[1], &suspended[2]), (&number(2), &number(1)));
+    let of = |n: u64| users.iter().find(|row| row[0] == Cell::from(id(n))).unwrap();
+    let (bare, suspended) = (of(100), of(1));
+    assert_eq!((&bare[1], &bare[2]), (&Cell::Integer(1), &Cell::Integer(0)));
+    assert_eq!(bare[4], Cell::from("bare"));
+    let absent = Cell::from([].as_slice());
+    assert_eq!((&bare[5], &bare[6], &bare[8]), (&absent, &Cell::Null, &absent));
+    assert_eq!(bare[7], Cell::from("x"));
+    assert_eq!((&suspended[1], &suspended[2]), (&Cell::Integer(2), &Cell::Integer(1)));
     let deleted: Vec<_> = all("deleted_users").into_iter().map(|row| row[0].clone()).collect();
-    let expected: Vec<_> = (3..6).map(|n| Some(id(n).as_bytes().to_vec())).collect();
-    assert_eq!(deleted, expected);
-    let emptied = all("events").iter().filter(|row| row[8].as_deref() == Some(b"")).count();
+    assert_eq!(deleted, [3, 4, 5].map(|n| Cell::from(id(n))));
+    let emptied = all("events").iter().filter(|row| row[8] == Cell::from("")).count();
     assert_eq!(emptied, 3, "an empty record is no absent one");
     let settings: Vec<_> = all("settings").into_iter().map(|row| row[0].clone()).collect();
     let names = ["cursor_secret", "email_sharing", "external_id_sharing"];
-    assert_eq!(settings, names.map(|name| Some(name.as_bytes().to_vec())));
+    assert_eq!(settings, names.map(Cell::from));
 }
 
 #[tokio::test]
@@ -164,7 +163,7 @@ async fn export_and_service_exclude_each_other() {
     let directory = populated().await;
     let store = open(directory.path());
     let refused = Export::open(directory.path()).err().unwrap();
-    assert!(matches!(refused, ExportError::Served { .. }), "{refused}");
+    assert!(matches!(refused, BackupError::Served { .. }), "{refused}");
     drop(store);
     let export = Export::open(directory.path()).unwrap();
     let settings = settings(directory.path());
@@ -180,7 +179,7 @@ async fn an_older_schema_is_rejected_with_instructions() {
     connection.pragma_update(None, "user_version", 0).unwrap();
     drop(connection);
     let refused = Export::open(directory.path()).err().unwrap();
-    assert!(matches!(refused, ExportError::OlderSchema { found: 0, .. }), "{refused}");
+    assert!(matches!(refused, BackupError::OlderSchema { found: 0, .. }), "{refused}");
     assert!(refused.to_string().contains("start `roster serve --data "), "{refused}");
 }
 
@@ -188,7 +187,7 @@ async fn an_older_schema_is_rejected_with_instructions() {
 fn a_directory_without_a_store_is_rejected_and_left_empty() {
     let directory = tempfile::tempdir().unwrap();
     let refused = Export::open(directory.path()).err().unwrap();
-    assert!(matches!(refused, ExportError::Store(BackupError::NoStore { .. })), "{refused}");
+    assert!(matches!(refused, BackupError::NoStore { .. }), "{refused}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
@@ -200,7 +199,7 @@ async fn a_store_whose_counters_are_wrong_is_refused() {
         connection.execute_batch(&format!("UPDATE log_head SET {wrong}")).unwrap();
         drop(connection);
         let refused = Export::open(directory.path()).err().unwrap();
-        assert!(matches!(refused, ExportError::Damaged { .. }), "{wrong}: {refused}");
+        assert!(matches!(refused, BackupError::Unsound { .. }), "{wrong}: {refused}");
     }
 }
 
@@ -234,7 +233,7 @@ async fn rows_after_a_key_are_found_by_its_index() {
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
     let mut plans = Vec::new();
     for table in Table::ALL {
-        let sql = format!("EXPLAIN QUERY PLAN {}", select_sql(table, true));
+        let sql = format!("EXPLAIN QUERY PLAN {}", table.select::<Rows<'_>>(true));
         let mut statement = connection.prepare(&sql).unwrap();
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().unwrap() {
@@ -263,7 +262,25 @@ async fn rows_after_a_key_are_found_by_its_index() {
 async fn a_key_of_another_table_is_refused() {
     let directory = populated().await;
     let export = Export::open(directory.path()).unwrap();
-    let words = export.chunk(table("words"), None, 1).unwrap().last_key;
-    let refused = export.chunk(table("users"), words.as_deref(), 1).unwrap_err();
-    assert!(matches!(refused, ExportError::ForeignKey), "{refused}");
+    let words = export.chunk(table("words"), None, 1).unwrap();
+    let key = table("words").key_of(&words[0]);
+    assert!(export.chunk(table("users"), Some(&key), 1).is_err());
+}
+
+#[tokio::test]
+async fn a_value_of_another_kind_is_refused_with_its_place() {
+    let directory = populated().await;
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    for (table_name, change) in [
+        ("users", "UPDATE users SET name_key = 7 WHERE version = 2"),
+        ("users", "UPDATE users SET name_key = x'07' WHERE version = 2"),
+        ("settings", "UPDATE settings SET value = 7 WHERE name = 'email_sharing'"),
+    ] {
+        connection.execute_batch(change).unwrap();
+        let export = Export::open(directory.path()).unwrap();
+        let refused = export.chunk(table(table_name), None, usize::MAX).unwrap_err();
+        let told =
+            format!("damaged: a value in {table_name} is none of its kind; see `roster check`");
+        assert!(refused.to_string().ends_with(&told), "{change}: {refused}");
+    }
 }

@@ -22,7 +22,7 @@ fn hold_writer(store: &Arc<Sqlite>) -> mpsc::Sender<()> {
             assert!(released.recv().is_err(), "nobody sends");
             Ok::<_, StoreError>(())
         };
-        store.task(wait).await
+        store.shared.task(wait).await
     });
     wait_for_start.recv().unwrap();
     release
@@ -60,7 +60,7 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
         // Counted on the writer's thread: an answer comes before its transaction counts.
         let shared = Arc::clone(&store.shared);
         let count = move |_: &_| Ok::<_, StoreError>(shared.checkpoints.commits());
-        let after = store.task(count).await.unwrap();
+        let after = store.shared.task(count).await.unwrap();
         // The job that blocked the writer counts as one.
         after - before - 1
     };

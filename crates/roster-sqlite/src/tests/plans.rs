@@ -5,16 +5,17 @@ use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
     PolicyKey, Status, Timestamp, UserId,
-    list::{Direction, PageKey, Sort, SortBy, SortKey},
+    group::GroupQuery,
+    list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
 };
 use roster_engine::{
     ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, DELETED_USER, DROP_KEY, END_ERASURE, FORGET_EVENTS,
-    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, KEYS, KEYS_GENERATION, LAST_EVENT,
-    MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS, count_of_external_id,
-    count_of_range, deleted_users, direct_groups, groups_above, groups_along, groups_below,
-    groups_left, groups_of_external_id, groups_of_ids, ids_of_key, ids_of_range, members_among,
-    newcomers, places_of_ids, rows_along, rows_of_ids,
+    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS, KEYS_GENERATION,
+    LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS,
+    count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
+    groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers,
+    places_of_ids, rows_along, rows_of_ids,
 };
 use rusqlite::Connection;
 
@@ -24,7 +25,7 @@ use crate::{
     connection::DATABASE,
     engine::WRITE_CLOCK_MARK,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
-    keys::NOTE_USE,
+    key_file::NOTE_USE,
     policy::count_shared,
     rows::Rows,
     sqlite::GET,
@@ -102,15 +103,13 @@ fn explain(statements: impl IntoIterator<Item = String>) -> String {
 
 #[test]
 fn every_page_is_read_along_an_index() {
-    let mut statements = vec![crate::head::HEAD.to_owned(), GET.to_owned()];
+    let mut statements = vec![HEAD.to_owned(), GET.to_owned()];
     for (range, by) in ranges() {
         statements.push(ids_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
         statements.push(count_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
         for direction in BOTH {
             let sort = Sort { by, direction };
-            for after in
-                [None, Some(PageKey { key: sort_key(by), id: UserId::from_bytes([7; 16]) })]
-            {
+            for after in [None, Some(page_key(by))] {
                 for status in [None, Some(Status::Active)] {
                     let (after, mut to) = (after.as_ref(), Parameters::default());
                     let sql = rows_along::<Rows<'_>>(&range, sort, after, status, 1, &mut to);
@@ -134,9 +133,13 @@ fn groups_and_members_are_read_along_an_index() {
     for direction in BOTH {
         for is_after in [false, true] {
             for by in [SortBy::Id, SortBy::Name] {
-                let sort = Sort { by, direction };
-                statements.push(groups_along::<Rows<'_>>(sort, is_after));
-                statements.push(groups_of_external_id::<Rows<'_>>(sort, is_after));
+                for external_id in [None, Some("x".to_owned())] {
+                    let after = is_after.then(|| page_key(by));
+                    let sort = Sort { by, direction };
+                    let query = GroupQuery { sort, after, external_id, ..GroupQuery::first(1) };
+                    let mut to = Parameters::default();
+                    statements.push(groups_along::<Rows<'_>>(&query, &mut to));
+                }
             }
         }
     }
@@ -177,14 +180,19 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
     insta::assert_snapshot!(explain(statements));
 }
 
-fn sort_key(by: SortBy) -> SortKey {
-    match by {
+fn moment() -> Timestamp {
+    Timestamp::from_millis(7)
+}
+
+fn page_key(by: SortBy) -> PageKey {
+    let key = match by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
         SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
             SortKey::Text(Some("x".to_owned()))
         }
-    }
+    };
+    PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
 
 #[test]
@@ -209,7 +217,10 @@ fn deleted_users_and_events_are_read_along_an_index() {
         [DELETED_USER, EVENTS_AFTER, EVENTS_OF_USER, OLDEST].map(str::to_owned).to_vec();
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
-            statements.push(deleted_users::<Rows<'_>>(direction, after, before));
+            let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
+            let bounds = (key, before.then(moment));
+            let mut to = Parameters::default();
+            statements.push(deleted_users::<Rows<'_>>(direction, bounds, 1, &mut to));
         }
     }
     insta::assert_snapshot!(explain(statements));

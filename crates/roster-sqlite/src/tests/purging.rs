@@ -72,7 +72,7 @@ fn found(directory: &Path) -> BTreeSet<u64> {
 
 fn is_swept(directory: &Path) -> bool {
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
-    scrub::marked(&connection).unwrap().is_none()
+    scrub::number(&connection, scrub::NAME).unwrap().is_none()
 }
 
 fn wait_until_swept(directory: &Path) {

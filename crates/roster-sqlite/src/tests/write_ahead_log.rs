@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::support::{apply, create, replace, settings};
-use crate::{Settings, Sqlite, connection::DATABASE, head};
+use crate::{Settings, Sqlite, connection::DATABASE, rows::in_snapshot};
 
 const PAGES_MAX: u32 = 4096;
 const CEILING: u64 = 4096 * 4096;
@@ -57,7 +57,7 @@ fn loop_of_readings(
         let mut read = 0;
         while !stop.load(Ordering::Relaxed) {
             let reading = store.scans.read(move |connection| {
-                head::in_snapshot(connection, |_| {
+                in_snapshot(connection, |_| {
                     thread::sleep(long);
                     Ok(())
                 })
@@ -118,7 +118,7 @@ fn transactions_continue_when_a_blocking_read_ends() {
         let (reader, directory) = (Arc::clone(&store), place.path().to_owned());
         let reading = tokio::spawn(async move {
             let reading = reader.scans.read(move |connection| {
-                head::in_snapshot(connection, |_| {
+                in_snapshot(connection, |_| {
                     while log_bytes(&directory) < CEILING / 2 {
                         thread::sleep(Duration::from_millis(1));
                     }

@@ -2,20 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bytes::Bytes;
 use roster_core::{
-    Change, Effect, Event, Head, Keys, Rules, UserId, UserSchema, erasure::STEP_MAX,
+    Change, Event, Head, Keys, Rules, SearchKeys, UserId, UserSchema, erasure::STEP_MAX,
     event::changed_text,
 };
-use roster_engine::{SCHEMA_SETTING, UNCHANGED, Writes};
+use roster_engine::{GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::{apply_groups::apply_groups, erasure, search_rows, sql};
+use super::{erasure, sql};
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
+    establish::WRITE_SETTING,
     scrub,
-    stored_setting::WRITE_SETTING,
 };
 
 /// The changes of a transaction that the rest of the engine must know.
@@ -133,7 +132,7 @@ fn apply_users(
         if let (Some(keys_before), Some(change)) = (write.keys_before(), write.after()) {
             update(connection, keys_before, change, *number(id)?)?;
         }
-        search_rows::remove(connection, *id, &write.index().removed)?;
+        write_search_rows(connection, DROP, *id, &write.index().removed)?;
     }
     let mut create = connection.prepare_cached(sql::CREATE)?;
     for (id, write) in &writes.users {
@@ -155,7 +154,29 @@ fn apply_users(
                 text(record)?,
             ])?;
         }
-        search_rows::add(connection, *id, &write.index().added)?;
+        write_search_rows(connection, ADD, *id, &write.index().added)?;
+    }
+    Ok(())
+}
+
+/// The statements that add a word and a further key, and those that delete them.
+const ADD: [&str; 2] = [sql::ADD_WORD, sql::ADD_KEY];
+const DROP: [&str; 2] = [sql::DROP_WORD, sql::DROP_KEY];
+
+/// Adds or deletes the rows of search keys: words, and the keys of further addresses and numbers.
+fn write_search_rows(
+    connection: &Connection,
+    [for_word, for_key]: [&str; 2],
+    id: UserId,
+    keys: &SearchKeys,
+) -> Result<()> {
+    let id = id.as_bytes();
+    if !keys.words.is_empty() {
+        let mut statement = connection.prepare_cached(for_word)?;
+        keys.words.iter().try_for_each(|word| statement.execute(params![word, id]).map(drop))?;
+    }
+    for (kind, key) in further_keys(keys) {
+        connection.prepare_cached(for_key)?.execute(params![kind, key, id])?;
     }
     Ok(())
 }
@@ -179,12 +200,47 @@ fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) 
     Ok(())
 }
 
+/// Applies the writes of groups.
+fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
+    let mut remove = connection.prepare_cached(sql::REMOVE_MEMBERSHIP)?;
+    for (group, member) in &writes.removed {
+        remove.execute([group.as_bytes(), member.as_bytes()])?;
+    }
+    for group in &writes.deleted {
+        connection.prepare_cached(sql::REMOVE_MEMBERS_OF_GROUP)?.execute([group.as_bytes()])?;
+        connection.prepare_cached(sql::DELETE_GROUP)?.execute([group.as_bytes()])?;
+    }
+    for GroupWrite { change, members, changes_keys } in writes.updated.values() {
+        let (group, record) = (&change.group, text(&change.record)?);
+        let id = group.id.as_bytes();
+        if *changes_keys {
+            let mut update = connection.prepare_cached(sql::UPDATE_GROUP)?;
+            let (key, external_id) = (group.name_key(), &group.external_id);
+            update.execute(params![id, group.version, members, key, external_id, record])?;
+        } else {
+            let mut update = connection.prepare_cached(sql::UPDATE_GROUP_WITHOUT_KEYS)?;
+            update.execute(params![id, group.version, members, record])?;
+        }
+    }
+    for GroupWrite { change, members, .. } in &writes.created {
+        let (group, record) = (&change.group, text(&change.record)?);
+        let mut create = connection.prepare_cached(sql::CREATE_GROUP)?;
+        let (id, key) = (group.id.as_bytes(), group.name_key());
+        create.execute(params![id, group.version, members, key, group.external_id, record])?;
+    }
+    let mut add = connection.prepare_cached(sql::ADD_MEMBERSHIP)?;
+    for (group, member) in &writes.added {
+        add.execute(params![group.as_bytes(), member.id.as_bytes(), kind_number(member.kind)])?;
+    }
+    if writes.count() != 0 {
+        connection.prepare_cached(sql::COUNT_GROUPS)?.execute([writes.count()])?;
+    }
+    Ok(())
+}
+
 fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: i64) -> Result<()> {
     for (key, new) in &writes.idempotency {
-        let (effect, record) = match new.effect {
-            Effect::Changed(kind) => (kind.as_str(), None),
-            Effect::Unchanged | Effect::Skipped => (UNCHANGED, Some(text(&new.stored.record)?)),
-        };
+        let (effect, record) = new.effect_and_record();
         connection.prepare_cached(sql::INSERT_IDEMPOTENCY)?.execute(params![
             key,
             new.fingerprint,
@@ -193,13 +249,13 @@ fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: 
             new.stored.version,
             before + new.nth,
             effect,
-            record,
+            record.map(text).transpose()?,
         ])?;
     }
     Ok(())
 }
 
 /// A record as text.
-pub(super) fn text(record: &Bytes) -> Result<&str> {
+fn text(record: &[u8]) -> Result<&str> {
     std::str::from_utf8(record).map_err(|error| Error::ToSqlConversionFailure(error.into()))
 }

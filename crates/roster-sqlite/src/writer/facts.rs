@@ -2,27 +2,22 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bytes::Bytes;
 use roster_core::{Group, UserId};
 use roster_engine::{
     Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRecord, Request, Values,
     direct_groups, rows,
 };
-use rusqlite::{CachedStatement, Connection};
+use rusqlite::Connection;
 
 use super::sql;
 use crate::{
-    columns::{id_of, record_of, text_of},
-    failure::{ReadError, ReadResult},
+    failure::ReadError,
     rows::{Rows, run},
 };
 
 /// Reads the facts of a batch.
 pub(super) struct StoredFacts<'c> {
     connection: &'c Connection,
-    load: CachedStatement<'c>,
-    username_holder: CachedStatement<'c>,
-    email_holder: CachedStatement<'c>,
     /// The users that requests were decided on. One whose record is the stored one is not parsed
     /// again.
     parsed: Vec<Arc<Current>>,
@@ -33,16 +28,13 @@ pub(super) struct StoredFacts<'c> {
 }
 
 impl<'c> StoredFacts<'c> {
-    pub(super) fn new(connection: &'c Connection, batch: &[&Request]) -> rusqlite::Result<Self> {
-        Ok(Self {
+    pub(super) fn new(connection: &'c Connection, batch: &[&Request]) -> Self {
+        Self {
             connection,
-            load: connection.prepare_cached(sql::LOAD)?,
-            username_holder: connection.prepare_cached(sql::USERNAME_HOLDER)?,
-            email_holder: connection.prepare_cached(sql::EMAIL_HOLDER)?,
             parsed: batch.iter().filter_map(|request| request.decided_on()).collect(),
             row_numbers: HashMap::new(),
             error: None,
-        })
+        }
     }
 
     /// Fails with the error that a read met.
@@ -50,12 +42,10 @@ impl<'c> StoredFacts<'c> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// An error of SQLite ends the transaction. A damaged value fails the command that needs it.
-    fn read<T>(
-        &mut self,
-        read: impl FnOnce(&mut Self) -> ReadResult<T>,
-    ) -> Result<T, CommandError> {
-        read(self).map_err(|error| match error {
+    /// The rows of a statement. An error of SQLite ends the transaction. A damaged value fails the
+    /// command that needs it.
+    fn read(&mut self, sql: &str, parameters: &[Cell]) -> Result<Vec<Values>, CommandError> {
+        run(rows(Rows(self.connection), sql, parameters)).map_err(|error| match error {
             ReadError::Store(error) => error.into(),
             ReadError::Sqlite(error) => {
                 self.error.get_or_insert(error);
@@ -63,65 +53,57 @@ impl<'c> StoredFacts<'c> {
             }
         })
     }
-}
 
-/// The holder of a unique key.
-fn holder(statement: &mut CachedStatement<'_>, key: &str) -> ReadResult<Option<UserId>> {
-    statement.query_and_then([key], |row| id_of(row, 0, "users.id"))?.next().transpose()
+    /// The user of a row: the number of the row and the record.
+    fn user(
+        &mut self,
+        sql: &str,
+        table: &str,
+        id: UserId,
+    ) -> Result<Option<Arc<Current>>, CommandError> {
+        let rows = self.read(sql, &[id.into()])?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        self.row_numbers.insert(id, row.number(0, table)?);
+        let record = row.bytes(1, table)?;
+        let is_same = |parsed: &&Arc<Current>| parsed.user.id == id && parsed.record == *record;
+        if let Some(parsed) = self.parsed.iter().find(is_same) {
+            return Ok(Some(Arc::clone(parsed)));
+        }
+        Ok(Some(Arc::new(Current::read(id, record.clone(), table)?)))
+    }
 }
 
 impl<'c> Facts for StoredFacts<'c> {
     type Dialect = Rows<'c>;
 
     fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
-        self.read(|facts| {
-            let mut rows = facts.load.query([id.as_bytes()])?;
-            let Some(row) = rows.next()? else { return Ok(None) };
-            facts.row_numbers.insert(id, row.get(0)?);
-            let stored = text_of(row, 1, "users.record")?;
-            let is_same = |parsed: &&Arc<Current>| parsed.user.id == id && parsed.record == stored;
-            if let Some(parsed) = facts.parsed.iter().find(is_same) {
-                return Ok(Some(Arc::clone(parsed)));
-            }
-            let current = Current::read(id, Bytes::copy_from_slice(stored), "users")?;
-            Ok(Some(Arc::new(current)))
-        })
+        self.user(sql::LOAD, "users", id)
     }
 
     fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
-        self.read(|facts| {
-            let mut statement = facts.connection.prepare_cached(sql::LOAD_DELETED)?;
-            let mut rows = statement.query([id.as_bytes()])?;
-            let Some(row) = rows.next()? else { return Ok(None) };
-            facts.row_numbers.insert(id, row.get(0)?);
-            let stored = record_of(row, 1, "deleted_users.record")?;
-            Ok(Some(Arc::new(Current::read(id, stored, "deleted_users")?)))
-        })
+        self.user(sql::LOAD_DELETED, "deleted_users", id)
     }
 
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
-        self.read(|facts| match kind {
-            ClaimKind::Username => holder(&mut facts.username_holder, key),
-            ClaimKind::Email => holder(&mut facts.email_holder, key),
-            ClaimKind::ExternalId => {
-                holder(&mut facts.connection.prepare_cached(sql::EXTERNAL_ID_HOLDER)?, key)
-            }
-        })
+        let sql = match kind {
+            ClaimKind::Username => sql::USERNAME_HOLDER,
+            ClaimKind::Email => sql::EMAIL_HOLDER,
+            ClaimKind::ExternalId => sql::EXTERNAL_ID_HOLDER,
+        };
+        let rows = self.read(sql, &[key.into()])?;
+        Ok(rows.first().map(|row| row.id(0, "users.id")).transpose()?)
     }
 
     fn idempotency_record(
         &mut self,
         key: &[u8; 32],
     ) -> Result<Option<IdempotencyRecord>, CommandError> {
-        self.read(|facts| {
-            let key = [Cell::from(key.as_slice())];
-            let found = run(rows(Rows(facts.connection), sql::IDEMPOTENCY, &key))?;
-            Ok(found.first().map(IdempotencyRecord::of_row).transpose()?.map(|(_, record)| record))
-        })
+        let rows = self.read(sql::IDEMPOTENCY, &[key.as_slice().into()])?;
+        Ok(rows.first().map(IdempotencyRecord::of_row).transpose()?.map(|(_, record)| record))
     }
 
     fn groups_of(&mut self, member: UserId) -> Result<Vec<Group>, CommandError> {
-        let rows = self.rows(direct_groups::<Rows<'_>>(), vec![Cell::Ids(vec![member])])?;
+        let rows = self.read(&direct_groups::<Rows<'_>>(), &[Cell::Ids(vec![member])])?;
         let mut groups = rows.iter().map(Values::group).collect::<Result<Vec<_>, _>>()?;
         groups.sort_unstable_by_key(|group| group.id);
         Ok(groups)
@@ -132,6 +114,6 @@ impl<'c> Facts for StoredFacts<'c> {
         sql: String,
         parameters: Vec<Cell>,
     ) -> Result<Arc<Vec<Values>>, CommandError> {
-        self.read(|facts| Ok(Arc::new(run(rows(Rows(facts.connection), &sql, &parameters))?)))
+        self.read(&sql, &parameters).map(Arc::new)
     }
 }

@@ -6,11 +6,9 @@
 //! it is not known what the disk holds.
 
 mod apply;
-mod apply_groups;
 mod checkpoints;
 pub(crate) mod erasure;
 mod facts;
-pub(crate) mod search_rows;
 mod shared;
 pub(crate) mod sql;
 mod transaction;

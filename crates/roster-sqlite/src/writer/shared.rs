@@ -88,19 +88,19 @@ impl Shared {
         self.health.committed();
     }
 
-    /// Has the writer execute a task. The receiver gets an error when the writer ends before it.
-    pub(crate) fn task<T: Send + 'static>(
+    /// Has the writer execute a task. It is executed even if its caller is gone.
+    pub(crate) async fn task<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Writer) -> T + Send + 'static,
-    ) -> Result<oneshot::Receiver<T>, StoreError> {
+        work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        // The task is executed even if its caller is gone.
         let task: Task = Box::new(|writer| drop(reply.send(work(writer))));
+        let closing = || StoreError::Unavailable("the store is closing".into());
         self.tasks.try_send(task).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unavailable("too many tasks wait".into()),
-            TrySendError::Closed(_) => StoreError::Unavailable("the store is closing".into()),
+            TrySendError::Closed(_) => closing(),
         })?;
         self.queue.wake();
-        Ok(answer)
+        answer.await.map_err(|_| closing())?
     }
 }

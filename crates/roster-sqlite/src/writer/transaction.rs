@@ -10,14 +10,14 @@ use std::{
 };
 
 use roster_core::{Failure, Head, Outcome, Rules, StoreError, UserSchema};
-use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, preview};
+use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, preview};
 use rusqlite::{Connection, Error};
 
 use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
 use crate::{
     failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
-    head::HEAD,
     policy::in_force,
+    rows::{Rows, run as steps},
 };
 
 /// The longest wait for a transaction of another process.
@@ -76,7 +76,7 @@ pub(super) fn execute(
         let mut results = Results::with_capacity(requests.len());
         let mut memberships = 0;
         for batch in batches(requests) {
-            let mut facts = StoredFacts::new(connection, batch)?;
+            let mut facts = StoredFacts::new(connection, batch);
             let schema = applied.schema.as_ref().unwrap_or(schema).clone();
             let completed = roster_engine::run(rules, &schema, batch, &mut facts);
             facts.check()?;
@@ -108,9 +108,9 @@ pub(crate) fn preview_request(
 ) -> ReadResult<Result<Outcome, Failure>> {
     // The snapshot ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
-    let position = connection.prepare_cached(HEAD)?.query_row([], |row| row.get(0))?;
+    let position = steps(head(Rows(connection)))?.position;
     let rules = in_force(connection, rules)?;
-    let mut facts = StoredFacts::new(connection, &[request])?;
+    let mut facts = StoredFacts::new(connection, &[request]);
     let result = preview(rules, schema, request, &mut facts, position);
     facts.check()?;
     let unread = || Err(StoreError::Internal("a fact was not read".into()).into());

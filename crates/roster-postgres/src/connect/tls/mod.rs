@@ -50,9 +50,9 @@ impl Tls {
             (Mode::VerifyCa | Mode::VerifyFull, None) => {
                 return Err(format!("sslmode={mode} needs sslrootcert=FILE or sslrootcert=system"));
             }
-            (Mode::VerifyFull, Some(roots)) => Trust::Name(roots.read()?),
+            (Mode::VerifyFull, Some(roots)) => Trust::Name(parameters::read(roots)?),
             (Mode::Prefer | Mode::Require | Mode::VerifyCa, Some(roots)) => {
-                Trust::Authorities(roots.read()?)
+                Trust::Authorities(parameters::read(roots)?)
             }
         };
         let handshakes = MakeRustlsConnect::new(client(trust, parameters)?);

@@ -4,7 +4,11 @@
 //! The query is found and decoded exactly as by the driver. If a parameter is repeated, the last
 //! one is used, as in libpq.
 
-use std::{borrow::Cow, fmt, path::PathBuf};
+use std::{
+    borrow::Cow,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use percent_encoding::percent_decode_str;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -35,20 +39,12 @@ const MODES: [(&str, Mode); 5] = [
     ("verify-full", Mode::VerifyFull),
 ];
 
-/// The source of the trusted authorities.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Roots {
-    /// In a file.
-    File(PathBuf),
-    /// In the store of the system.
-    System,
-}
-
 /// The TLS parameters of a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::connect) struct Parameters {
     mode: Option<Mode>,
-    pub(super) roots: Option<Roots>,
+    /// The file of the trusted authorities, or `system` for those of the system.
+    pub(super) roots: Option<PathBuf>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
 }
@@ -78,12 +74,14 @@ impl Parameters {
     /// can get a certificate of theirs for their own name, so only the name distinguishes servers.
     pub(super) fn mode(&self) -> Result<Mode, String> {
         match (self.mode, &self.roots) {
-            (None | Some(Mode::VerifyFull), Some(Roots::System)) => Ok(Mode::VerifyFull),
-            (Some(mode), Some(Roots::System)) => Err(format!(
+            (None | Some(Mode::VerifyFull), Some(roots)) if is_system(roots) => {
+                Ok(Mode::VerifyFull)
+            }
+            (Some(mode), Some(roots)) if is_system(roots) => Err(format!(
                 "sslmode={mode} is too weak for sslrootcert=system, whose certificates \
                      anybody can get: use sslmode=verify-full"
             )),
-            (None | Some(Mode::Prefer), Some(Roots::File(_))) => {
+            (None | Some(Mode::Prefer), Some(_)) => {
                 Err("with sslmode=prefer no certificate is checked against sslrootcert=FILE: use \
                      sslmode=verify-full"
                     .to_owned())
@@ -116,12 +114,7 @@ impl Parameters {
         };
         match &*name {
             "sslmode" => self.mode = Some(Mode::parse(&decode("sslmode", value)?)?),
-            "sslrootcert" => {
-                let value = decode("sslrootcert", value)?;
-                let file = || Roots::File(PathBuf::from(&*value));
-                self.roots = (!value.is_empty())
-                    .then(|| if value == "system" { Roots::System } else { file() });
-            }
+            "sslrootcert" => self.roots = path("sslrootcert", value)?,
             "sslcert" => self.certificate = path("sslcert", value)?,
             "sslkey" => self.key = path("sslkey", value)?,
             _ => return Ok(false),
@@ -130,13 +123,13 @@ impl Parameters {
     }
 }
 
-impl Roots {
-    pub(super) fn read(&self) -> Result<Authorities, String> {
-        match self {
-            Self::File(path) => files::authorities(path),
-            Self::System => files::system(),
-        }
-    }
+/// The trusted authorities.
+pub(super) fn read(roots: &Path) -> Result<Authorities, String> {
+    if is_system(roots) { files::system() } else { files::authorities(roots) }
+}
+
+fn is_system(roots: &Path) -> bool {
+    roots.as_os_str() == "system"
 }
 
 impl Mode {
@@ -203,7 +196,7 @@ mod tests {
         assert_eq!(rest, "postgres://ada:s%3f?@a:1,b:2/u?dbname=x&options=-csslmode%3D1");
         let expected = Parameters {
             mode: Some(Mode::VerifyCa),
-            roots: Some(Roots::File(PathBuf::from("/rö@ot.pem"))),
+            roots: Some(PathBuf::from("/rö@ot.pem")),
             certificate: Some(PathBuf::from("/a/b&c.pem")),
             key: Some(PathBuf::from("k y")),
         };
@@ -225,7 +218,8 @@ mod tests {
         assert_eq!(mode("postgres://ada@db").unwrap(), Mode::Prefer);
         assert_eq!(mode("postgres://ada@db?sslrootcert=system").unwrap(), Mode::VerifyFull);
         let (_, file) = taken("postgres://ada@db?sslrootcert=.%2Fsystem");
-        assert_eq!(file.roots, Some(Roots::File(PathBuf::from("./system"))));
+        assert_eq!(file.roots, Some(PathBuf::from("./system")));
+        assert!(!is_system(Path::new("./system")));
     }
 
     #[test]

@@ -16,7 +16,8 @@ use clap::Args;
 use roster_core::Json;
 use roster_postgres::Connector;
 use roster_postgres::load::{Load, Reached, Source};
-use roster_sqlite::export::{Chunk, Export, ExportError, Table, TableDigest};
+use roster_sqlite::BackupError;
+use roster_sqlite::export::{Export, Table, TableDigest, Values};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -53,8 +54,8 @@ pub(super) struct MigrateFlags {
     json: bool,
 }
 
-/// A chunk of a table.
-type Read = (&'static Table, Chunk);
+/// Rows of a table.
+type Read = (&'static Table, Vec<Values>);
 
 /// The digest of a table of the source.
 type Hashed = (&'static Table, TableDigest);
@@ -119,10 +120,10 @@ async fn load_rows(
     let (sender, mut chunks) = mpsc::channel(CHUNKS_AHEAD);
     let read = move || read_chunks(&export, from, chunk_bytes, &sender).map(|()| export);
     let reader = spawn_blocking(read);
-    while let Some((table, chunk)) = chunks.recv().await {
-        let Some(last_key) = chunk.last_key else { continue };
-        load.add(table, &chunk.tuples, chunk.rows, last_key).await?;
-        progress.add(chunk.rows, table.name);
+    while let Some((table, rows)) = chunks.recv().await {
+        let count = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        load.add(table, rows).await?;
+        progress.add(count, table.name);
     }
     let export = reader.await??;
     progress.end();
@@ -135,15 +136,13 @@ fn read_chunks(
     from: Vec<(&'static Table, Reached)>,
     chunk_bytes: usize,
     sender: &Sender<Read>,
-) -> Result<(), ExportError> {
+) -> Result<(), BackupError> {
     for (table, Reached { key: mut after, .. }) in from {
         loop {
-            let chunk = export.chunk(table, after.as_deref(), chunk_bytes)?;
-            if chunk.last_key.is_none() {
-                break;
-            }
-            after.clone_from(&chunk.last_key);
-            if sender.blocking_send((table, chunk)).is_err() {
+            let rows = export.chunk(table, after.as_deref(), chunk_bytes)?;
+            let Some(last) = rows.last() else { break };
+            after = Some(table.key_of(last));
+            if sender.blocking_send((table, rows)).is_err() {
                 return Ok(());
             }
         }
@@ -186,7 +185,7 @@ async fn verify(export: Export, load: &Load, rows: u64) -> anyhow::Result<()> {
 }
 
 /// Hashes each table of the source, ahead of the receiver.
-fn hash_source(export: Export) -> (JoinHandle<Result<(), ExportError>>, Receiver<Hashed>) {
+fn hash_source(export: Export) -> (JoinHandle<Result<(), BackupError>>, Receiver<Hashed>) {
     let (sender, digests) = mpsc::channel(export.tables().len().max(1));
     let reader = spawn_blocking(move || {
         for (table, _) in export.tables() {

@@ -2,33 +2,24 @@
 //!
 //! Offline and read-only: the directory's lock is held during the export, and everything is read in
 //! one transaction, in chunks of bounded size. A chunk can be read from any key on, so that an
-//! interrupted load can continue. Rows have the form of [`Table`].
-
-mod chunk;
-mod error;
+//! interrupted load can continue.
 
 use std::path::Path;
 
-use roster_core::{Head, LogId};
+use roster_core::{Head, LogId, page::Flow};
+use roster_engine::{Cell, Database as _, corrupt, first};
+pub use roster_engine::{Table, TableDigest, Values};
 use rusqlite::Connection;
-use sha2::{Digest as _, Sha256};
-
-pub use chunk::Chunk;
-#[cfg(test)]
-pub(crate) use chunk::select_sql;
-pub use error::ExportError;
-pub use roster_engine::{Table, TableDigest};
 
 use crate::{
     OpenError,
     backup::{BackupError, open_store, schema_of},
     check,
+    failure::ReadResult,
     lock::DirectoryLock,
+    rows::{Rows, run},
     schema::MIGRATIONS,
 };
-
-/// Bytes of rows that are hashed at a time.
-const DIGEST_CHUNK_BYTES: usize = 1 << 20;
 
 /// A store that is not served and is read as a whole.
 pub struct Export {
@@ -41,14 +32,14 @@ pub struct Export {
 
 impl Export {
     /// Opens the store of a data directory that is not served.
-    pub fn open(directory: &Path) -> Result<Self, ExportError> {
+    pub fn open(directory: &Path) -> Result<Self, BackupError> {
         // Checked before the lock, which creates its file: only a store gets one.
         drop(open_store(directory)?);
         let lock = DirectoryLock::take(directory).map_err(|error| {
             if matches!(error, OpenError::Locked { .. }) {
-                ExportError::Served { directory: directory.to_owned() }
+                BackupError::Served(directory.to_owned())
             } else {
-                ExportError::Store(BackupError::Open(error))
+                BackupError::Open(error)
             }
         })?;
         let connection = open_store(directory)?;
@@ -57,7 +48,7 @@ impl Export {
         let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
         if found < known {
             let directory = directory.to_owned();
-            return Err(ExportError::OlderSchema { directory, found, known });
+            return Err(BackupError::OlderSchema { directory, found, known });
         }
         let (log_id, head) = check::head(&connection)?;
         let counts = counts(&connection)?;
@@ -86,29 +77,31 @@ impl Export {
     pub fn chunk(
         &self,
         table: &Table,
-        after: Option<&[u8]>,
+        after: Option<&[Cell]>,
         bytes_max: usize,
-    ) -> Result<Chunk, ExportError> {
-        chunk::read(&self.connection, table, after, bytes_max)
+    ) -> Result<Vec<Values>, BackupError> {
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let keep = |row: Values| {
+            if !is_sound(table, &row) {
+                return Err(corrupt(table.name));
+            }
+            bytes += row.size();
+            rows.push(row);
+            Ok(if bytes < bytes_max { Flow::Next } else { Flow::Stop })
+        };
+        let sql = table.select::<Rows<'_>>(after.is_some());
+        run(Rows(&self.connection).each(&sql, after.unwrap_or_default(), keep))?;
+        Ok(rows)
     }
 
     /// Reads a whole table and hashes it.
-    pub fn digest(&self, table: &Table) -> Result<TableDigest, ExportError> {
-        let (mut hash, mut rows, mut after) = (Sha256::new(), 0, None);
-        loop {
-            let chunk = self.chunk(table, after.as_deref(), DIGEST_CHUNK_BYTES)?;
-            let Some(last) = chunk.last_key else {
-                return Ok(TableDigest { rows, sha256: hash.finalize().into() });
-            };
-            hash.update(&chunk.tuples);
-            rows += chunk.rows;
-            after = Some(last);
-        }
+    pub fn digest(&self, table: &Table) -> Result<TableDigest, BackupError> {
+        Ok(run(roster_engine::digest(Rows(&self.connection), table))?)
     }
 
     /// Fails if the counters of the store do not match its rows, because the copy would be wrong
     /// too.
-    fn hold_counters(&self) -> Result<(), ExportError> {
+    fn hold_counters(&self) -> Result<(), BackupError> {
         let Head { position, deleted, .. } = self.head;
         let last = "SELECT coalesce(max(position), ?1) FROM events";
         let last: i64 = self.connection.query_row(last, [position], |row| row.get(0))?;
@@ -120,15 +113,26 @@ impl Export {
         if last == position && kept.into_iter().all(same) {
             return Ok(());
         }
-        let what = "its counters are not what it holds".to_owned();
-        Err(ExportError::Damaged { what })
+        Err(BackupError::Unsound("its counters are not what it holds".to_owned()))
     }
 }
 
-fn counts(connection: &Connection) -> Result<Vec<(&'static Table, u64)>, ExportError> {
+/// Whether the columns that take values of any type have such as the store writes.
+fn is_sound(table: &Table, row: &Values) -> bool {
+    let is_text = |value: &Cell| matches!(value, Cell::Text(_) | Cell::Null);
+    match table.name {
+        // What follows the times are keys and the record.
+        "users" => row.0.iter().skip(4).all(|value| is_text(value) || table.is_absent_key(value)),
+        "settings" => row.0.iter().all(|value| !matches!(value, Cell::Integer(_))),
+        _ => true,
+    }
+}
+
+fn counts(connection: &Connection) -> Result<Vec<(&'static Table, u64)>, BackupError> {
     let count = |table: &'static Table| {
-        let rows: i64 = connection.query_row(&chunk::count_sql(table), [], |row| row.get(0))?;
-        Ok((table, rows.unsigned_abs()))
+        let row = run(first(Rows(connection), &table.count::<Rows<'_>>(), &[]))?;
+        Ok((table, row.unwrap_or_default().number(0, table.name)?.unsigned_abs()))
     };
-    Table::ALL.iter().map(count).collect()
+    let counts = Table::ALL.iter().map(count).collect::<ReadResult<_>>()?;
+    Ok(counts)
 }

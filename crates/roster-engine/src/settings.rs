@@ -1,0 +1,80 @@
+//! The settings that a store keeps of itself.
+
+use std::sync::Arc;
+
+use roster_core::{PolicyKey, PolicyMismatch, Rules, Sharing, StoreError, UserSchema};
+
+use crate::database::{Database, Values, corrupt, first};
+
+/// The value of a setting.
+pub const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
+
+/// The name of the schema of users. It is missing until the schema is first replaced.
+pub const SCHEMA_SETTING: &str = "user_schema";
+
+/// The name of the secret that cursors are sealed with.
+pub const SECRET_SETTING: &str = "cursor_secret";
+
+/// A setting of the store: a row with its value.
+pub async fn setting<D: Database>(db: D, name: &str) -> Result<Option<Values>, D::Error> {
+    first(db, SETTING, &[name.into()]).await
+}
+
+/// The schema of users of such a value.
+pub fn schema_of(value: Option<&[u8]>) -> Result<Arc<UserSchema>, StoreError> {
+    let Some(value) = value else { return Ok(Arc::default()) };
+    UserSchema::from_record(value).map(Arc::new).map_err(|_| corrupt(SCHEMA_SETTING))
+}
+
+/// The schema of users that is stored.
+pub async fn user_schema<D: Database>(db: D) -> Result<Arc<UserSchema>, D::Error> {
+    let row = setting(db, SCHEMA_SETTING).await?;
+    let value = row.as_ref().map(|row| row.bytes(0, SCHEMA_SETTING)).transpose()?;
+    Ok(schema_of(value.map(|value| &**value))?)
+}
+
+/// The secret, where the store has one.
+pub async fn secret<D: Database>(db: D) -> Result<Option<[u8; 32]>, D::Error> {
+    let Some(row) = setting(db, SECRET_SETTING).await? else { return Ok(None) };
+    let secret = row.bytes(0, SECRET_SETTING)?[..].try_into();
+    Ok(Some(secret.map_err(|_| corrupt(SECRET_SETTING))?))
+}
+
+/// The policy of a key, where one was decided.
+pub async fn stored_policy<D: Database>(
+    db: D,
+    key: PolicyKey,
+) -> Result<Option<Sharing>, D::Error> {
+    let name = key.stored_name();
+    let Some(row) = setting(db, name).await? else { return Ok(None) };
+    let sharing = Sharing::parse_stored(row.bytes(0, name)?);
+    Ok(Some(sharing.ok_or_else(|| corrupt(name))?))
+}
+
+/// The policy of all keys; `None` where that of one is not decided.
+pub async fn whole_policy<D: Database>(
+    db: D,
+) -> Result<Option<Vec<(PolicyKey, Sharing)>>, D::Error> {
+    let mut policy = Vec::new();
+    for key in PolicyKey::ALL.iter().copied() {
+        let Some(sharing) = stored_policy(db, key).await? else { return Ok(None) };
+        policy.push((key, sharing));
+    }
+    Ok(Some(policy))
+}
+
+/// These rules with a stored policy. Of the stated keys, the rules must have the same policy.
+pub fn rules_with(
+    rules: Rules,
+    stated: &[PolicyKey],
+    policy: &[(PolicyKey, Sharing)],
+) -> Result<Rules, PolicyMismatch> {
+    let keep = |rules: Rules, (key, stored): &(PolicyKey, Sharing)| {
+        let (key, stored, stated_sharing) = (*key, *stored, rules.sharing(*key));
+        if stored != stated_sharing && stated.contains(&key) {
+            return Err(PolicyMismatch { key, stored, stated: stated_sharing });
+        }
+        Ok(rules.with_sharing(key, stored))
+    };
+    policy.iter().try_fold(rules, keep)
+}
