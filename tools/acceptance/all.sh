@@ -18,8 +18,10 @@ sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_
     proxies)
 postgres=(contract_runs handover kill9 idempotency bulk_roundtrip bulk_change scim scim_client providers
     purge_long 'scim_walk --processes 3' migrate)
-# They compare times with limits, so they run alone. Two make their store in PostgreSQL.
-alone=(wal_ceiling slow_connections held_memory three_processes wire_cut)
+# They compare times with limits, so each runs alone. Two make their store in PostgreSQL.
+alone=(wal_ceiling held_memory three_processes wire_cut)
+# It compares times too, but it waits most of its time: in a slice it runs beside those above.
+waiting=slow_connections
 # Over PostgreSQL three_processes follows the log, and the others walk and read back.
 $slice || postgres+=(faker_roundtrip follow_events scim_walk clients)
 
@@ -71,9 +73,15 @@ for command in "${sqlite[@]}"; do
     queue $command "$@"
 done
 wait
+if $slice; then
+    queue "$waiting" "$@"
+else
+    alone+=("$waiting")
+fi
 for command in "${alone[@]}"; do
     run "$command" "$@"
 done
+wait
 if [[ -s $scratch/failed ]]; then
     echo 'failed:' >&2
     cat "$scratch/failed" >&2

@@ -15,7 +15,7 @@ const ENGINES: &[&str] = &["roster-engine", "roster-postgres", "roster-sqlite"];
 /// Lines of some files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lines {
-    /// Every line.
+    /// Those that are not blank.
     all: usize,
     /// Those that are neither blank nor a comment.
     code: usize,
@@ -38,8 +38,8 @@ impl Lines {
             if line == "#[cfg(test)]" && next.starts_with("mod ") && next.ends_with('{') {
                 break;
             }
-            counted.all += 1;
             let line = line.trim_start();
+            counted.all += usize::from(!line.is_empty());
             counted.code += usize::from(!line.is_empty() && !line.starts_with("//"));
         }
         counted
