@@ -16,14 +16,15 @@ slice=false
 sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_roundtrip
     bulk_roundtrip bulk_change follow_events clients scim scim_client providers scim_walk purge_long backup_load tls_scan
     proxies)
-postgres=(contract_runs handover kill9 idempotency bulk_roundtrip bulk_change scim scim_client providers
+postgres=(handover kill9 idempotency bulk_roundtrip bulk_change scim scim_client providers
     purge_long 'scim_walk --processes 3' migrate)
 # They compare times with limits, so each runs alone. Two make their store in PostgreSQL.
 alone=(wal_ceiling held_memory three_processes wire_cut)
 # It compares times too, but it waits most of its time: in a slice it runs beside those above.
 waiting=slow_connections
-# Over PostgreSQL three_processes follows the log, and the others walk and read back.
-$slice || postgres+=(faker_roundtrip follow_events scim_walk clients)
+# Over PostgreSQL the Rust tests hold every response against the description, three_processes follows
+# the log, and the others walk and read back.
+$slice || postgres+=(contract_runs faker_roundtrip follow_events scim_walk clients)
 
 jobs=1
 $slice && jobs=$(($(nproc) + 1))

@@ -63,7 +63,7 @@ impl RequestContext {
     }
 }
 
-/// A request without its body: who calls is known, and no more of the request is waited for.
+/// A request without its body. As an extractor it consumes the body, so it must come last.
 pub(crate) struct Call {
     pub(crate) parts: Parts,
     context: Arc<RequestContext>,

@@ -17,8 +17,9 @@ use crate::{
     state::AppState,
 };
 
-/// The proof that the caller has a right. The endpoint has authenticated the caller before. Fails
-/// with 403 if the caller lacks the scope of the right.
+/// The proof that the caller has a right. The endpoint has authenticated the caller before, and
+/// checked the scope of the operation. Fails with 403 if the right needs another scope, which the
+/// caller lacks.
 pub(crate) struct Authorized<R: Right>(pub(crate) Permit<R>);
 
 impl<R: Right> FromRequestParts<AppState> for Authorized<R> {
@@ -73,10 +74,16 @@ impl FromJson for Json {
 /// otherwise.
 ///
 /// The endpoint has authenticated the caller before any extractor runs. Here the caller is
-/// authenticated again after the last byte, so that access which is revoked during a slow upload is
-/// noticed. Fails with 406 if `Accept` excludes JSON, 415 for another media type, 408 or 413 for a
-/// body that is too slow or too large, 400 for a body that is no JSON object, and 401 or 403 if the
-/// caller has lost access.
+/// authenticated again after the body was read and parsed, so that access which is revoked during a
+/// slow upload is noticed. Fails, in this order, with
+///
+/// - 406 if `Accept` excludes JSON,
+/// - 415 for another media type and for any `Content-Encoding`,
+/// - 408 or 413 for a body that is too slow or too large, 503 if there is no memory for it,
+/// - 400 for a body that is empty, breaks off or is malformed JSON,
+/// - 401 or 403 if the caller has lost access, 503 if that cannot be read.
+///
+/// JSON that is no object is accepted here; the directory rejects it with 422.
 pub(crate) struct AuthorizedBody<T, R: Right = WriteUsers> {
     pub(crate) permit: Permit<R>,
     pub(crate) value: T,

@@ -24,8 +24,9 @@ use crate::{
 
 /// The options of a write of one record.
 ///
-/// Fails with 400 for an unknown query parameter, for one that is no boolean, and for a malformed
-/// `If-Match`, `If-None-Match` or `Idempotency-Key`. A malformed `Prefer` is ignored.
+/// Fails with 400 for a query parameter that is unknown or has an invalid value, for a malformed
+/// `If-Match`, `If-None-Match` or `Idempotency-Key`, and for options that contradict each other
+/// ([`check_upsert`], [`refuse_preconditions`]). A malformed `Prefer` is ignored.
 pub(crate) struct WriteOptions {
     /// `dry_run`: whether the write is only checked and not stored.
     pub(crate) mode: Mode,
@@ -51,7 +52,7 @@ impl FromRequestParts<AppState> for WriteOptions {
         let creates = matches!(operation, Some(Operation::CreateUser | Operation::CreateGroup));
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };
-        let mut options = Self::of(parts, Mode::Write, preconditions)?;
+        let mut options = Self::of(parts, preconditions)?;
         read_each(parts.uri.query(), |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
             match (name, operation) {
@@ -75,13 +76,14 @@ impl FromRequestParts<AppState> for WriteOptions {
 impl WriteOptions {
     /// The options of a write through SCIM, whose entity tags are weak.
     pub(crate) fn of_scim(parts: &Parts) -> Result<Self, Problem> {
-        Self::of(parts, Mode::Write, weak_preconditions(&parts.headers)?)
+        Self::of(parts, weak_preconditions(&parts.headers)?)
     }
 
-    fn of(parts: &Parts, mode: Mode, preconditions: Preconditions) -> Result<Self, Problem> {
+    /// The options that headers state.
+    fn of(parts: &Parts, preconditions: Preconditions) -> Result<Self, Problem> {
         let headers = &parts.headers;
         Ok(Self {
-            mode,
+            mode: Mode::Write,
             joins_groups: false,
             upsert: Upsert::default(),
             preferred_return: preferred_return(headers),

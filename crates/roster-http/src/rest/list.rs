@@ -141,7 +141,9 @@ pub(super) struct PageFacts {
 }
 
 impl<'a> ListRequest<'a> {
-    /// Admits a request whose response may have these media types.
+    /// Selects the media type of the response, and admits the request. Fails with 406 if `Accept`
+    /// excludes all types, and with 503 if the request is not admitted: this comes before any 400
+    /// of the query.
     pub(super) async fn admit(
         app: &'a AppState,
         call: &'a Call,
@@ -154,7 +156,8 @@ impl<'a> ListRequest<'a> {
         Ok(Self { app, call, media, varies, class, _admitted: admitted })
     }
 
-    /// The response without a page, if the client has the page already or wants only headers.
+    /// The response without a page, if the client has the page already or wants only headers. Fails
+    /// with 412 for any `If-Match` and with 400 for a malformed `If-None-Match`.
     pub(super) async fn without_page(&self) -> Result<Option<Response>, Problem> {
         let headers = &self.call.parts.headers;
         refuse_if_match(&self.call.parts.headers, "lists have weak tags, which match no If-Match")?;

@@ -138,9 +138,14 @@ pub(crate) async fn get(
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.
 ///
-/// Beside what the extractors fail with: 404 if there is no such user, 409 if another user has the
-/// user name, address or external id, 412 if a precondition does not hold, 422 if the record is
-/// invalid, and 428 if the body leaves out fields that the user has and names no version.
+/// Fails as the extractors do, with 503 if it is not admitted, and with
+///
+/// - 404 if there is no such user,
+/// - 409 if another user has the username, address or external id,
+/// - 412 if a precondition does not hold,
+/// - 422 if the record is invalid,
+/// - 428 if `put_guard` is set, the body leaves out members that the user has, and the request
+///   names no version.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,

@@ -119,7 +119,7 @@ pub(crate) async fn delete(
     Ok(delete_response(&write.execute(&app, of_groups(change)).await?))
 }
 
-/// The response to a write, with the resource as it is now.
+/// The response to a write: the group as written, and its members as they are now.
 async fn group_response(
     app: &AppState,
     permit: Permit<ReadUsers>,
