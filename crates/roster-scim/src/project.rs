@@ -158,7 +158,10 @@ impl Projection {
 }
 
 impl Named {
+    /// Reads a name. A condition in brackets is ignored: RFC 7644 section 3.10 has none here, but
+    /// clients send `emails[type eq "work"]`.
     fn read(resource_type: &ResourceType, name: &str) -> Option<Self> {
+        let name = name.split_once('[').map_or(name, |(name, _)| name);
         if let Some(schema) = resource_type.schema_of(name) {
             return Some(Self { urn: schema.urn, attribute: None, part: None });
         }

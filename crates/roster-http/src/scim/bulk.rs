@@ -174,7 +174,7 @@ impl BulkCall<'_> {
                 let operations = patch::read(sent.clone(), self.strictness)?;
                 let id = group_id(id)?;
                 let patch = patch_group(app, may, id, operations, self.strictness, terms);
-                (200, with_admission(app, patch).await?)
+                (204, with_admission(app, patch).await?)
             }
             Act::Delete(id) => {
                 let id = group_id(id)?;
@@ -214,7 +214,7 @@ fn done_at(base: &str, step: &Step, status: u16, outcome: &Outcome) -> Done {
         status,
         id: stored.id.to_string(),
         location: location_of(base, step, stored.id),
-        version: (status != 204).then(|| entity_tag(stored.version, &[])),
+        version: (!matches!(step.act, Act::Delete(_))).then(|| entity_tag(stored.version, &[])),
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct ScimWrite {
 
 /// A request body, and the permits of its caller, who is authorized again after the last byte.
 ///
-/// Fails as [`crate::extract::AuthorizedBody`] does, and then with 400 for JSON that is not of SCIM's
+/// Fails as [`crate::extract::AuthorizedBody`] does, then with 400 for JSON that is not of SCIM's
 /// form. [`Presentation`] has failed with 406 before.
 pub(crate) struct ScimBody<T> {
     pub(super) permit: Permit<WriteUsers>,

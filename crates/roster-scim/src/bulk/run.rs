@@ -185,6 +185,7 @@ impl Run {
         id_of: &impl Fn(&str) -> Option<String>,
     ) -> Result<(&'static str, Option<String>), ScimError> {
         let below = path.strip_prefix('/').unwrap_or(path);
+        let below = below.strip_suffix('/').unwrap_or(below);
         let (endpoint, id) = match below.split_once('/') {
             Some((endpoint, id)) => (endpoint, Some(id)),
             None => (below, None),

@@ -89,7 +89,7 @@ impl<'s> UserNames<'s> {
     /// The schema of a name, and the rest after its URN. An attribute of an extension needs its URN
     /// (RFC 7644 section 3.10). In tolerant parsing it needs none if its name is unique.
     fn schema_of(self, word: &str) -> Option<(&'static Schema, &str)> {
-        let (schema, rest) = USER.split_urn(word)?;
+        let (schema, rest) = USER.split_urn(word, self.strictness)?;
         let name = rest.split('.').next().unwrap_or_default();
         if schema.attribute(name).is_some()
             || rest.len() < word.len()

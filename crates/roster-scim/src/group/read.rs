@@ -46,7 +46,7 @@ pub fn read(tree: Json, strictness: Strictness) -> Result<GroupBody, ScimError> 
             continue;
         };
         match attribute.name {
-            "displayName" => own.push(("display_name".to_owned(), value)),
+            "displayName" => own.push(("display_name".to_owned(), as_text(value, strictness))),
             "externalId" => own.push(("external_id".to_owned(), as_text(value, strictness))),
             "members" => members = ids(value)?,
             // Computed by the service.
@@ -163,6 +163,7 @@ mod tests {
             assert_eq!(refused.scim_type, Some(ScimType::InvalidValue), "{body}");
         }
         assert!(of(r#"{"displayName":"a","members":null}"#, Strictness::Tolerant).is_ok());
+        assert!(of(r#"{"displayName":42}"#, Strictness::Tolerant).is_ok());
         let bare = of(r#"{"displayName":"a"}"#, Strictness::Strict).expect_err("no schemas");
         assert_eq!(bare.scim_type, Some(ScimType::InvalidSyntax));
     }

@@ -191,7 +191,7 @@ impl Target {
                 parsed => parsed,
             };
         }
-        let found = resource_type.split_urn(name).and_then(|(schema, rest)| {
+        let found = resource_type.split_urn(name, strictness).and_then(|(schema, rest)| {
             Some(Self {
                 schema,
                 attribute: Some(schema.attribute(rest)?),
@@ -240,7 +240,7 @@ enum Named {
 
 impl PathNames {
     fn whole(&self, word: &str) -> Option<Named> {
-        let (mut schema, rest) = self.resource_type.split_urn(word)?;
+        let (mut schema, rest) = self.resource_type.split_urn(word, self.strictness)?;
         let (name, part) = match rest.split_once('.') {
             Some((name, part)) => (name, Some(part)),
             None => (rest, None),

@@ -1,6 +1,7 @@
 //! Schemas and resource types (RFC 7643 sections 6 and 7).
 
 use super::{AttributeSchema, GROUP, USER};
+use crate::strictness::Strictness;
 
 /// The attributes of one URN.
 #[derive(Debug)]
@@ -54,7 +55,7 @@ impl ResourceType {
     /// Finds the attribute of a path: `[urn:]attribute[.part]`, in any case (RFC 7644 section
     /// 3.10).
     pub fn find(&self, path: &str) -> Option<Found> {
-        let (schema, rest) = self.split_urn(path)?;
+        let (schema, rest) = self.split_urn(path, Strictness::Tolerant)?;
         let (name, part) = match rest.split_once('.') {
             Some((name, part)) => (name, Some(part)),
             None => (rest, None),
@@ -77,14 +78,20 @@ impl ResourceType {
     }
 
     /// The schema of a path and the rest of the path. A path without a URN belongs to the main
-    /// schema. `None` for an unknown URN.
-    pub fn split_urn<'p>(&self, path: &'p str) -> Option<(&'static Schema, &'p str)> {
+    /// schema. `None` for an unknown URN. In tolerant parsing a dot may follow the URN, as some
+    /// clients send it, in place of the colon.
+    pub fn split_urn<'p>(
+        &self,
+        path: &'p str,
+        strictness: Strictness,
+    ) -> Option<(&'static Schema, &'p str)> {
         if !path.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("urn:")) {
             return Some((self.schema, path));
         }
         self.schemas().find_map(|schema| {
             let (urn, rest) = path.split_at_checked(schema.urn.len())?;
-            let rest = rest.strip_prefix(':')?;
+            let dot = rest.strip_prefix('.').filter(|_| strictness.is_tolerant());
+            let rest = rest.strip_prefix(':').or(dot)?;
             urn.eq_ignore_ascii_case(schema.urn).then_some((schema, rest))
         })
     }
@@ -119,6 +126,9 @@ mod tests {
         assert_eq!(name(qualified), Some(("User", "emails", Some("value"))));
         let manager = format!("{ENTERPRISE_URN}:manager.value");
         assert_eq!(name(&manager), Some(("EnterpriseUser", "manager", Some("value"))));
+        let dotted = format!("{ENTERPRISE_URN}.manager");
+        assert_eq!(name(&dotted), Some(("EnterpriseUser", "manager", None)));
+        assert!(USER.split_urn(&dotted, Strictness::Strict).is_none());
         for none in ["", "nick", "department", "name.x", "urn:x:y", ENTERPRISE_URN, "title.x"] {
             assert_eq!(name(none), None, "{none}");
         }

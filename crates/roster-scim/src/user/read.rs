@@ -84,7 +84,8 @@ pub fn read(
     Ok(Read { draft, dropped: reading.dropped })
 }
 
-/// `schemas` must contain the URN of a user, and no unknown URN.
+/// `schemas` must contain the URN of a user, those of the extensions that the body has, and no
+/// unknown URN (RFC 7643 section 3).
 fn require_schemas(members: &[(String, Json)], declared: &UserSchema) -> Result<(), ScimError> {
     let sent = members.iter().find(|(name, _)| name.eq_ignore_ascii_case("schemas"));
     let refuse = |detail: &'static str| Err(ScimError::new(ScimType::InvalidSyntax, detail));
@@ -92,6 +93,17 @@ fn require_schemas(members: &[(String, Json)], declared: &UserSchema) -> Result<
         return refuse("schemas: name the schemas that the body uses, in an array");
     };
     let mut says_user = false;
+    let is_extension = |name: &str| {
+        let declared = matches!(resolve(declared, name), Some(Named::Extension(_)));
+        declared || USER.schema_of(name).is_some_and(|schema| schema.urn != USER_URN)
+    };
+    let is_named = |name: &str| {
+        let is_it = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(name));
+        urns.iter().any(is_it)
+    };
+    if members.iter().any(|(name, _)| is_extension(name) && !is_named(name)) {
+        return refuse("schemas: the URN of an extension that the body has is missing");
+    }
     for urn in urns {
         let Json::Text(urn) = urn else { return refuse("schemas: send URNs as strings") };
         says_user |= urn.eq_ignore_ascii_case(USER_URN);

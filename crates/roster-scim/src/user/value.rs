@@ -30,7 +30,12 @@ pub(super) fn read(
             let mut kept = Vec::with_capacity(items.len());
             for (index, item) in items.into_iter().enumerate() {
                 let path = format_args!("{path}[{index}]");
-                kept.extend(one(attribute, item, strictness, path)?);
+                let entry = one(attribute, item, strictness, path)?;
+                if entry.is_none() && strictness == Strictness::Strict {
+                    let detail = format!("{path}: give a value");
+                    return Err(ScimError::new(ScimType::InvalidValue, detail));
+                }
+                kept.extend(entry);
             }
             Ok((!kept.is_empty()).then_some(Json::Array(kept)))
         }
@@ -39,6 +44,14 @@ pub(super) fn read(
                 return Err(wrong_type(path, "an array", &sent));
             }
             Ok(one(attribute, sent, strictness, path)?.map(|item| Json::Array(vec![item])))
+        }
+        // Some clients send a list with the one object.
+        (false, Json::Array(mut items))
+            if items.len() == 1
+                && attribute.kind == AttributeType::Complex
+                && strictness == Strictness::Tolerant =>
+        {
+            one(attribute, items.pop().unwrap_or(Json::Null), strictness, path)
         }
         (false, sent) => one(attribute, sent, strictness, path),
     }

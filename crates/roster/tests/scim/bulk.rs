@@ -109,13 +109,30 @@ pub(crate) async fn b1_a_group_is_created_with_users_of_the_same_request(backend
         "data": {"Operations": [{"op": "add", "path": "members", "value": member}]}});
     let results =
         executed(&service, json!([group, post("ada"), post("grace"), join]), json!({})).await;
-    assert_eq!(statuses(&results), ["201", "201", "201", "200"]);
-    assert_eq!(results[0]["location"], results[3]["location"]);
+    // As a single request, a PATCH of a group returns 204.
+    assert_eq!(statuses(&results), ["201", "201", "201", "204"]);
+    assert_eq!(
+        (&results[0]["location"], &results[3]["version"]),
+        (&results[3]["location"], &json!("W/\"2\""))
+    );
     let at = path_of(&results[0]["location"]);
     let made = read(&service, &at).await;
     assert_eq!(made["members"].as_array().map(Vec::len), Some(2), "{made}");
+    let leaves = json!({"method": "PATCH", "path": at, "data": {"Operations":
+        [{"op": "remove", "path": "members[value eq \"bulkId:cid\"]"}]}});
+    let joins = json!({"method": "PATCH", "path": format!("{at}/"), "data": {"Operations":
+        [{"op": "add", "path": "members", "value": [{"value": "bulkId:cid"}]}]}});
+    let results = executed(&service, json!([post("cid"), joins, leaves]), json!({})).await;
+    assert_eq!(statuses(&results), ["201", "204", "204"]);
+    assert_eq!(
+        (&results[1]["version"], &results[2]["version"]),
+        (&json!("W/\"3\""), &json!("W/\"4\""))
+    );
+    let unknown = json!([{"method": "PATCH", "path": at, "data": {"Operations":
+        [{"op": "remove", "path": "members[value eq \"bulkId:nobody\"]"}]}}]);
+    assert_eq!(statuses(&executed(&service, unknown, json!({})).await), ["400"]);
     let again = json!([{"method": "PUT", "path": at, "version": "W/\"1\"",
-        "data": {"displayName": "Engines"}}, {"method": "DELETE", "path": at},
+        "data": {"displayName": 42}}, {"method": "DELETE", "path": at},
         {"method": "DELETE", "path": at}]);
     assert_eq!(statuses(&executed(&service, again, json!({})).await), ["412", "204", "404"]);
 }

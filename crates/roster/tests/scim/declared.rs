@@ -169,7 +169,8 @@ pub(crate) async fn declared_attributes_are_checked_and_others_are_dropped(backe
     for unknown in [unknown, json!({URN: {"colour": "red"}})] {
         refused(send(with(named("cid"), unknown)).await, 400, Some("invalidSyntax"));
     }
-    let typed = with(named("cid"), json!({URN: {"level": "3"}}));
+    let schemas = json!([crate::support::USER_URN, URN]);
+    let typed = with(named("cid"), json!({"schemas": schemas, URN: {"level": "3"}}));
     refused(send(typed).await, 400, Some("invalidValue"));
     let schemas = json!({"schemas": [crate::support::USER_URN, URN], URN: {"level": 3}});
     send(with(named("cid"), schemas)).await.expect(201);

@@ -7,7 +7,8 @@ use crate::{
     client::Reply,
     service::{Backend, Service},
     support::{
-        ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, at, create, named, post, read, refused, with,
+        ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, at, create, escaped, named, names, post, read,
+        refused, send, with,
     },
 };
 
@@ -59,6 +60,42 @@ pub(crate) async fn unknown_attributes_and_schemas_are_ignored(backend: Backend)
     let user = create(&service, dotted).await;
     assert_eq!(user["name"], json!({"familyName": "T", "givenName": "B"}));
     assert_eq!(user[ENTERPRISE_URN]["department"], "d");
+}
+
+pub(crate) async fn a_dot_may_follow_the_urn_of_a_schema(backend: Backend) {
+    let service = backend.open().await;
+    let user = create(&service, named("ada")).await;
+    let path = format!("{ENTERPRISE_URN}.department");
+    let urn = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
+    let operations = json!([{"op": "replace", "path": path, "value": "d"}]);
+    let patch = json!({"schemas": [urn], "Operations": operations});
+    let patched = send(&service, "PATCH", &at(&user), &patch).send().await.expect(200).json();
+    assert_eq!(patched[ENTERPRISE_URN]["department"], "d");
+    let filter = format!("{ENTERPRISE_URN}.department eq \"d\"");
+    let page = read(&service, &format!("/Users?filter={}", escaped(&filter))).await;
+    assert_eq!(names(&page), ["ada"]);
+    let selected = format!("{}?attributes={ENTERPRISE_URN}.department", at(&user));
+    assert_eq!(read(&service, &selected).await[ENTERPRISE_URN]["department"], "d");
+    let body = with(named("bob"), json!({format!("{ENTERPRISE_URN}.department"): "e"}));
+    assert_eq!(create(&service, body).await[ENTERPRISE_URN]["department"], "e");
+}
+
+pub(crate) async fn one_object_may_come_in_a_list(backend: Backend) {
+    let service = backend.open().await;
+    let manager = json!({ENTERPRISE_URN: {"manager": [{"value": "m"}]}});
+    let user = create(&service, with(named("ada"), manager)).await;
+    assert_eq!(user[ENTERPRISE_URN]["manager"]["value"], "m");
+    let two = json!({ENTERPRISE_URN: {"manager": [{"value": "m"}, {"value": "n"}]}});
+    refused(post(&service, with(named("bob"), two)).await, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn a_condition_in_a_projection_is_ignored(backend: Backend) {
+    let service = backend.open().await;
+    let emails = json!({"emails": [{"value": "a@example.com", "type": "work"}], "title": "t"});
+    let user = create(&service, with(named("ada"), emails)).await;
+    let names = escaped("emails[type eq \"work\"]");
+    let shown = read(&service, &format!("{}?attributes={names}", at(&user))).await;
+    assert_eq!((&shown["emails"], shown.get("title")), (&user["emails"], None));
 }
 
 pub(crate) async fn a_body_without_a_media_type_is_json(backend: Backend) {
@@ -141,6 +178,10 @@ pub(crate) async fn strict_parsing_rejects_deviations(backend: Backend) {
     service.close().await;
     let strict = service.new_key(&["scim", "scim:strict"]).await;
     let token = strict["key"].as_str().expect("a key");
+    let enterprise = |value: Value| {
+        let schemas = json!([USER_URN, ENTERPRISE_URN]);
+        json!({"schemas": schemas, "userName": "a", ENTERPRISE_URN: value})
+    };
     for (body, kind) in [
         (json!({"userName": "a"}), "invalidSyntax"),
         (json!({"schemas": "x", "userName": "a"}), "invalidSyntax"),
@@ -149,12 +190,16 @@ pub(crate) async fn strict_parsing_rejects_deviations(backend: Backend) {
         (with(named("a"), json!({"favourite": "tea"})), "invalidSyntax"),
         (with(named("a"), json!({"name.givenName": "A"})), "invalidSyntax"),
         (with(named("a"), json!({"name": {"x": 1}})), "invalidSyntax"),
-        (with(named("a"), json!({ENTERPRISE_URN: {"x": 1}})), "invalidSyntax"),
+        (enterprise(json!({"x": 1})), "invalidSyntax"),
+        (with(named("a"), json!({ENTERPRISE_URN: {"department": "d"}})), "invalidSyntax"),
         (with(named("a"), json!({"active": "True"})), "invalidValue"),
         (with(named("a"), json!({"emails": {"value": "a@example.com"}})), "invalidValue"),
         (with(named("a"), json!({"emails": [{"type": "work"}]})), "invalidValue"),
+        (with(named("a"), json!({"emails": [null]})), "invalidValue"),
+        (with(named("a"), json!({"emails": [{}]})), "invalidValue"),
         (with(named("a"), json!({"password": "secret"})), "invalidValue"),
-        (with(named("a"), json!({ENTERPRISE_URN: {"manager": "7"}})), "invalidValue"),
+        (enterprise(json!({"manager": "7"})), "invalidValue"),
+        (enterprise(json!({"manager": [{"value": "7"}]})), "invalidValue"),
         (with(named("a"), json!({"locale": "not one"})), "invalidValue"),
     ] {
         let reply = refused(strictly(&service, token, &body).await, 400, Some(kind));
