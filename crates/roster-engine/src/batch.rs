@@ -10,9 +10,9 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Caller, Change, Claims, Decision, Effect, Event, EventKind, Failure, Group, GroupId, Keys,
-    Outcome, Rules, SchemaCommand, Sharing, StoreError, Stored, Target, Timestamp, UserId,
-    UserSchema,
+    Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
+    GroupId, Keys, Outcome, Refusal, Rules, SchemaCommand, Sharing, StoreError, Stored, Target,
+    Timestamp, UserId, UserSchema,
     decide::{Holders, Settlement},
     group::{GroupChange, joined, left},
     user_schema::decide_schema,
@@ -228,8 +228,13 @@ impl<'f, F: Facts> Batch<'f, F> {
             },
             Target::Deleted => self.deleted(id)?,
         };
-        let decision = request.decision(self.rules, &self.schema, current.as_ref())?;
-        match decision {
+        let decision = request.decision(self.rules, &self.schema, current.as_ref());
+        if let Err(Refusal::Invalid(_)) = decision
+            && let Some(executed) = self.update_selected(command)?
+        {
+            return Ok(executed);
+        }
+        match decision? {
             Decision::Unchanged => {
                 let missing = || StoreError::Internal("a user that does not exist".into());
                 Ok(self.unchanged(Effect::Unchanged, current.ok_or_else(missing)?.stored()))
@@ -256,6 +261,16 @@ impl<'f, F: Facts> Batch<'f, F> {
                 Ok(self.change_user(&change))
             }
             Decision::Purge(event) => Ok(self.purge(&event)),
+        }
+    }
+
+    /// Updates the user that an invalid new user selects, if it selects exactly one.
+    fn update_selected(&mut self, command: &Command) -> Result<Option<Executed>, CommandError> {
+        let Some(claims) = command.selecting(self.rules) else { return Ok(None) };
+        let holders = self.holders_of(&claims, command.user_id())?;
+        match claims.settle(command, holders) {
+            update @ Settlement::Instead(_) => self.follow(update),
+            Settlement::Free | Settlement::Refused(_) | Settlement::PassedOver(_) => Ok(None),
         }
     }
 

@@ -6,9 +6,12 @@ use super::Claims;
 use crate::{
     attribute::Attribute,
     command::{Act, Command, MatchBy, OnConflict, Rules, Sharing, Upsert},
-    failure::Refusal,
+    failure::{Refusal, UsernameOrigin},
     id::UserId,
-    profile::Value,
+    keys::username_lookup,
+    part::Part,
+    profile::{Value, primary},
+    text::email_key,
     violation::{Violation, ViolationCode},
 };
 
@@ -47,6 +50,10 @@ impl Claims {
         else {
             return Settlement::Refused(refusal);
         };
+        // The client did not send a username that follows from the address: it selects a user only
+        // if no user has the address.
+        let is_given = self.username_origin == UsernameOrigin::Given;
+        let username = username.filter(|_| is_given || email.is_none());
         let mut holders = [username, email, external_id].into_iter().flatten();
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
@@ -59,6 +66,33 @@ impl Claims {
 }
 
 impl Command {
+    /// The keys by which a create with [`OnConflict::Replace`] or [`OnConflict::Merge`] selects a
+    /// user although it is no valid new user: a merge may omit what a create needs, and values that
+    /// equal the stored ones are not validated. `None` for any other command.
+    pub fn selecting(&self, rules: Rules) -> Option<Claims> {
+        let Act::Create { draft, upsert, .. } = &self.act else { return None };
+        let updates = matches!(upsert.on_conflict, OnConflict::Replace | OnConflict::Merge);
+        if upsert.match_by != MatchBy::Unique || !updates {
+            return None;
+        }
+        let text = |attribute| match draft.values.get(&attribute) {
+            Some(Value::Text(text)) if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        };
+        let listed = || match draft.values.get(&Attribute::Emails) {
+            Some(Value::Many(entries)) => primary(entries)?.text(Part::Value),
+            _ => None,
+        };
+        let email = text(Attribute::Email).or_else(listed).map(email_key);
+        let external_id = text(Attribute::ExternalId).map(str::to_owned);
+        Some(Claims {
+            username: text(Attribute::Username).map(username_lookup),
+            username_origin: UsernameOrigin::Given,
+            email: email.filter(|_| rules.email == Sharing::Unique),
+            external_id: external_id.filter(|_| rules.external_id == Sharing::Unique),
+        })
+    }
+
     /// The external id that a create matches by, if it matches by it.
     pub fn match_key(&self, rules: Rules) -> Result<Option<&str>, Refusal> {
         let Act::Create { draft, upsert, .. } = &self.act else { return Ok(None) };

@@ -76,9 +76,21 @@ fn codings(headers: &HeaderMap) -> impl Iterator<Item = (&str, u16)> {
     let lines = headers.get_all(ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {
         let (name, weight) = item.split_once(';').unwrap_or((item, ""));
-        let weight = weight.split_once('=').map_or(1000, |(_, weight)| thousandths(weight.trim()));
-        (name.trim(), weight)
+        (name.trim(), if weight.trim().is_empty() { 1000 } else { weight_of(weight) })
     })
+}
+
+/// The weight of `;q=0.5` in thousandths. A coding with an invalid weight is not used.
+fn weight_of(parameters: &str) -> u16 {
+    let is_weight = |name: &str| name.trim().eq_ignore_ascii_case("q");
+    let weights = parameters.split(';').filter_map(|one| one.split_once('='));
+    let mut weights = weights.filter(|(name, _)| is_weight(name));
+    let Some((_, weight)) = weights.next() else { return 1000 };
+    let (whole, fraction) = weight.trim().split_once('.').unwrap_or((weight.trim(), ""));
+    let is_valid = matches!(whole, "0" | "1")
+        && fraction.len() <= 3
+        && fraction.bytes().all(|digit| digit.is_ascii_digit());
+    if is_valid { thousandths(weight.trim()) } else { 0 }
 }
 
 /// Whether a name is that of the coding. `x-gzip` means `gzip` (RFC 9110 section 8.4.1.3).
@@ -122,6 +134,10 @@ mod tests {
             ("identity;q=0, gzip;q=0.1", (gzip, true)),
             ("gzip;q=0.1, *;q=0", (gzip, true)),
             ("*;q=0", (None, true)),
+            ("gzip;q=0.0000", (None, false)),
+            ("gzip;q=-1, br;q=2", (None, false)),
+            ("gzip;level=1;q=0", (None, false)),
+            ("gzip;Q=1.000", (gzip, false)),
             ("deflate", (None, false)),
             ("", (None, false)),
         ] {

@@ -90,10 +90,13 @@ impl Problem {
 fn precondition_required(cleared: &[Attribute]) -> Problem {
     let names: Vec<&str> = cleared.iter().map(|attribute| attribute.name()).collect();
     let detail = if names.is_empty() {
-        "send If-Match with the version that you mean".to_owned()
+        "name the version that you mean: in If-Match, or in a line as version".to_owned()
     } else {
         let names = names.join(", ");
-        format!("this would clear {names}; send If-Match or the version in the body, or use PATCH")
+        format!(
+            "this would clear {names}; send If-Match or the version in the body, or use PATCH \
+             (on_conflict=merge)"
+        )
     };
     Problem::saying(ProblemCode::PreconditionRequired, detail)
 }

@@ -13,7 +13,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
 };
 use roster_core::{
-    Capped, Position, Stored,
+    Actor, Capped, Position, Stored,
     filter::FilterFault,
     json::write_text,
     limits::PAGE_SIZE_DEFAULT,
@@ -235,7 +235,14 @@ impl<'a> ListRequest<'a> {
     fn tag(&self, number: i64) -> String {
         let query = self.call.parts.uri.query().unwrap_or_default();
         let hash = Sha256::new().chain_update(self.media.0).chain_update([0]);
-        let hash = hash.chain_update(query).finalize();
+        let hash = hash.chain_update(query);
+        // The page has a cursor, which only its caller can use.
+        let actor = self.call.caller().actor;
+        let hash = if actor == Actor::Anonymous {
+            hash.finalize()
+        } else {
+            hash.chain_update([0]).chain_update(actor.to_string()).finalize()
+        };
         let digest = data_encoding::HEXLOWER.encode(hash.first_chunk::<8>().unwrap_or(&[0; 8]));
         format!("{}-{digest}", Position { log: self.app.directory.log_id(), number })
     }

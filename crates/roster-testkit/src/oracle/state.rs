@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Change, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group, GroupId,
-    Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules, Status,
-    StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema, access::Keyring,
-    decide, limits::IDEMPOTENCY_KEEP_MS,
+    Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
+    GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
+    Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema,
+    UsernameOrigin, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
 /// All data of the oracle.
@@ -102,14 +102,21 @@ impl State {
             Target::Live => self.live.get(&id),
             Target::Deleted => self.deleted.get(&id),
         };
-        match decide(rules, &self.schema, current.map(|entry| &entry.user), command)? {
+        let decision = decide(rules, &self.schema, current.map(|entry| &entry.user), command);
+        if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, command.selecting(rules))
+            && let Some(conflict) = self.conflict(&claims, id)
+            && let [selected] = conflict.holders().as_slice()
+        {
+            return self.update(rules, command, *selected);
+        }
+        match decision? {
             Decision::Unchanged => {
                 let missing =
                     || StoreError::Internal("the user of an unchanged result is missing".into());
                 let stored = current.ok_or_else(missing)?.stored.clone();
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
-            Decision::Write(change) => match self.conflict(&change) {
+            Decision::Write(change) => match self.conflict(&change.claims, id) {
                 None => {
                     let (entry, event) = Entry::of(&change);
                     self.live.insert(id, entry.clone());
@@ -125,7 +132,7 @@ impl State {
                 Ok(self.append(event, entry.stored))
             }
             Decision::Restore(change) => {
-                if let Some(conflict) = self.conflict(&change) {
+                if let Some(conflict) = self.conflict(&change.claims, id) {
                     return Err(conflict.refusal.into());
                 }
                 let (entry, event) = Entry::of(&change);
@@ -177,18 +184,20 @@ impl State {
         Ok(self.outcome(Effect::Skipped, stored.ok_or_else(missing)?))
     }
 
-    /// The other users that hold a name, address or external id that a change claims.
-    fn conflict(&self, change: &Change) -> Option<Conflict> {
-        let claims = &change.claims;
+    /// The users other than this one that hold a claimed name, address or external id.
+    fn conflict(&self, claims: &Claims, id: UserId) -> Option<Conflict> {
         let holder = |claim: &Option<String>, key: fn(&Keys) -> Option<&String>| {
             let claim = claim.as_ref()?;
-            let mut others = self.live.values().filter(|entry| entry.user.id != change.user.id);
+            let mut others = self.live.values().filter(|entry| entry.user.id != id);
             others.find(|other| key(&other.keys) == Some(claim)).map(|other| other.user.id)
         };
         let username = holder(&claims.username, |keys| Some(&keys.username));
         let email = holder(&claims.email, |keys| keys.email.as_ref());
         let external_id = holder(&claims.external_id, |keys| keys.external_id.as_ref());
         let refusal = claims.refuse(username.is_some(), email.is_some(), external_id.is_some())?;
+        // The client did not send a username that follows from the address.
+        let is_given = claims.username_origin == UsernameOrigin::Given;
+        let username = username.filter(|_| is_given || email.is_none());
         Some(Conflict { refusal, username, email, external_id })
     }
 

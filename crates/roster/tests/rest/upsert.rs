@@ -60,6 +60,60 @@ pub(crate) async fn a_user_that_exists_is_skipped_replaced_or_merged(backend: Ba
     put.send().await.refused(400, "invalid-query");
 }
 
+/// The client did not send a username that follows from its address, so the user that has the
+/// address comes before the user that has the username.
+pub(crate) async fn the_address_comes_before_a_username_that_was_not_sent(backend: Backend) {
+    let service = backend.open().await;
+    let ada = service.user(json!({"username": "d@x.org", "name": "Ada"})).await;
+    let bob = json!({"email": "d@x.org", "title": "T"});
+    post(&service, "on_conflict=fail", &bob).await.refused(409, "username-taken");
+    let skipped = post(&service, "on_conflict=skip", &bob).await.expect(200);
+    assert_eq!(skipped.json()["id"], ada["id"], "no user has the address");
+    let grace = service.user(json!({"username": "grace", "email": "d@x.org"})).await;
+    for on_conflict in ["skip", "merge", "replace"] {
+        let reply = post(&service, &format!("on_conflict={on_conflict}"), &bob).await.expect(200);
+        assert_eq!(reply.json()["id"], grace["id"], "{on_conflict}");
+    }
+    assert_eq!(service.now(&grace).await["username"], "grace");
+    assert_eq!(service.now(&ada).await, ada);
+}
+
+/// A merge is a patch of the user that exists, and a replacement is a PUT: neither needs what only
+/// a new user needs.
+pub(crate) async fn an_update_needs_no_valid_new_user(backend: Backend) {
+    let service = with_unique_external_ids(&backend).await;
+    let old = json!({"username": "old", "email": "old@x.org", "external_id": "E1"});
+    let old = service.user(old).await;
+    let schema = json!({"attributes": [{"name": "badge", "type": "integer", "required": true}]});
+    service.request("PUT", "/schema").json(&schema).send().await.expect(200);
+    let badge = json!({"username": "new", "title": "a", "attributes": {"badge": 1}});
+    let new = service.user(badge).await;
+    let title = json!({"username": "new", "title": "b"});
+    let merged = post(&service, "on_conflict=merge", &title).await.expect(200).json();
+    assert_eq!((&merged["id"], &merged["title"]), (&new["id"], &json!("b")));
+    post(&service, "on_conflict=replace", &title).await.refused(422, "invalid-user");
+    post(&service, "on_conflict=skip", &title).await.refused(422, "invalid-user");
+    // A user that never had the required member may stay without it.
+    let email = json!({"email": "OLD@x.org", "title": "c"});
+    let replaced = post(&service, "on_conflict=replace&dry_run=true", &email).await.expect(200);
+    assert_eq!((&replaced.json()["id"], &replaced.json()["title"]), (&old["id"], &json!("c")));
+    let by_external_id = json!({"external_id": "E1", "title": "d"});
+    let merged = post(&service, "on_conflict=merge", &by_external_id).await.expect(200).json();
+    assert_eq!((&merged["id"], &merged["title"]), (&old["id"], &json!("d")));
+    let lines = format!("{title}\n{by_external_id}\n{}\n", json!({"username": "third"}));
+    let request = service.request("POST", "/users?on_conflict=merge");
+    let reply = request.body("application/x-ndjson", lines).send().await.expect(200);
+    let statuses: Vec<Value> = reply
+        .text()
+        .lines()
+        .map(|line| {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            line["status"].clone()
+        })
+        .collect();
+    assert_eq!(statuses, [json!(200), json!(200), json!(422), Value::Null]);
+}
+
 pub(crate) async fn a_user_is_found_by_its_external_id(backend: Backend) {
     let service = with_unique_external_ids(&backend).await;
     let ada = service.user(json!({"username": "ada", "external_id": "E7"})).await;

@@ -68,9 +68,9 @@ pub(crate) async fn a_dot_may_follow_the_urn_of_a_schema(backend: Backend) {
     let path = format!("{ENTERPRISE_URN}.department");
     let urn = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
     let operations = json!([{"op": "replace", "path": path, "value": "d"}]);
-    let patch = json!({"schemas": [urn], "Operations": operations});
-    let patched = send(&service, "PATCH", &at(&user), &patch).send().await.expect(200).json();
-    assert_eq!(patched[ENTERPRISE_URN]["department"], "d");
+    let body = json!({"schemas": [urn], "Operations": operations});
+    let changed = send(&service, "PATCH", &at(&user), &body).send().await.expect(200).json();
+    assert_eq!(changed[ENTERPRISE_URN]["department"], "d");
     let filter = format!("{ENTERPRISE_URN}.department eq \"d\"");
     let page = read(&service, &format!("/Users?filter={}", escaped(&filter))).await;
     assert_eq!(names(&page), ["ada"]);

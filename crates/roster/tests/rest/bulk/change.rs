@@ -215,6 +215,9 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
         request().header("accept", "text/html").send().await.refused(406, "not-acceptable");
         let packed = service.request(method, "/users").header("content-encoding", "gzip");
         packed.body(NDJSON, "").send().await.refused(415, "unsupported-media-type");
+        let both = service.request(method, "/users?username=ada").body(NDJSON, "");
+        let faults = both.send().await.refused(400, "invalid-query").faults();
+        assert_eq!(faults, [("username".to_owned(), "conflicting-parameter".to_owned())]);
     }
     let marked = service.request("DELETE", "/users?username=ada&confirm=1");
     let marked = marked.header("idempotency-key", "k").send().await;
@@ -247,7 +250,9 @@ pub(crate) async fn a_dry_run_shows_the_users_that_would_fail(backend: Backend) 
     let code = json!("username-taken");
     assert_eq!(told, [(&users[1]["id"], &code), (&users[2]["id"], &code)]);
     let reply = matching(&service, "PATCH", &format!("{query}&confirm=2"), patch).await;
-    results(reply, &json!({"patched": 0, "unchanged": 0, "failed": 2}));
+    let failed = results(reply, &json!({"patched": 0, "unchanged": 0, "failed": 2}));
+    let ids: Vec<_> = failed.iter().map(|result| &result["id"]).collect();
+    assert_eq!(ids, [&users[1]["id"], &users[2]["id"]]);
 }
 
 pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) {

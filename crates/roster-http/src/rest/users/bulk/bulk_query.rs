@@ -7,6 +7,10 @@ use crate::{
     problem::Problem,
 };
 
+/// The parameters of a change by conditions.
+const CONDITIONS: [&str; 9] =
+    ["confirm", "email", "external_id", "filter", "id", "phone_number", "q", "status", "username"];
+
 /// What the lines of a request do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineKind {
@@ -35,6 +39,7 @@ impl BulkQuery {
     /// Reads the query of a request with lines of this kind.
     pub(super) fn read(query: Option<&str>, kind: LineKind) -> Result<Self, Problem> {
         let mut read = Self { kind, mode: Mode::Write };
+        let takes_conditions = matches!(kind, LineKind::Patch | LineKind::Delete);
         read_each(query, |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
             let is_upsert = match &mut read.kind {
@@ -44,6 +49,10 @@ impl BulkQuery {
             match name {
                 "dry_run" => read.mode = dry_run(&value)?,
                 _ if is_upsert => {}
+                _ if takes_conditions && CONDITIONS.contains(&name) => {
+                    let detail = "the lines name the users; leave conditions out";
+                    return Err(("conflicting-parameter", detail.to_owned()));
+                }
                 _ => return Err(unknown()),
             }
             Ok(())

@@ -169,7 +169,7 @@ impl Intake {
                 "an import was stopped: its caller's credential is no longer valid"
             );
             let mut out = Vec::new();
-            LineResult::Failed(problem).write(number, &self.base_url, &mut out);
+            LineResult::Failed(problem, None).write(number, &self.base_url, &mut out);
             self.send(Parcel::Results(out)).await;
         }
     }

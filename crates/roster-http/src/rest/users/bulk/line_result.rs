@@ -20,8 +20,8 @@ pub(super) enum LineResult {
     Unchanged(Written),
     /// The user was deleted.
     Deleted(Written),
-    /// The line was rejected or failed.
-    Failed(Problem),
+    /// The line was rejected or failed. The user is named if the client did not send its id.
+    Failed(Problem, Option<UserId>),
 }
 
 /// The user that a line wrote, and its version.
@@ -48,7 +48,7 @@ impl LineResult {
     pub(super) fn of(kind: LineKind, mode: Mode, result: Result<Outcome, Problem>) -> Self {
         let Outcome { effect, stored, .. } = match result {
             Ok(outcome) => outcome,
-            Err(problem) => return Self::Failed(problem),
+            Err(problem) => return Self::Failed(problem, None),
         };
         let written = Written { id: stored.id, version: stored.version };
         match (kind, effect) {
@@ -81,9 +81,10 @@ impl LineResult {
             Self::Patched(written) | Self::Unchanged(written) => of_user(200, Some(written)),
             Self::Deleted(written) => of_user(204, Some(written)),
             Self::Skipped => format!("{{\"line\":{number},\"status\":200,\"skipped\":true}}\n"),
-            Self::Failed(problem) => {
+            Self::Failed(problem, id) => {
                 let status = problem.code.kind().status;
-                let start = format!("{{\"line\":{number},\"status\":{status},\"problem\":");
+                let id = id.map(|id| format!("\"id\":\"{id}\",")).unwrap_or_default();
+                let start = format!("{{\"line\":{number},\"status\":{status},{id}\"problem\":");
                 out.extend_from_slice(start.as_bytes());
                 write_json(out, &Json::Object(problem.into_members(base_url, None)));
                 "}\n".to_owned()
@@ -103,7 +104,7 @@ impl Tally {
             LineResult::Patched(_) => &mut self.patched,
             LineResult::Unchanged(_) => &mut self.unchanged,
             LineResult::Deleted(_) => &mut self.deleted,
-            LineResult::Failed(_) => &mut self.failed,
+            LineResult::Failed(..) => &mut self.failed,
         } += 1;
     }
 

@@ -5,13 +5,13 @@
 //! reads the users page by page and changes each one only if it still has the version that was
 //! read. The response is a stream of results. If the client disconnects, the run stops.
 
-use std::{iter, sync::Arc};
+use std::{collections::VecDeque, iter, sync::Arc};
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use roster_core::{
     BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions, StoreError, Stored,
-    Tags,
+    Tags, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     json::write_json,
     limits::PAGE_SIZE_DEFAULT,
@@ -135,6 +135,7 @@ pub(crate) async fn change_matching(
         change,
         left: count,
         flight: Flight::new(),
+        changed: VecDeque::new(),
         tally: Tally::default(),
     };
     tokio::spawn(run.send(page, may_read, sender, place));
@@ -230,6 +231,8 @@ struct Run {
     /// How many users may still be changed: never more than were confirmed.
     left: u64,
     flight: Flight<Vec<Result<Outcome, Failure>>>,
+    /// The users whose results are not sent yet, in order.
+    changed: VecDeque<UserId>,
     tally: Tally,
 }
 
@@ -271,7 +274,11 @@ impl Run {
             Err(Stop::Revoked(problem)) => {
                 let mut line = Vec::new();
                 let number = self.tally.lines() + 1;
-                LineResult::Failed(problem).write(number, &self.app.settings.base_url, &mut line);
+                LineResult::Failed(problem, None).write(
+                    number,
+                    &self.app.settings.base_url,
+                    &mut line,
+                );
                 line
             }
             Err(Stop::Failed(error)) => return self.log_failure(&error),
@@ -326,6 +333,7 @@ impl Run {
             }
         };
         let may = self.lease.permit().await.map_err(Stop::Revoked)?;
+        self.changed.extend(users.iter().map(|user| user.id));
         let writes = users.iter().map(|user| self.change.of(user)).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A task of its own releases the permit however long the client takes to read results.
@@ -350,8 +358,11 @@ impl Run {
         let room = sender.room().await?;
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
-            let result = result.map_err(Problem::from);
-            let result = LineResult::of(self.change.kind(), Mode::Write, result);
+            let id = self.changed.pop_front();
+            let result = match result {
+                Ok(outcome) => LineResult::of(self.change.kind(), Mode::Write, Ok(outcome)),
+                Err(failure) => LineResult::Failed(failure.into(), id),
+            };
             self.tally.count(&result);
             result.write(self.tally.lines(), &self.app.settings.base_url, &mut out);
         }
