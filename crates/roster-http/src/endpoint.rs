@@ -17,7 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use roster_core::{Actor, access::Authority};
 
 use crate::{
-    admission::{RateLimitState, Reason, holds_too_much},
+    admission::{RateLimitState, holds_too_much},
     authorization::{authorize, identity},
     compression::{self, compress},
     description,
@@ -181,9 +181,7 @@ impl After {
             {
                 problem.suggest_parameters(description::query_parameters(operation.id()));
             }
-            if let Some(reason) = Reason::of(problem.code) {
-                app.admission.refusals.count(reason);
-            }
+            app.admission.refusals.count_if_about_caller(problem.code);
             response = self.write(app, &context, problem);
         }
         // A caller above its share of memory gets 503 instead of the result of a read. The response

@@ -12,7 +12,7 @@ use http::{HeaderValue, header::RETRY_AFTER};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    admission::{Identity, Reason, Refusals},
+    admission::{Identity, Refusals},
     concurrency::{ConcurrencyLimit, ConcurrencyPermit},
     problem::{Problem, ProblemCode},
 };
@@ -80,16 +80,16 @@ impl Places {
         caller: &Identity<'_>,
         refusals: &Refusals,
     ) -> Result<Place, Problem> {
-        let refuse = |reason, code, whose| {
-            refusals.count(reason);
+        let refuse = |code: ProblemCode, whose| {
+            refusals.count(code.as_str());
             let detail = format!("too many {}{whose} are running; try again later", self.what);
             Problem::saying(code, detail).with_header(RETRY_AFTER, HeaderValue::from_static("5"))
         };
-        let of_caller = self.callers.take(self.hasher.hash_one(caller)).ok_or_else(|| {
-            refuse(Reason::RateLimited, ProblemCode::RateLimited, " of this caller")
-        })?;
+        let of_caller = self.callers.take(self.hasher.hash_one(caller));
+        let of_caller =
+            of_caller.ok_or_else(|| refuse(ProblemCode::RateLimited, " of this caller"))?;
         let permit = Arc::clone(&self.free).try_acquire_owned();
-        let permit = permit.map_err(|_| refuse(Reason::Overloaded, ProblemCode::Overloaded, ""))?;
+        let permit = permit.map_err(|_| refuse(ProblemCode::Overloaded, ""))?;
         Ok(Place { _of_caller: of_caller, _permit: permit })
     }
 }

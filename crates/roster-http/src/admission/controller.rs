@@ -4,10 +4,7 @@
 //! at once when the queue is full, and after a bounded time otherwise. The queue is for bursts.
 //! It is short, because under a lasting overload a long queue serves no more requests, only later.
 
-use std::{
-    sync::atomic::{AtomicUsize, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -20,56 +17,31 @@ use super::settings::{QUEUE_LENGTH_MAX, QUEUE_LENGTH_PER_PLACE, QUEUE_WAIT_MAX};
 #[derive(Debug)]
 pub(super) struct AdmissionController {
     places: Semaphore,
-    waiting: AtomicUsize,
-    waiting_max: usize,
+    queue: Semaphore,
     wait_max: Duration,
 }
 
 /// A place of a class. Dropping it frees the place.
-#[derive(Debug)]
-pub(crate) struct AdmissionGuard<'a> {
-    _permit: SemaphorePermit<'a>,
-}
-
-/// A place in the queue. Dropping it leaves the queue.
-#[derive(Debug)]
-struct QueueGuard<'a>(&'a AtomicUsize);
+pub(crate) type AdmissionGuard<'a> = SemaphorePermit<'a>;
 
 impl AdmissionController {
     /// A controller of this many places.
     pub(super) fn new(places: usize) -> Self {
         let places = places.clamp(1, Semaphore::MAX_PERMITS);
-        Self {
-            places: Semaphore::new(places),
-            waiting: AtomicUsize::new(0),
-            waiting_max: places.saturating_mul(QUEUE_LENGTH_PER_PLACE).min(QUEUE_LENGTH_MAX),
-            wait_max: QUEUE_WAIT_MAX,
-        }
+        let queue = places.saturating_mul(QUEUE_LENGTH_PER_PLACE).min(QUEUE_LENGTH_MAX);
+        let (places, queue) = (Semaphore::new(places), Semaphore::new(queue));
+        Self { places, queue, wait_max: QUEUE_WAIT_MAX }
     }
 
     /// Takes a place, at once or after a wait. Returns `None` if the queue is full or the wait
     /// takes too long.
     pub(super) async fn admit(&self) -> Option<AdmissionGuard<'_>> {
         if let Ok(permit) = self.places.try_acquire() {
-            return Some(AdmissionGuard { _permit: permit });
+            return Some(permit);
         }
-        let _queued = self.enqueue()?;
+        let _queued = self.queue.try_acquire().ok()?;
         // In a box: most requests do not wait and need no room for it.
-        let permit = Box::pin(timeout(self.wait_max, self.places.acquire())).await;
-        Some(AdmissionGuard { _permit: permit.ok()?.ok()? })
-    }
-
-    /// Takes a place in the queue, unless it is full.
-    fn enqueue(&self) -> Option<QueueGuard<'_>> {
-        let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let queued = QueueGuard(&self.waiting);
-        (ahead < self.waiting_max).then_some(queued)
-    }
-}
-
-impl Drop for QueueGuard<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        Box::pin(timeout(self.wait_max, self.places.acquire())).await.ok()?.ok()
     }
 }
 
@@ -124,7 +96,7 @@ mod tests {
         let controller = AdmissionController { wait_max: Duration::from_millis(20), ..patient(1) };
         let _held = controller.admit().await.unwrap();
         assert!(controller.admit().await.is_none());
-        assert_eq!(controller.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(controller.queue.available_permits(), QUEUE_LENGTH_PER_PLACE);
     }
 
     #[tokio::test]
@@ -150,16 +122,17 @@ mod tests {
         {
             let mut cancelled = pin!(controller.admit());
             assert!(polled(cancelled.as_mut()).await.is_pending());
-            assert_eq!(controller.waiting.load(Ordering::Relaxed), 1);
+            assert_eq!(controller.queue.available_permits(), QUEUE_LENGTH_PER_PLACE - 1);
         }
-        assert_eq!(controller.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(controller.queue.available_permits(), QUEUE_LENGTH_PER_PLACE);
         drop(held);
         assert!(controller.admit().await.is_some());
     }
 
     #[test]
     fn the_queue_of_many_places_is_bounded_too() {
-        assert_eq!(AdmissionController::new(4).waiting_max, 4 * QUEUE_LENGTH_PER_PLACE);
-        assert_eq!(AdmissionController::new(1_000_000).waiting_max, QUEUE_LENGTH_MAX);
+        let length = |places| AdmissionController::new(places).queue.available_permits();
+        assert_eq!(length(4), 4 * QUEUE_LENGTH_PER_PLACE);
+        assert_eq!(length(1_000_000), QUEUE_LENGTH_MAX);
     }
 }

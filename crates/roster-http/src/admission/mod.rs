@@ -25,7 +25,8 @@ use controller::AdmissionController;
 pub(crate) use controller::AdmissionGuard;
 pub(crate) use identity::network;
 pub(crate) use rate_limit::{RateLimitState, RateLimiter};
-pub(crate) use refusals::{Reason, Refusals};
+use refusals::FAILED_AUTHENTICATION;
+pub(crate) use refusals::Refusals;
 
 use std::sync::{
     Arc,
@@ -81,7 +82,7 @@ impl Admission {
         let charged = limiter.charge(caller);
         *state = Some(charged);
         let Some(wait) = charged.wait_s() else { return Ok(()) };
-        self.refusals.count(Reason::RateLimited);
+        self.refusals.count(ProblemCode::RateLimited.as_str());
         Err(too_many(limiter.detail(), wait))
     }
 
@@ -130,14 +131,14 @@ impl Admission {
 
     /// Counts and makes the refusal of a request that is not admitted.
     fn overloaded(&self) -> Problem {
-        self.refusals.count(Reason::Overloaded);
+        self.refusals.count(ProblemCode::Overloaded.as_str());
         let turn = self.overloads.fetch_add(1, Ordering::Relaxed) % RETRY_AFTER_S_MAX;
         Problem::new(ProblemCode::Overloaded).with_header(RETRY_AFTER, HeaderValue::from(turn + 1))
     }
 
     /// Counts and makes the refusal of an attempt from a locked address.
     pub(crate) fn refuse_attempt(&self, wait_s: u32) -> Problem {
-        self.refusals.count(Reason::FailedAuthentication);
+        self.refusals.count(FAILED_AUTHENTICATION);
         let detail = "too many attempts with bad credentials came from this address";
         too_many(detail.to_owned(), wait_s)
     }

@@ -4,6 +4,7 @@
 //! number of refusals since the last line. It never names the caller, who may be a person.
 
 use std::{
+    collections::BTreeMap,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
@@ -18,74 +19,26 @@ use crate::problem::ProblemCode;
 /// The least time between two log lines of one reason.
 const LOG_EVERY_S: u64 = 10;
 
-/// Why a request was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// Its caller made too many requests.
-    RateLimited,
-    /// Its class of work is full.
-    Overloaded,
-    /// Too many attempts to authenticate from its address failed.
-    FailedAuthentication,
-    /// It has no valid credential.
-    Unauthenticated,
-    /// Its caller lacks the scope.
-    InsufficientScope,
-    /// It comes from a web page of another origin.
-    ForeignOrigin,
-    /// It came through a proxy while the service needs no key.
-    ForwardedRequest,
-    /// It is meant for another host.
-    MisdirectedRequest,
-}
+/// The reason of a request from an address that failed to authenticate too often. Every other
+/// reason is the code of the problem that the caller gets.
+pub(super) const FAILED_AUTHENTICATION: &str = "failed-authentication";
 
-impl Reason {
-    /// Every reason.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::RateLimited,
-        Self::Overloaded,
-        Self::FailedAuthentication,
-        Self::Unauthenticated,
-        Self::InsufficientScope,
-        Self::ForeignOrigin,
-        Self::ForwardedRequest,
-        Self::MisdirectedRequest,
-    ];
-
-    /// The word in the metrics and the log.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::RateLimited => "rate-limited",
-            Self::Overloaded => "overloaded",
-            Self::FailedAuthentication => "failed-authentication",
-            Self::Unauthenticated => "unauthenticated",
-            Self::InsufficientScope => "insufficient-scope",
-            Self::ForeignOrigin => "foreign-origin",
-            Self::ForwardedRequest => "forwarded-request",
-            Self::MisdirectedRequest => "misdirected-request",
-        }
-    }
-
-    /// The reason of a problem that concerns who calls. Refusals for what a caller costs are
-    /// counted where they are made.
-    pub(crate) fn of(code: ProblemCode) -> Option<Self> {
-        let codes = [
-            (ProblemCode::Unauthenticated, Self::Unauthenticated),
-            (ProblemCode::InsufficientScope, Self::InsufficientScope),
-            (ProblemCode::ForeignOrigin, Self::ForeignOrigin),
-            (ProblemCode::ForwardedRequest, Self::ForwardedRequest),
-            (ProblemCode::MisdirectedRequest, Self::MisdirectedRequest),
-        ];
-        codes.into_iter().find(|(known, _)| *known == code).map(|(_, reason)| reason)
-    }
-}
+/// The problems that concern who calls. Refusals for what a caller costs are counted where they are
+/// made.
+const ABOUT_THE_CALLER: [ProblemCode; 5] = [
+    ProblemCode::Unauthenticated,
+    ProblemCode::InsufficientScope,
+    ProblemCode::ForeignOrigin,
+    ProblemCode::ForwardedRequest,
+    ProblemCode::MisdirectedRequest,
+];
 
 /// The counts of all reasons.
 #[derive(Debug)]
 pub(crate) struct Refusals {
     since: Instant,
     pub(crate) counters: Family<OfReason, Counter>,
-    logs: [LogLimit; Reason::ALL.len()],
+    logs: BTreeMap<&'static str, LogLimit>,
 }
 
 /// The label of a reason.
@@ -106,22 +59,31 @@ struct LogLimit {
 impl Default for Refusals {
     fn default() -> Self {
         let counters = Family::default();
-        for reason in Reason::ALL {
-            drop(counters.get_or_create(&OfReason { reason: reason.word() }));
+        let of_costs = [ProblemCode::RateLimited, ProblemCode::Overloaded];
+        let codes = of_costs.into_iter().chain(ABOUT_THE_CALLER).map(ProblemCode::as_str);
+        let mut logs = BTreeMap::new();
+        for reason in codes.chain([FAILED_AUTHENTICATION]) {
+            drop(counters.get_or_create(&OfReason { reason }));
+            logs.insert(reason, LogLimit::default());
         }
-        Self { since: Instant::now(), counters, logs: Default::default() }
+        Self { since: Instant::now(), counters, logs }
     }
 }
 
 impl Refusals {
     /// Counts one more.
-    pub(crate) fn count(&self, reason: Reason) {
-        let label = OfReason { reason: reason.word() };
-        let count = self.counters.get_or_create(&label).inc() + 1;
+    pub(crate) fn count(&self, reason: &'static str) {
+        let count = self.counters.get_or_create(&OfReason { reason }).inc() + 1;
         let now_s = self.since.elapsed().as_secs();
-        let log = Reason::ALL.iter().zip(&self.logs).find(|(known, _)| **known == reason);
-        if let Some(refused) = log.and_then(|(_, log)| log.due(count, now_s)) {
-            tracing::warn!(reason = reason.word(), refused, "requests are refused");
+        if let Some(refused) = self.logs.get(reason).and_then(|log| log.due(count, now_s)) {
+            tracing::warn!(reason, refused, "requests are refused");
+        }
+    }
+
+    /// Counts a problem that concerns who calls.
+    pub(crate) fn count_if_about_caller(&self, code: ProblemCode) {
+        if ABOUT_THE_CALLER.contains(&code) {
+            self.count(code.as_str());
         }
     }
 }
