@@ -1,7 +1,8 @@
 //! Documents that are the same for every caller: their entity tags and their compressed forms.
 //!
-//! A document is compressed once, when it is first sent in a coding, and again only after it
-//! changed. Each coded form has its own strong entity tag: the digest of its bytes.
+//! A document is made when it is first requested, and compressed when it is first sent in a coding.
+//! Both are done again only after it changed. Each coded form has its own strong entity tag: the
+//! digest of its bytes.
 
 use std::{
     collections::HashMap,
@@ -38,15 +39,16 @@ pub(crate) struct Documents {
 
 impl Documents {
     /// The response with a document, or 304 if the caller has it. `path` is one of few, because
-    /// each document is kept.
+    /// each document is kept: it is made again only for another version. `make` returns `None` if
+    /// there is no such document.
     pub(crate) fn respond(
         &self,
-        path: &str,
-        media: Media,
-        bytes: Bytes,
+        (path, media, version): (&str, Media, i64),
         headers: &HeaderMap,
+        make: impl FnOnce() -> Option<Bytes>,
     ) -> Result<Response, Problem> {
-        let document = self.document(path, media, bytes);
+        let document = self.document((path, media, version), make);
+        let document = document.ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
         let accepted = AcceptedCoding::of(headers, &[Coding::Brotli, Coding::Gzip]);
         let form = document.form(accepted.coding);
         let form = form.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
@@ -66,24 +68,27 @@ impl Documents {
         Ok(response)
     }
 
-    /// The kept document with these bytes.
-    fn document(&self, path: &str, media: Media, bytes: Bytes) -> Arc<Document> {
+    /// The kept document of this version, or a new one.
+    fn document(
+        &self,
+        (path, media, version): (&str, Media, i64),
+        make: impl FnOnce() -> Option<Bytes>,
+    ) -> Option<Arc<Document>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (path.to_owned(), media);
-        match kept.get(&key) {
-            Some(document) if document.bytes == bytes => Arc::clone(document),
-            _ => {
-                let document = Arc::new(Document { bytes, ..Document::default() });
-                kept.insert(key, Arc::clone(&document));
-                document
-            }
+        if let Some(document) = kept.get(&key).filter(|document| document.version == version) {
+            return Some(Arc::clone(document));
         }
+        let document = Arc::new(Document { version, bytes: make()?, ..Document::default() });
+        kept.insert(key, Arc::clone(&document));
+        Some(document)
     }
 }
 
 /// One document in its forms.
 #[derive(Default)]
 struct Document {
+    version: i64,
     bytes: Bytes,
     plain: OnceLock<Option<Form>>,
     gzip: OnceLock<Option<Form>>,

@@ -1,19 +1,22 @@
 //! What the service says about itself: the service document, the description, the reference, and
 //! a page for each problem.
 
+use std::sync::LazyLock;
+
 use axum::{extract::State, response::Response};
 use bytes::Bytes;
 use http::{
     HeaderValue,
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY},
+    request::Parts,
 };
 
 use crate::{
     description,
     extract::{HTML, JSON, Media, NoParameters, negotiate},
-    pages::service_document,
-    problem::{Problem, ProblemCode},
+    problem::Problem,
     request::Call,
+    service_document::service_document,
     state::AppState,
 };
 
@@ -26,7 +29,7 @@ pub(crate) async fn get_service(
     call: Call,
 ) -> Result<Response, Problem> {
     let made = |_| Some(service_document(&app.settings, app.directory.rules()));
-    document(&app, &call, &[JSON], made)
+    document(&app, &call, &[JSON], 0, made)
 }
 
 /// `GET /openapi.json`: returns the description.
@@ -35,8 +38,9 @@ pub(crate) async fn get_description(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    let schema = app.directory.schema();
-    document(&app, &call, &[JSON], |_| Some(app.pages.description(&schema)))
+    let (base_url, schema) = (&app.settings.base_url, app.directory.schema());
+    let made = |_| Some(description::openapi(base_url, &schema));
+    document(&app, &call, &[JSON], schema.version, made)
 }
 
 /// `GET /docs`: returns the reference as a page.
@@ -45,7 +49,8 @@ pub(crate) async fn get_docs(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    document(&app, &call, &[HTML], |_| Some(app.pages.docs()))
+    let made = |_| Some(description::docs_page(&app.settings.base_url));
+    document(&app, &call, &[HTML], 0, made)
 }
 
 /// `GET /problems`: returns all problem codes.
@@ -55,7 +60,7 @@ pub(crate) async fn list_problems(
     call: Call,
 ) -> Result<Response, Problem> {
     let base_url = &app.settings.base_url;
-    document(&app, &call, &[JSON, HTML], |media| {
+    document(&app, &call, &[JSON, HTML], 0, |media| {
         Some(if media == HTML {
             description::problem_list_page(base_url)
         } else {
@@ -71,7 +76,7 @@ pub(crate) async fn get_problem(
     call: Call,
 ) -> Result<Response, Problem> {
     let (code, base_url) = (call.segment(), &app.settings.base_url);
-    document(&app, &call, &[JSON, HTML], |media| {
+    document(&app, &call, &[JSON, HTML], 0, |media| {
         if media == HTML {
             description::problem_page(code, base_url)
         } else {
@@ -85,18 +90,21 @@ fn document(
     app: &AppState,
     call: &Call,
     offered: &[Media],
+    version: i64,
     made: impl FnOnce(Media) -> Option<Bytes>,
 ) -> Result<Response, Problem> {
-    let media = negotiate(&call.parts.headers, offered)?;
-    let body = made(media).ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
-    let path = call.parts.uri.path();
-    let mut response = app.documents.respond(path, media, body, &call.parts.headers)?;
+    static POLICY: LazyLock<Option<HeaderValue>> =
+        LazyLock::new(|| HeaderValue::try_from(description::content_security_policy()).ok());
+    let Parts { uri, headers, .. } = &call.parts;
+    let media = negotiate(headers, offered)?;
+    let kept = (uri.path(), media, version);
+    let mut response = app.documents.respond(kept, headers, || made(media))?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, NO_CACHE);
     let varies = if offered.len() > 1 { "Accept, Accept-Encoding" } else { "Accept-Encoding" };
     headers.insert(VARY, HeaderValue::from_static(varies));
-    if media == HTML {
-        headers.insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
+    if let Some(policy) = POLICY.as_ref().filter(|_| media == HTML) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
     }
     Ok(response)
 }

@@ -1,0 +1,178 @@
+//! The service document, made from the settings.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use roster_core::{Guard, Json, Rules, Sharing, limits};
+
+use crate::{
+    access::token_limits,
+    admission::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
+    description::{self, object, string},
+    scim::limits as scim,
+    server,
+    settings::HttpSettings,
+    transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
+};
+
+fn members<const N: usize>(all: [(&str, Json); N]) -> Vec<(String, Json)> {
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn texts(all: &[&str]) -> Json {
+    Json::Array(all.iter().map(|one| string(*one)).collect())
+}
+
+fn number(value: impl TryInto<i64>) -> Json {
+    value.try_into().map_or(Json::Null, Json::Int)
+}
+
+/// A time in seconds; `null` for ever.
+fn seconds(keep: Option<Duration>) -> Json {
+    keep.map_or(Json::Null, |keep| number(keep.as_secs()))
+}
+
+/// The service document, under the rules in force.
+pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
+    let link = |path: &str| string(format!("{}{path}", settings.base_url));
+    let links = object([
+        ("users", link("/users")),
+        ("deleted_users", link("/deleted-users")),
+        ("groups", link("/groups")),
+        ("events", link("/events")),
+        ("keys", link("/keys")),
+        ("schema", link("/schema")),
+        ("description", link("/openapi.json")),
+        ("docs", link("/docs")),
+        ("problems", link("/problems")),
+        ("liveness", link("/livez")),
+        ("readiness", link("/readyz")),
+        ("metrics", link("/metrics")),
+    ]);
+    let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
+    let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
+    let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
+    let capabilities = object([
+        ("sorts", texts(&sorts)),
+        ("filters", texts(&filters)),
+        ("patch_formats", texts(&["application/merge-patch+json"])),
+        ("unique_email", string(unique_email)),
+        ("unique_external_id", Json::Bool(rules.external_id == Sharing::Unique)),
+        ("precondition_required", Json::Bool(rules.put == Guard::On || rules.delete == Guard::On)),
+    ]);
+    let document = object([
+        ("service", string("roster")),
+        ("version", string(env!("CARGO_PKG_VERSION"))),
+        ("links", links),
+        ("limits", limits_of(settings)),
+        ("capabilities", capabilities),
+    ]);
+    description::json(&document)
+}
+
+/// The limits that concern callers.
+fn limits_of(settings: &HttpSettings) -> Json {
+    let mut all = members([
+        ("body_bytes_max", number(settings.body_bytes_max)),
+        ("uri_bytes_max", number(settings.uri_bytes_max)),
+        ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
+        ("errors_max", number(limits::ERRORS_MAX)),
+        ("query_parameters_max", number(limits::QUERY_PARAMETERS_MAX)),
+        ("user_bytes_max", number(limits::USER_BYTES_MAX)),
+        ("text_length_max", number(limits::TEXT_LENGTH_MAX)),
+        ("address_text_length_max", number(limits::ADDRESS_TEXT_LENGTH_MAX)),
+        ("entry_text_length_max", number(limits::ENTRY_TEXT_LENGTH_MAX)),
+        ("email_length_max", number(limits::EMAIL_LENGTH_MAX)),
+        ("phone_number_length_max", number(limits::PHONE_NUMBER_LENGTH_MAX)),
+        ("url_length_max", number(limits::URL_LENGTH_MAX)),
+        ("certificate_length_max", number(limits::CERTIFICATE_LENGTH_MAX)),
+        ("addresses_max", number(limits::ADDRESSES_MAX)),
+        ("entries_max", number(limits::ENTRIES_MAX)),
+        ("attributes_bytes_max", number(limits::ATTRIBUTES_BYTES_MAX)),
+        ("attributes_depth_max", number(limits::ATTRIBUTES_DEPTH_MAX)),
+        ("declared_members_max", number(limits::DECLARED_MEMBERS_MAX)),
+        ("page_size_default", number(limits::PAGE_SIZE_DEFAULT)),
+        ("page_size_max", number(limits::PAGE_SIZE_MAX)),
+        ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
+        ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
+        ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
+        ("fields_max", number(limits::FIELDS_MAX)),
+        ("filter_length_max", number(limits::FILTER_LENGTH_MAX)),
+        ("filter_depth_max", number(limits::FILTER_DEPTH_MAX)),
+        ("filter_terms_max", number(limits::FILTER_TERMS_MAX)),
+        ("search_length_max", number(limits::SEARCH_LENGTH_MAX)),
+        ("search_words_max", number(limits::SEARCH_WORDS_MAX)),
+        ("idempotency_key_length_max", number(limits::IDEMPOTENCY_KEY_LENGTH_MAX)),
+        ("idempotency_keep_seconds", number(limits::IDEMPOTENCY_KEEP_MS / 1000)),
+        ("deleted_keep_seconds", seconds(settings.deleted_keep)),
+        ("events_keep_seconds", seconds(settings.events_keep)),
+        ("rate_limit_per_s", number(settings.admission.rate_limit_per_s)),
+        ("rate_limit_burst", number(settings.admission.rate_limit_burst)),
+        ("failed_auth_per_minute", number(settings.admission.failed_auth_per_minute)),
+        ("locked_token_checks_per_s", number(LOCKED_TOKEN_CHECKS_PER_S)),
+        ("locked_token_checks_total_per_s", number(LOCKED_TOKEN_CHECKS_TOTAL_PER_S)),
+        ("keys_max", number(limits::KEYS_MAX)),
+        ("key_name_length_max", number(limits::KEY_NAME_LENGTH_MAX)),
+        ("key_lifetime_default_seconds", number(limits::KEY_LIFETIME_DEFAULT_MS / 1000)),
+        ("key_overlap_max_seconds", number(limits::KEY_OVERLAP_MAX_MS / 1000)),
+        ("token_bytes_max", number(token_limits::TOKEN_BYTES_MAX)),
+        ("token_subject_length_max", number(token_limits::SUBJECT_LENGTH_MAX)),
+        ("token_clock_skew_seconds", number(token_limits::LEEWAY_MS / 1000)),
+        ("issuers_max", number(token_limits::ISSUERS_MAX)),
+        ("issuer_keys_max", number(token_limits::SET_KEYS_MAX)),
+        ("issuer_answer_bytes_max", number(token_limits::ANSWER_BYTES_MAX)),
+        ("issuer_answer_wait_max_ms", number(token_limits::ANSWER_WAIT_MAX.as_millis())),
+        ("issuer_keys_refresh_seconds", number(token_limits::TTL_MS / 1000)),
+        ("issuer_keys_retry_seconds", number(token_limits::COOLDOWN_MS / 1000)),
+        ("issuer_keys_stale_seconds", number(token_limits::STALE_MS / 1000)),
+        ("queue_wait_max_ms", number(QUEUE_WAIT_MAX.as_millis())),
+        ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
+    ]);
+    all.extend(limits_of_streams());
+    all.extend(members([
+        ("group_members_max", number(limits::GROUP_MEMBERS_MAX)),
+        ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
+        ("group_members_named_max", number(limits::GROUP_MEMBERS_NAMED_MAX)),
+        ("group_body_bytes_max", number(limits::GROUP_BODY_BYTES_MAX)),
+        ("groups_of_member_max", number(limits::GROUPS_OF_MEMBER_MAX)),
+        ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
+        ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
+        ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
+        ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
+    ]));
+    all.extend(limits_of_scim(settings));
+    Json::Object(all)
+}
+
+/// The limits of imports and exports and of the memory that callers use.
+fn limits_of_streams() -> Vec<(String, Json)> {
+    members([
+        ("imports_max", number(IMPORTS_MAX)),
+        ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
+        ("exports_max", number(EXPORTS_MAX)),
+        ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
+        ("held_bytes_max", number(server::TOTAL_BYTES_MAX)),
+        ("held_bytes_per_caller_max", number(server::CALLER_BYTES_MAX)),
+        ("held_bytes_per_connection_max", number(server::CONNECTION_BYTES_MAX)),
+        ("import_unread_bytes_max", number(server::TOTAL_SPILL_BYTES_MAX)),
+        ("import_unread_bytes_per_caller_max", number(server::CALLER_SPILL_BYTES_MAX)),
+    ])
+}
+
+fn limits_of_scim(settings: &HttpSettings) -> Vec<(String, Json)> {
+    members([
+        ("bulk_operations_max", number(limits::BULK_OPERATIONS_MAX)),
+        ("bulk_bytes_max", number(settings.body_bytes_max)),
+        ("patch_operations_max", number(limits::PATCH_OPERATIONS_MAX)),
+        ("patch_values_max", number(limits::PATCH_VALUES_MAX)),
+        ("scim_page_size_default", number(scim::COUNT_DEFAULT)),
+        ("scim_page_size_max", number(limits::PAGE_SIZE_MAX)),
+        ("scim_page_bytes_max", number(scim::PAGE_BYTES_MAX)),
+        ("scim_page_members_max", number(scim::PAGE_MEMBERS_MAX)),
+        ("scim_names_max", number(scim::NAMES_MAX)),
+        ("scim_cursor_keep_seconds", number(scim::CURSOR_KEEP_MS / 1000)),
+        ("scim_skip_max", number(scim::SKIP_MAX)),
+        ("scim_places_max", number(scim::PLACES_MAX)),
+        ("scim_place_keep_seconds", number(scim::PLACE_KEEP_MS / 1000)),
+    ])
+}
