@@ -1,4 +1,4 @@
-//! Every operation of both interfaces, on one page: method, path, operation id and scope.
+//! Every operation of both interfaces, on one page: method, path, operation id, scope and handler.
 //!
 //! A path is compared exactly, byte for byte: no case folding, no decoding, no forgiven slash, so
 //! that one resource has one URL. The routes, `Allow`, the scopes, the labels of metrics and the
@@ -30,8 +30,8 @@ macro_rules! need {
     };
 }
 
-macro_rules! operations {
-    ($($name:ident $method:ident $path:literal $id:literal $need:ident;)*) => {
+macro_rules! define {
+    ($($name:ident $method:ident $path:literal $id:literal $need:ident $handler:path;)*) => {
         /// What a request asks for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Operation {
@@ -76,71 +76,95 @@ macro_rules! operations {
     };
 }
 
-operations! {
-    ListUsers GET "/users" "listUsers" UsersRead;
-    CreateUser POST "/users" "createUser" UsersWrite;
-    PatchUsers PATCH "/users" "patchUsers" UsersWrite;
-    DeleteUsers DELETE "/users" "deleteUsers" UsersWrite;
-    GetUser GET "/users/{user_id}" "getUser" UsersRead;
-    ReplaceUser PUT "/users/{user_id}" "replaceUser" UsersWrite;
-    PatchUser PATCH "/users/{user_id}" "patchUser" UsersWrite;
-    DeleteUser DELETE "/users/{user_id}" "deleteUser" UsersWrite;
-    ListUserEvents GET "/users/{user_id}/events" "listUserEvents" EventsRead;
-    ListUserGroups GET "/users/{user_id}/groups" "listUserGroups" UsersRead;
-    ListDeletedUsers GET "/deleted-users" "listDeletedUsers" UsersWrite;
-    GetDeletedUser GET "/deleted-users/{user_id}" "getDeletedUser" UsersWrite;
-    PurgeUser DELETE "/deleted-users/{user_id}" "purgeUser" UsersPurge;
-    RestoreUser POST "/deleted-users/{user_id}/restore" "restoreUser" UsersWrite;
-    ListGroups GET "/groups" "listGroups" UsersRead;
-    CreateGroup POST "/groups" "createGroup" UsersWrite;
-    GetGroup GET "/groups/{group_id}" "getGroup" UsersRead;
-    ReplaceGroup PUT "/groups/{group_id}" "replaceGroup" UsersWrite;
-    PatchGroup PATCH "/groups/{group_id}" "patchGroup" UsersWrite;
-    DeleteGroup DELETE "/groups/{group_id}" "deleteGroup" UsersWrite;
-    ListMembers GET "/groups/{group_id}/members" "listMembers" UsersRead;
-    PutMember PUT "/groups/{group_id}/members/{member_id}" "putMember" UsersWrite;
-    DeleteMember DELETE "/groups/{group_id}/members/{member_id}" "deleteMember" UsersWrite;
-    ListEvents GET "/events" "listEvents" EventsRead;
-    ListKeys GET "/keys" "listKeys" KeysAdmin;
-    CreateKey POST "/keys" "createKey" KeysAdmin;
-    GetKey GET "/keys/{key_id}" "getKey" KeysAdmin;
-    RevokeKey DELETE "/keys/{key_id}" "revokeKey" KeysAdmin;
-    RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin;
-    GetSchema GET "/schema" "getSchema" UsersRead;
-    ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite;
-    GetCaller GET "/caller" "getCaller" Caller;
-    GetService GET "/" "getService" Nothing;
-    GetDescription GET "/openapi.json" "getDescription" Nothing;
-    GetDocs GET "/docs" "getDocs" Nothing;
-    ListProblems GET "/problems" "listProblems" Nothing;
-    GetProblem GET "/problems/{code}" "getProblem" Nothing;
-    GetLiveness GET "/livez" "getLiveness" Nothing;
-    GetReadiness GET "/readyz" "getReadiness" Nothing;
-    GetMetrics GET "/metrics" "getMetrics" MetricsRead;
-    ScimListUsers GET "/scim/v2/Users" "scimListUsers" Scim;
-    ScimCreateUser POST "/scim/v2/Users" "scimCreateUser" Scim;
-    ScimSearchUsers POST "/scim/v2/Users/.search" "scimSearchUsers" Scim;
-    ScimSearch POST "/scim/v2/.search" "scimSearch" Scim;
-    ScimGetUser GET "/scim/v2/Users/{id}" "scimGetUser" Scim;
-    ScimReplaceUser PUT "/scim/v2/Users/{id}" "scimReplaceUser" Scim;
-    ScimPatchUser PATCH "/scim/v2/Users/{id}" "scimPatchUser" Scim;
-    ScimDeleteUser DELETE "/scim/v2/Users/{id}" "scimDeleteUser" Scim;
-    ScimListGroups GET "/scim/v2/Groups" "scimListGroups" Scim;
-    ScimCreateGroup POST "/scim/v2/Groups" "scimCreateGroup" Scim;
-    ScimSearchGroups POST "/scim/v2/Groups/.search" "scimSearchGroups" Scim;
-    ScimGetGroup GET "/scim/v2/Groups/{id}" "scimGetGroup" Scim;
-    ScimReplaceGroup PUT "/scim/v2/Groups/{id}" "scimReplaceGroup" Scim;
-    ScimPatchGroup PATCH "/scim/v2/Groups/{id}" "scimPatchGroup" Scim;
-    ScimDeleteGroup DELETE "/scim/v2/Groups/{id}" "scimDeleteGroup" Scim;
-    ScimBulk POST "/scim/v2/Bulk" "scimBulk" Scim;
-    ScimGetMe GET "/scim/v2/Me" "scimGetMe" Scim;
-    ScimGetServiceProviderConfig GET "/scim/v2/ServiceProviderConfig"
-        "scimGetServiceProviderConfig" Scim;
-    ScimListResourceTypes GET "/scim/v2/ResourceTypes" "scimListResourceTypes" Scim;
-    ScimGetResourceType GET "/scim/v2/ResourceTypes/{name}" "scimGetResourceType" Scim;
-    ScimListSchemas GET "/scim/v2/Schemas" "scimListSchemas" Scim;
-    ScimGetSchema GET "/scim/v2/Schemas/{urn}" "scimGetSchema" Scim;
+/// Passes the table to a macro. Its last column is the handler, which only the routes use.
+macro_rules! operations {
+    ($macro:ident) => {
+        $macro! {
+            ListUsers GET "/users" "listUsers" UsersRead rest::users::list;
+            CreateUser POST "/users" "createUser" UsersWrite rest::users::create;
+            PatchUsers PATCH "/users" "patchUsers" UsersWrite rest::users::patch_many;
+            DeleteUsers DELETE "/users" "deleteUsers" UsersWrite rest::users::delete_many;
+            GetUser GET "/users/{user_id}" "getUser" UsersRead rest::users::get;
+            ReplaceUser PUT "/users/{user_id}" "replaceUser" UsersWrite rest::users::replace;
+            PatchUser PATCH "/users/{user_id}" "patchUser" UsersWrite rest::users::patch;
+            DeleteUser DELETE "/users/{user_id}" "deleteUser" UsersWrite rest::users::delete;
+            ListUserEvents GET "/users/{user_id}/events" "listUserEvents" EventsRead
+                rest::events::list_of_user;
+            ListUserGroups GET "/users/{user_id}/groups" "listUserGroups" UsersRead
+                rest::groups::list_of_user;
+            ListDeletedUsers GET "/deleted-users" "listDeletedUsers" UsersWrite
+                rest::deleted_users::list;
+            GetDeletedUser GET "/deleted-users/{user_id}" "getDeletedUser" UsersWrite
+                rest::deleted_users::get;
+            PurgeUser DELETE "/deleted-users/{user_id}" "purgeUser" UsersPurge
+                rest::deleted_users::purge;
+            RestoreUser POST "/deleted-users/{user_id}/restore" "restoreUser" UsersWrite
+                rest::deleted_users::restore;
+            ListGroups GET "/groups" "listGroups" UsersRead rest::groups::list;
+            CreateGroup POST "/groups" "createGroup" UsersWrite rest::groups::create;
+            GetGroup GET "/groups/{group_id}" "getGroup" UsersRead rest::groups::get;
+            ReplaceGroup PUT "/groups/{group_id}" "replaceGroup" UsersWrite rest::groups::replace;
+            PatchGroup PATCH "/groups/{group_id}" "patchGroup" UsersWrite rest::groups::patch;
+            DeleteGroup DELETE "/groups/{group_id}" "deleteGroup" UsersWrite rest::groups::delete;
+            ListMembers GET "/groups/{group_id}/members" "listMembers" UsersRead
+                rest::groups::list_members;
+            PutMember PUT "/groups/{group_id}/members/{member_id}" "putMember" UsersWrite
+                rest::groups::put_member;
+            DeleteMember DELETE "/groups/{group_id}/members/{member_id}" "deleteMember" UsersWrite
+                rest::groups::delete_member;
+            ListEvents GET "/events" "listEvents" EventsRead rest::events::list;
+            ListKeys GET "/keys" "listKeys" KeysAdmin rest::keys::list;
+            CreateKey POST "/keys" "createKey" KeysAdmin rest::keys::create;
+            GetKey GET "/keys/{key_id}" "getKey" KeysAdmin rest::keys::get;
+            RevokeKey DELETE "/keys/{key_id}" "revokeKey" KeysAdmin rest::keys::revoke;
+            RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin rest::keys::rotate;
+            GetSchema GET "/schema" "getSchema" UsersRead rest::schema::get;
+            ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite rest::schema::replace;
+            GetCaller GET "/caller" "getCaller" Caller rest::caller::get;
+            GetService GET "/" "getService" Nothing rest::service::get_service;
+            GetDescription GET "/openapi.json" "getDescription" Nothing
+                rest::service::get_description;
+            GetDocs GET "/docs" "getDocs" Nothing rest::service::get_docs;
+            ListProblems GET "/problems" "listProblems" Nothing rest::service::list_problems;
+            GetProblem GET "/problems/{code}" "getProblem" Nothing rest::service::get_problem;
+            GetLiveness GET "/livez" "getLiveness" Nothing rest::health::get_liveness;
+            GetReadiness GET "/readyz" "getReadiness" Nothing rest::health::get_readiness;
+            GetMetrics GET "/metrics" "getMetrics" MetricsRead rest::health::get_metrics;
+            ScimListUsers GET "/scim/v2/Users" "scimListUsers" Scim scim::list::list;
+            ScimCreateUser POST "/scim/v2/Users" "scimCreateUser" Scim scim::users::create;
+            ScimSearchUsers POST "/scim/v2/Users/.search" "scimSearchUsers" Scim scim::list::search;
+            ScimSearch POST "/scim/v2/.search" "scimSearch" Scim scim::search::search;
+            ScimGetUser GET "/scim/v2/Users/{id}" "scimGetUser" Scim scim::users::get;
+            ScimReplaceUser PUT "/scim/v2/Users/{id}" "scimReplaceUser" Scim scim::users::replace;
+            ScimPatchUser PATCH "/scim/v2/Users/{id}" "scimPatchUser" Scim scim::users::patch;
+            ScimDeleteUser DELETE "/scim/v2/Users/{id}" "scimDeleteUser" Scim scim::users::delete;
+            ScimListGroups GET "/scim/v2/Groups" "scimListGroups" Scim scim::list::list;
+            ScimCreateGroup POST "/scim/v2/Groups" "scimCreateGroup" Scim scim::groups::create;
+            ScimSearchGroups POST "/scim/v2/Groups/.search" "scimSearchGroups" Scim
+                scim::list::search;
+            ScimGetGroup GET "/scim/v2/Groups/{id}" "scimGetGroup" Scim scim::groups::get;
+            ScimReplaceGroup PUT "/scim/v2/Groups/{id}" "scimReplaceGroup" Scim
+                scim::groups::replace;
+            ScimPatchGroup PATCH "/scim/v2/Groups/{id}" "scimPatchGroup" Scim scim::groups::patch;
+            ScimDeleteGroup DELETE "/scim/v2/Groups/{id}" "scimDeleteGroup" Scim
+                scim::groups::delete;
+            ScimBulk POST "/scim/v2/Bulk" "scimBulk" Scim scim::bulk::bulk;
+            ScimGetMe GET "/scim/v2/Me" "scimGetMe" Scim discovery::get_me;
+            ScimGetServiceProviderConfig GET "/scim/v2/ServiceProviderConfig"
+                "scimGetServiceProviderConfig" Scim discovery::get_config;
+            ScimListResourceTypes GET "/scim/v2/ResourceTypes" "scimListResourceTypes" Scim
+                discovery::list_resource_types;
+            ScimGetResourceType GET "/scim/v2/ResourceTypes/{name}" "scimGetResourceType" Scim
+                discovery::get_resource_type;
+            ScimListSchemas GET "/scim/v2/Schemas" "scimListSchemas" Scim discovery::list_schemas;
+            ScimGetSchema GET "/scim/v2/Schemas/{urn}" "scimGetSchema" Scim discovery::get_schema;
+        }
+    };
 }
+
+pub(crate) use operations;
+
+operations!(define);
 
 impl Operation {
     /// Health is asked by machines that know neither the name of the service nor its guards.

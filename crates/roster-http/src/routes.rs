@@ -16,7 +16,7 @@ use http::{
 
 use crate::{
     endpoint::Endpoint,
-    operation::{Operation, Route, routes},
+    operation::{Operation, Route, operations, routes},
     problem::{Problem, ProblemCode},
     rest,
     scim::{self, discovery},
@@ -62,77 +62,18 @@ pub(crate) fn no_route(app: &AppState) -> Router {
     Router::new().fallback(Endpoint::of_none(not_found)).with_state(app.clone())
 }
 
-/// The handler of an operation.
-fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
-    match operation {
-        Operation::ListUsers => on_method(operation, app, rest::users::list),
-        Operation::CreateUser => on_method(operation, app, rest::users::create),
-        Operation::PatchUsers => on_method(operation, app, rest::users::patch_many),
-        Operation::DeleteUsers => on_method(operation, app, rest::users::delete_many),
-        Operation::GetUser => on_method(operation, app, rest::users::get),
-        Operation::ReplaceUser => on_method(operation, app, rest::users::replace),
-        Operation::PatchUser => on_method(operation, app, rest::users::patch),
-        Operation::DeleteUser => on_method(operation, app, rest::users::delete),
-        Operation::ListUserEvents => on_method(operation, app, rest::events::list_of_user),
-        Operation::ListUserGroups => on_method(operation, app, rest::groups::list_of_user),
-        Operation::ListDeletedUsers => on_method(operation, app, rest::deleted_users::list),
-        Operation::GetDeletedUser => on_method(operation, app, rest::deleted_users::get),
-        Operation::PurgeUser => on_method(operation, app, rest::deleted_users::purge),
-        Operation::RestoreUser => on_method(operation, app, rest::deleted_users::restore),
-        Operation::ListGroups => on_method(operation, app, rest::groups::list),
-        Operation::CreateGroup => on_method(operation, app, rest::groups::create),
-        Operation::GetGroup => on_method(operation, app, rest::groups::get),
-        Operation::ReplaceGroup => on_method(operation, app, rest::groups::replace),
-        Operation::PatchGroup => on_method(operation, app, rest::groups::patch),
-        Operation::DeleteGroup => on_method(operation, app, rest::groups::delete),
-        Operation::ListMembers => on_method(operation, app, rest::groups::list_members),
-        Operation::PutMember => on_method(operation, app, rest::groups::put_member),
-        Operation::DeleteMember => on_method(operation, app, rest::groups::delete_member),
-        Operation::ListEvents => on_method(operation, app, rest::events::list),
-        Operation::ListKeys => on_method(operation, app, rest::keys::list),
-        Operation::CreateKey => on_method(operation, app, rest::keys::create),
-        Operation::GetKey => on_method(operation, app, rest::keys::get),
-        Operation::RevokeKey => on_method(operation, app, rest::keys::revoke),
-        Operation::RotateKey => on_method(operation, app, rest::keys::rotate),
-        Operation::GetSchema => on_method(operation, app, rest::schema::get),
-        Operation::ReplaceSchema => on_method(operation, app, rest::schema::replace),
-        Operation::GetCaller => on_method(operation, app, rest::caller::get),
-        Operation::GetService => on_method(operation, app, rest::service::get_service),
-        Operation::GetDescription => on_method(operation, app, rest::service::get_description),
-        Operation::GetDocs => on_method(operation, app, rest::service::get_docs),
-        Operation::ListProblems => on_method(operation, app, rest::service::list_problems),
-        Operation::GetProblem => on_method(operation, app, rest::service::get_problem),
-        Operation::GetLiveness => on_method(operation, app, rest::health::get_liveness),
-        Operation::GetReadiness => on_method(operation, app, rest::health::get_readiness),
-        Operation::GetMetrics => on_method(operation, app, rest::health::get_metrics),
-        Operation::ScimListUsers | Operation::ScimListGroups => {
-            on_method(operation, app, scim::list::list)
+macro_rules! handlers {
+    ($($name:ident $method:ident $path:literal $id:literal $need:ident $handler:path;)*) => {
+        /// The handler of an operation.
+        fn offered(operation: Operation, app: &AppState) -> MethodRouter<AppState> {
+            match operation {
+                $(Operation::$name => on_method(operation, app, $handler),)*
+            }
         }
-        Operation::ScimCreateUser => on_method(operation, app, scim::users::create),
-        Operation::ScimSearchUsers | Operation::ScimSearchGroups => {
-            on_method(operation, app, scim::list::search)
-        }
-        Operation::ScimSearch => on_method(operation, app, scim::search::search),
-        Operation::ScimGetUser => on_method(operation, app, scim::users::get),
-        Operation::ScimReplaceUser => on_method(operation, app, scim::users::replace),
-        Operation::ScimPatchUser => on_method(operation, app, scim::users::patch),
-        Operation::ScimDeleteUser => on_method(operation, app, scim::users::delete),
-        Operation::ScimCreateGroup => on_method(operation, app, scim::groups::create),
-        Operation::ScimGetGroup => on_method(operation, app, scim::groups::get),
-        Operation::ScimReplaceGroup => on_method(operation, app, scim::groups::replace),
-        Operation::ScimPatchGroup => on_method(operation, app, scim::groups::patch),
-        Operation::ScimDeleteGroup => on_method(operation, app, scim::groups::delete),
-        Operation::ScimBulk => on_method(operation, app, scim::bulk::bulk),
-        Operation::ScimGetMe => on_method(operation, app, discovery::get_me),
-        Operation::ScimGetServiceProviderConfig => on_method(operation, app, discovery::get_config),
-        Operation::ScimListResourceTypes => {
-            on_method(operation, app, discovery::list_resource_types)
-        }
-        Operation::ScimGetResourceType => on_method(operation, app, discovery::get_resource_type),
-        Operation::ScimListSchemas => on_method(operation, app, discovery::list_schemas),
-        Operation::ScimGetSchema => on_method(operation, app, discovery::get_schema),
-    }
+    };
 }
+
+operations!(handlers);
 
 fn on_method<T: 'static>(
     operation: Operation,
