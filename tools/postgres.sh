@@ -105,7 +105,9 @@ start() {
     done
     local secret
     secret=$(password)
-    PGPASSWORD=$(cat "$dir/superuser") "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
+    # PostgreSQL 18 warns of md5.
+    PGPASSWORD=$(cat "$dir/superuser") PGOPTIONS='-c client_min_messages=error' \
+        "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
         --host=127.0.0.1 --port="$port" --username=postgres --dbname=postgres \
         --command="CREATE ROLE roster LOGIN CREATEDB CREATEROLE PASSWORD '$secret'" \
         --command='CREATE DATABASE roster OWNER roster' \
