@@ -4,9 +4,8 @@
     tools/run_tests.py [CARGO ARGUMENT...] [-- TEST ARGUMENT...]
 
 `cargo test` runs one program after the other; many of ours wait for a timer or a disk, so the
-processors are idle in between. As many programs run at once as there are processors, each with one
-thread more than that, because many cases wait for a timer. With more, a statement of PostgreSQL may
-take longer than the engine waits for it.
+processors are idle in between. As many programs run at once as there are processors: with more, a
+statement of PostgreSQL may take longer than the engine waits for it.
 The output of each comes in one piece, when it has ended. Examples in the documentation are not
 among them.
 """
@@ -48,7 +47,6 @@ def run(name, folder, program, words):
     """Runs one program as cargo does; whether it passed."""
     began = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
-    environment.setdefault("RUST_TEST_THREADS", str((os.cpu_count() or 1) + 1))
     done = subprocess.run(
         [program, *words, *ELSEWHERE.get((folder.name, name), [])],
         cwd=folder, env=environment, text=True, errors="replace", check=False,
