@@ -153,7 +153,15 @@ impl<'f, F: Facts> Batch<'f, F> {
         {
             return Ok(executed);
         }
+        let events_before = self.writes.event_count();
         let executed = self.execute(request)?;
+        // The event whose record is replayed: events of the groups that a user leaves come before
+        // its own, those of the groups that it joins again come after it.
+        let nth = if executed.effect == Effect::Changed(EventKind::Restored) {
+            events_before + 1
+        } else {
+            self.writes.event_count()
+        };
         // A repeated create that was skipped gets the user as unchanged: the response is the same.
         let effect = match executed.effect {
             Effect::Skipped => Effect::Unchanged,
@@ -164,7 +172,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             at,
             effect,
             stored: executed.stored.clone(),
-            nth: self.writes.event_count(),
+            nth,
             replaces_record,
         };
         self.writes.idempotency.insert(idempotency.key, record);
@@ -280,13 +288,17 @@ impl<'f, F: Facts> Batch<'f, F> {
             Settlement::Free => Ok(None),
             Settlement::Refused(refusal) => Err(refusal.into()),
             Settlement::PassedOver(holder) => {
-                let missing = || StoreError::Internal("a key without its user".into());
-                let holder = self.live(holder)?.ok_or_else(missing)?;
+                let holder = self.live(holder)?.ok_or_else(deleted_meanwhile)?;
                 Ok(Some(self.unchanged(Effect::Skipped, holder.stored())))
             }
             Settlement::Instead(replacement) => {
                 let replacement = UserRequest::new(self.rules, &self.schema, *replacement);
-                self.execute_user(&replacement).map(Some)
+                match self.execute_user(&replacement) {
+                    Err(CommandError::Failed(Failure::Refused(Refusal::NotFound))) => {
+                        Err(deleted_meanwhile().into())
+                    }
+                    executed => executed.map(Some),
+                }
             }
         }
     }
@@ -424,4 +436,10 @@ impl<'f, F: Facts> Batch<'f, F> {
 /// The user after a change of this batch.
 fn current(change: &Change) -> Arc<Current> {
     Arc::new(Current { user: change.user.clone(), record: change.record.clone() })
+}
+
+/// Over PostgreSQL the holder of a key is read before its user is locked, so another process may
+/// delete the user in between. The client may repeat the request.
+fn deleted_meanwhile() -> StoreError {
+    StoreError::Unavailable("the user was deleted at the same time".into())
 }

@@ -132,7 +132,10 @@ fn input(schema: &Json) -> Json {
             (name, property)
         });
         set(&mut schema, "properties", Json::Object(properties.collect()));
-        set(&mut schema, "additionalProperties", Json::Bool(false));
+        // Members of `attributes` need no declaration.
+        if *at(&schema, &["additionalProperties"]) != Json::Bool(true) {
+            set(&mut schema, "additionalProperties", Json::Bool(false));
+        }
     }
     schema
 }

@@ -41,7 +41,7 @@ enum Act {
         name: String,
 
         /// Its scopes: users:read, users:write, users:purge, events:read, metrics:read, keys:admin,
-        /// scim, scim:strict; separated by commas, or `all` for all except the last
+        /// schema:write, scim, scim:strict; separated by commas, or `all` for all but scim:strict
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 

@@ -347,8 +347,15 @@ pub(crate) async fn a_restore_brings_the_groups_back_if_asked_to(backend: Backen
     other.body("application/merge-patch+json", "{}").send().await.expect(400);
     restore("groups=true&dry_run=true").await.expect(200);
     assert_eq!(members(&service, &group).await, Vec::<Value>::new());
-    let restored = restore("groups=true").await.expect(200);
+    let with_key = || {
+        let target = format!("/deleted-users/{id}/restore?groups=true");
+        service.request("POST", &target).header("idempotency-key", "k").send()
+    };
+    let restored = with_key().await.expect(200);
     assert_eq!(restored.json()["version"], 3);
+    let again = with_key().await.expect(200);
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.json(), restored.json(), "the user, and not its group");
     let events = service.get("/events").await.expect(200).json();
     let last = events["items"].as_array().and_then(|events| events.last()).expect("an event");
     assert_eq!(last["data"]["added"], json!([id]));

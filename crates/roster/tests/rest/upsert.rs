@@ -1,6 +1,6 @@
 //! `POST /users` with `on_conflict` and `match`: one user that exists is updated or skipped.
 
-use roster_core::{Rules, Sharing};
+use roster_core::{Guard, Rules, Sharing};
 use serde_json::{Value, json};
 
 use crate::{
@@ -76,6 +76,16 @@ pub(crate) async fn the_address_comes_before_a_username_that_was_not_sent(backen
     }
     assert_eq!(service.now(&grace).await["username"], "grace");
     assert_eq!(service.now(&ada).await, ada);
+}
+
+pub(crate) async fn a_guarded_replacement_that_clears_members_is_428(backend: Backend) {
+    let rules = Rules { put: Guard::On, ..Rules::default() };
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
+    service.user(json!({"username": "ada", "name": "Ada"})).await;
+    let title = json!({"username": "ada", "title": "T"});
+    let refused = post(&service, "on_conflict=replace", &title).await;
+    refused.refused(428, "precondition-required");
+    post(&service, "on_conflict=merge", &title).await.expect(200);
 }
 
 /// A merge is a patch of the user that exists, and a replacement is a PUT: neither needs what only
