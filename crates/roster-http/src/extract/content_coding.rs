@@ -75,8 +75,8 @@ struct Weights {
 fn codings(headers: &HeaderMap) -> impl Iterator<Item = (&str, u16)> {
     let lines = headers.get_all(ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(|item| {
-        let (name, weight) = item.split_once(';').unwrap_or((item, ""));
-        (name.trim(), if weight.trim().is_empty() { 1000 } else { weight_of(weight) })
+        let (name, parameters) = item.split_once(';').unwrap_or((item, ""));
+        (name.trim(), weight_of(parameters))
     })
 }
 
