@@ -10,6 +10,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY},
     request::Parts,
 };
+use roster_core::Sharing;
 
 use crate::{
     description,
@@ -28,8 +29,12 @@ pub(crate) async fn get_service(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    let made = |_| Some(service_document(&app.settings, app.directory.rules()));
-    document(&app, &call, &[JSON], 0, made)
+    let rules = app.directory.rules();
+    // The policy may change while the service runs, and the document shows it.
+    let is_unique = |sharing| i64::from(sharing == Sharing::Unique);
+    let version = is_unique(rules.email) + 2 * is_unique(rules.external_id);
+    let made = |_| Some(service_document(&app.settings, rules));
+    document(&app, &call, &[JSON], version, made)
 }
 
 /// `GET /openapi.json`: returns the description.
