@@ -113,7 +113,8 @@ def with_breaks(options, place, source, target, seconds):
     while status != 0:
         migration = Migration(options, source, target, *chunks)
         if breaks < options.breaks:
-            after = seconds * chance.uniform(0.1, 0.8)
+            # What is left to move shrinks, and so do the runs.
+            after = seconds * chance.uniform(0.1, 0.8) / (breaks + 1)
             status, err = break_off(migration, target, after, by_server=breaks % 2)
         else:
             status, _, err = migration.wait()
