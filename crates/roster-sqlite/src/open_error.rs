@@ -41,8 +41,11 @@ pub enum OpenError {
     /// The configuration states another policy than the store has.
     #[error(transparent)]
     PolicyMismatch(#[from] PolicyMismatch),
-    /// There is no store in the directory.
-    #[error("the directory holds no store: start the service on it once, or name another one")]
+    /// There is no store in the directory, or only keys.
+    #[error(
+        "the directory holds no store, or only keys: start the service on it once, or name another \
+         one"
+    )]
     NoStore,
     /// A setting of the store cannot be read.
     #[error("the store's own {0} cannot be read")]

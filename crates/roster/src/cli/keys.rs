@@ -73,16 +73,16 @@ enum Act {
 pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("threads cannot be started")?;
-    runtime.block_on(async {
-        let clock = Arc::new(SystemClock::default());
-        let creates = matches!(flags.act, Act::Create { .. });
-        let desk = KeyDesk::new(open(flags.store, creates).await?, clock.clone());
-        execute(&desk, &*clock, flags.act).await
-    })?;
+    runtime.block_on(execute(flags))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(flags: StoreFlags, creates: bool) -> anyhow::Result<Arc<dyn KeyStore>> {
+async fn open(flags: StoreFlags, creates: bool) -> anyhow::Result<KeyDesk> {
+    let store = open_store(flags, creates).await?;
+    Ok(KeyDesk::new(store, Arc::new(SystemClock::default())))
+}
+
+async fn open_store(flags: StoreFlags, creates: bool) -> anyhow::Result<Arc<dyn KeyStore>> {
     let config = flags.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
@@ -104,28 +104,32 @@ async fn open(flags: StoreFlags, creates: bool) -> anyhow::Result<Arc<dyn KeySto
     Ok(Arc::new(file))
 }
 
-async fn execute(desk: &KeyDesk, clock: &dyn Clock, act: Act) -> anyhow::Result<()> {
+async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
     let permit = Permit::of_the_service();
+    let now = SystemClock::default().now();
     match act {
         Act::Create { name, scope, days } => {
-            let expiry = expiry(&days, clock.now())?;
-            let draft = KeyDraft::of(&name, scopes(&scope)?, expiry, clock.now());
+            let draft = KeyDraft::of(&name, scopes(&scope)?, expiry(&days, now)?, now);
             let draft = draft.map_err(|violations| {
                 let details: Vec<_> =
                     violations.items().iter().map(|one| one.detail.as_ref()).collect();
                 anyhow!("the key is not valid: {}", details.join("; "))
             })?;
             let authority = Authority::of_the_service();
+            // Opened last, because it may create a data directory.
+            let desk = open(store, true).await?;
             let (key, token) = desk.create(permit, draft, &authority).await.map_err(failed)?;
             print(&key, &token)
         }
-        Act::List => list(&desk.list(permit).await?, clock.now()),
+        Act::List => list(&open(store, false).await?.list(permit).await?, now),
         Act::Rotate { id, overlap } => {
+            let desk = open(store, false).await?;
             let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000).await;
             let (key, token) = rotated.map_err(failed)?;
             print(&key, &token)
         }
         Act::Revoke { id } => {
+            let desk = open(store, false).await?;
             let revoked = desk.revoke(permit, key_id(&id)?).await;
             let (key, is_revoked_now) = revoked.map_err(failed)?;
             let words = if is_revoked_now { "is revoked" } else { "was revoked before" };

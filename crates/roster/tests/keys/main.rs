@@ -60,6 +60,9 @@ over_each_engine! {
 
 fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
     let place = Place::new(engine);
+    refused(&keys(&place, &["create", "x", "--scope", "root"]));
+    let files = place.path().read_dir().unwrap().count();
+    assert_eq!(files, 0, "a key that is refused creates no data directory");
     let one = out(&keys(&place, &["create", "Billing", "--scope", "users:read,events:read"]));
     let all = out(&keys(&place, &["create", "admin", "--scope", "all", "--days", "never"]));
     let listed = out(&keys(&place, &["list"]));
