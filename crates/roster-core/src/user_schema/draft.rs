@@ -80,10 +80,21 @@ impl SchemaDraft {
             if self.members.iter().any(has_name) {
                 let detail = "another declaration has this name, regardless of case";
                 self.add(pointer.member("name"), ViolationCode::InvalidValue, detail);
+            } else if let Some(urn) = self.respelled_urn(&member) {
+                let detail = format!("write this URN as another declaration does: {urn}");
+                self.add(pointer.member("scim_schema"), ViolationCode::InvalidValue, detail);
             } else {
                 self.members.push(member);
             }
         }
+    }
+
+    /// The URN of an earlier declaration that differs from this one's only in case: SCIM takes both
+    /// for one schema (RFC 7643 section 2.1).
+    fn respelled_urn(&self, member: &DeclaredMember) -> Option<String> {
+        let urn = member.scim_schema.as_ref()?;
+        let mut known = self.members.iter().filter_map(|other| other.scim_schema.as_ref());
+        known.find(|other| *other != urn && other.eq_ignore_ascii_case(urn)).cloned()
     }
 
     fn parse_member(&mut self, item: Json, pointer: &Pointer) -> Option<DeclaredMember> {

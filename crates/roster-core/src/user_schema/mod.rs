@@ -115,7 +115,7 @@ impl ValueType {
     }
 }
 
-const TIME_EXPECTED: &str = "send a time in UTC, like 2026-11-20T23:47:00Z";
+const TIME_EXPECTED: &str = "send a time of RFC 3339, like 2026-11-20T23:47:00Z";
 
 impl Default for UserSchema {
     fn default() -> Self {

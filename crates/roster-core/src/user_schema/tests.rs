@@ -38,7 +38,10 @@ fn all_violations_of_a_schema_are_reported_together() {
             {{"name":"b.c","type":7}},
             {{"name":"d","type":"string","scim_schema":"urn:a:{long}"}},
             {{"name":"e","type":"string",
-              "scim_schema":"urn:ietf:params:scim:schemas:core:2.0:User"}}]}}"#
+              "scim_schema":"urn:ietf:params:scim:schemas:core:2.0:User"}},
+            {{"name":"f","type":"string","scim_schema":"urn:acme:User"}},
+            {{"name":"g","type":"string","scim_schema":"urn:acme:User"}},
+            {{"name":"h","type":"string","scim_schema":"urn:ACME:user"}}]}}"#
     );
     assert_eq!(
         refused(&text),
@@ -58,6 +61,7 @@ fn all_violations_of_a_schema_are_reported_together() {
             at("/attributes/5/type", WrongType),
             at("/attributes/6/scim_schema", TooLong),
             at("/attributes/7/scim_schema", InvalidValue),
+            at("/attributes/10/scim_schema", InvalidValue),
         ]
     );
     let many = vec![r#"{"name":"a","type":"string"}"#; 101].join(",");
