@@ -206,11 +206,6 @@ impl Operation {
         )
     }
 
-    /// Whether its body is a JSON Merge Patch.
-    pub const fn is_merge_patch(self) -> bool {
-        matches!(self, Self::PatchUser | Self::PatchUsers | Self::PatchGroup)
-    }
-
     /// Whether it belongs to SCIM.
     pub fn is_scim(self) -> bool {
         self.path().starts_with("/scim/")

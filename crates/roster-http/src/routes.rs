@@ -10,12 +10,13 @@ use axum::{
     routing::{MethodFilter, MethodRouter, any, on},
 };
 use http::{
-    HeaderName, HeaderValue, Method, StatusCode, Uri,
+    HeaderValue, Method, StatusCode, Uri,
     header::{ALLOW, HeaderMap},
 };
 
 use crate::{
     endpoint::Endpoint,
+    extract::BodyKind,
     operation::{Operation, Route, operations, routes},
     problem::{Problem, ProblemCode},
     rest,
@@ -23,9 +24,6 @@ use crate::{
     state::AppState,
 };
 
-const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
-const PATCH_TYPES: HeaderValue =
-    HeaderValue::from_static("application/merge-patch+json, application/json");
 /// The methods of RFC 9110, RFC 5789 and RFC 10008. Any other is answered 501.
 const KNOWN_METHODS: [&str; 10] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"];
@@ -88,13 +86,13 @@ fn on_method<T: 'static>(
 /// What answers the methods that a route does not offer: `OPTIONS` among them.
 fn not_offered(route: &Route) -> MethodRouter<AppState> {
     let allow: Arc<str> = route.allow.as_str().into();
-    let takes_merge_patch = route.operations.iter().any(|operation| operation.is_merge_patch());
+    let patch_kind = route.operations.iter().copied().find_map(BodyKind::of_patch);
     let is_me = route.operations.contains(&Operation::ScimGetMe);
     any(Endpoint::of_none(move |method: Method| async move {
         if method == Method::OPTIONS {
             let mut response = allowing(&allow);
-            if takes_merge_patch {
-                response.headers_mut().insert(ACCEPT_PATCH, PATCH_TYPES);
+            if let Some((name, types)) = patch_kind.map(BodyKind::accepted) {
+                response.headers_mut().insert(name, types);
             }
             return response;
         }

@@ -99,8 +99,7 @@ impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
         negotiate(&call.parts.headers, &[JSON])?;
         let kind = match call.context().operation {
             Some(Operation::CreateUser) => BodyKind::NewUser,
-            Some(operation) if operation.is_merge_patch() => BodyKind::MergePatch,
-            _ => BodyKind::Object,
+            operation => operation.and_then(BodyKind::of_patch).unwrap_or(BodyKind::Object),
         };
         let bytes_max = app.settings.body_bytes_max;
         let (call, value, bytes) =

@@ -12,6 +12,7 @@ use http::{
 
 use crate::{
     admission::holds_too_much,
+    operation::Operation,
     problem::{Problem, ProblemCode},
     server::{BodyFault, Peer, read_body},
 };
@@ -25,6 +26,9 @@ const TAKES_JSON_OR_LINES: HeaderValue =
 const TAKES_SCIM: HeaderValue = HeaderValue::from_static("application/scim+json, application/json");
 const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
+const TAKES_PATCH_OR_LINES: HeaderValue = HeaderValue::from_static(
+    "application/merge-patch+json, application/json, application/x-ndjson",
+);
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// The media types that a body may have.
@@ -36,12 +40,36 @@ pub(crate) enum BodyKind {
     Object,
     /// A JSON Merge Patch (RFC 7396), also under the media type of JSON.
     MergePatch,
+    /// A JSON Merge Patch, on a path that also accepts lines of patches.
+    PatchOfMany,
     /// Users, one JSON text per line.
     Lines,
     /// JSON of SCIM, or JSON. A missing media type means the same.
     Scim,
     /// JSON of SCIM, or JSON.
     ScimStrict,
+}
+
+impl BodyKind {
+    /// The kind of an operation whose body is a JSON Merge Patch.
+    pub(crate) fn of_patch(operation: Operation) -> Option<Self> {
+        let of_one = matches!(operation, Operation::PatchUser | Operation::PatchGroup);
+        let kind = if of_one { Self::MergePatch } else { Self::PatchOfMany };
+        (of_one || operation == Operation::PatchUsers).then_some(kind)
+    }
+
+    /// The header that lists the media types: `Accept-Patch` for patches (RFC 5789 section 3.1),
+    /// otherwise `Accept` (RFC 9110 section 12.5.1).
+    pub(crate) const fn accepted(self) -> (HeaderName, HeaderValue) {
+        match self {
+            Self::NewUser => (ACCEPT, TAKES_JSON_OR_LINES),
+            Self::Object => (ACCEPT, TAKES_JSON),
+            Self::MergePatch => (ACCEPT_PATCH, TAKES_PATCH),
+            Self::PatchOfMany => (ACCEPT_PATCH, TAKES_PATCH_OR_LINES),
+            Self::Lines => (ACCEPT, NDJSON.header()),
+            Self::Scim | Self::ScimStrict => (ACCEPT, TAKES_SCIM),
+        }
+    }
 }
 
 /// Whether the media type is that of one JSON text per line.
@@ -90,7 +118,9 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let taken = match kind {
         BodyKind::NewUser | BodyKind::Object => is("application/json"),
-        BodyKind::MergePatch => is("application/json") || is("application/merge-patch+json"),
+        BodyKind::MergePatch | BodyKind::PatchOfMany => {
+            is("application/json") || is("application/merge-patch+json")
+        }
         BodyKind::Lines => is(NDJSON.0),
         BodyKind::Scim | BodyKind::ScimStrict => {
             is("application/scim+json") || is("application/json")
@@ -127,6 +157,10 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
         }
         BodyKind::Object => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
+        BodyKind::PatchOfMany => {
+            "send Content-Type: application/merge-patch+json, or application/x-ndjson for a patch \
+             a line"
+        }
         BodyKind::Lines => "send Content-Type: application/x-ndjson",
         BodyKind::Scim | BodyKind::ScimStrict => "send Content-Type: application/scim+json",
     }
@@ -142,12 +176,6 @@ fn check_coding(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn unsupported(kind: BodyKind, detail: &'static str) -> Problem {
-    let problem = Problem::saying(ProblemCode::UnsupportedMediaType, detail);
-    match kind {
-        BodyKind::NewUser => problem.with_header(ACCEPT, TAKES_JSON_OR_LINES),
-        BodyKind::Object => problem.with_header(ACCEPT, TAKES_JSON),
-        BodyKind::Lines => problem.with_header(ACCEPT, NDJSON.header()),
-        BodyKind::Scim | BodyKind::ScimStrict => problem.with_header(ACCEPT, TAKES_SCIM),
-        BodyKind::MergePatch => problem.with_header(ACCEPT_PATCH, TAKES_PATCH),
-    }
+    let (name, accepted) = kind.accepted();
+    Problem::saying(ProblemCode::UnsupportedMediaType, detail).with_header(name, accepted)
 }

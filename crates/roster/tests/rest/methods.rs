@@ -115,6 +115,8 @@ pub(crate) async fn options_lists_every_supported_method(backend: Backend) {
         let reply = service.request("OPTIONS", &target).send().await.expect(204);
         assert_eq!(reply.header("allow"), allow);
         assert_eq!(reply.find("accept-patch").is_some(), allow.contains("PATCH"));
+        let takes_lines = reply.find("accept-patch").is_some_and(|it| it.contains("ndjson"));
+        assert_eq!(takes_lines, target == "/users");
     }
     let reply = service.request("OPTIONS", "*").send().await.expect(204);
     assert_eq!(reply.header("allow"), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");

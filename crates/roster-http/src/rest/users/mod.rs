@@ -103,7 +103,7 @@ pub(crate) async fn patch_many(
         return bulk::write_lines(&app, call, LineKind::Patch).await;
     }
     let bytes_max = app.settings.body_bytes_max;
-    let body = call.read_and_authorize(&app, BodyKind::MergePatch, bytes_max, |patch| patch);
+    let body = call.read_and_authorize(&app, BodyKind::PatchOfMany, bytes_max, |patch| patch);
     let (call, patch, bytes) = body.await?;
     Draft::check_patch_of_many(&patch, bytes.len())
         .map_err(|found| Failure::from(Refusal::Invalid(found)))?;

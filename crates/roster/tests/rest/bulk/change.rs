@@ -212,6 +212,8 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
     for method in ["PATCH", "DELETE"] {
         let request = || service.request(method, "/users?username=ada&confirm=1").json(&json!({}));
         request().header("if-match", "\"1\"").send().await.refused(412, "version-mismatch");
+        request().header("if-none-match", "*").send().await.refused(412, "version-mismatch");
+        request().header("if-none-match", "x").send().await.refused(400, "invalid-request");
         request().header("accept", "text/html").send().await.refused(406, "not-acceptable");
         let packed = service.request(method, "/users").header("content-encoding", "gzip");
         packed.body(NDJSON, "").send().await.refused(415, "unsupported-media-type");

@@ -8,7 +8,10 @@
 use std::{collections::VecDeque, iter, sync::Arc};
 
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{
+    HeaderMap,
+    header::{CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH},
+};
 use roster_core::{
     BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions, StoreError, Stored,
     Tags, UserId,
@@ -30,7 +33,8 @@ use super::{
 use crate::{
     access::Lease,
     extract::{
-        IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid, negotiate,
+        EntityTags, IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid,
+        negotiate, tags,
     },
     problem::{Fault, Problem, ProblemCode},
     request::Call,
@@ -47,9 +51,16 @@ use crate::{
 /// they are changed.
 const USERS_AT_ONCE: usize = 4 * BATCH_LINES_MAX;
 
-/// The detail of the error of an `If-Match` for many users.
-pub(super) const NO_COMMON_VERSION: &str =
-    "each user has a version of its own, so no If-Match matches";
+/// Checks the preconditions of a change of many users: `If-Match` with tags and `If-None-Match: *`
+/// never hold.
+pub(super) fn check_preconditions(headers: &HeaderMap) -> Result<(), Problem> {
+    refuse_if_match(headers, "each user has a version of its own, so no If-Match matches")?;
+    if tags(headers, &IF_NONE_MATCH)? == Some(EntityTags::Any) {
+        let detail = "the collection exists, so If-None-Match: * does not hold";
+        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
+    }
+    Ok(())
+}
 
 /// A change of every user that matches.
 pub(crate) enum MatchingChange {
@@ -90,7 +101,7 @@ pub(crate) async fn change_matching(
             "a change of many users takes no Idempotency-Key: count the rest and confirm it";
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
     }
-    refuse_if_match(&call.parts.headers, NO_COMMON_VERSION)?;
+    check_preconditions(&call.parts.headers)?;
     let (mut mode, mut confirmed) = (Mode::Write, None);
     let take = |parameter: &Parameter<'_>| {
         let value = parameter.value();

@@ -16,17 +16,14 @@ use super::{
     bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     intake::Intake,
-    matching::NO_COMMON_VERSION,
+    matching::check_preconditions,
     outbox::{Aside, deliver},
 };
 use crate::{
     extract::{IDEMPOTENCY_KEY, NDJSON, check_lines, negotiate, refuse_preconditions},
     problem::{Problem, ProblemCode},
     request::UnreadCall,
-    rest::{
-        list::refuse_if_match,
-        respond::{DRY_RUN, PRIVATE, TRUE},
-    },
+    rest::respond::{DRY_RUN, PRIVATE, TRUE},
     server::StreamedBody,
     state::AppState,
 };
@@ -53,7 +50,7 @@ pub(crate) async fn write_lines(
     match query.kind {
         LineKind::Create(upsert) if upsert.on_conflict == OnConflict::Fail => {}
         LineKind::Create(_) => refuse_preconditions(headers)?,
-        LineKind::Patch | LineKind::Delete => refuse_if_match(headers, NO_COMMON_VERSION)?,
+        LineKind::Patch | LineKind::Delete => check_preconditions(headers)?,
     }
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
