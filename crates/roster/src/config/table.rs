@@ -174,7 +174,7 @@ pub static SETTINGS: &[Setting] = &[
             put: issuer::scope_prefix,
         },
         default: "",
-        doc: "Prefix of each scope in the claim, as in roster:users:read; others are ignored.",
+        doc: "Prefix of Roster's scopes in the claim, as in roster:users:read; others are ignored.",
     },
     Setting {
         key: "tls_certificate",
@@ -263,7 +263,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.put_guard),
         default: "false",
-        doc: "Return 428 for a PUT without a precondition that would clear stored members.",
+        doc: "Return 428 for a PUT that has no precondition and would clear stored members.",
     },
     Setting {
         key: "delete_guard",
@@ -281,7 +281,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.scim_filter_guard),
         default: "false",
-        doc: "Return 403 for a SCIM filter in a URL, because logs contain URLs; use `.search`.",
+        doc: "Return 403 for a SCIM filter in a URL, because proxies log URLs; use `.search`.",
     },
     Setting {
         key: "deleted_keep",
@@ -436,7 +436,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Resources,
         kind: Kind::Count { min: 0, max: 100_000_000, slot: |config| &mut config.cache_entries },
         default: "100000",
-        doc: "Number of users in the byte cache; 0 turns the cache off.",
+        doc: "Entries in the byte cache, one for each KiB of a user; 0 turns the cache off.",
     },
     Setting {
         key: "disk_floor_bytes",
