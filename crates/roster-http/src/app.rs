@@ -6,6 +6,7 @@ use axum::{Router, body::Body, response::Response};
 use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_LENGTH};
 use hyper::body::{Body as _, Incoming};
 use roster_core::{Directory, StoreError};
+use roster_server::{Handle, Peer, ServerCounters};
 use tower::ServiceExt as _;
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     problem::{Problem, ProblemCode},
     request_id::{self, X_REQUEST_ID},
     routes,
-    server::{Handle, Peer, ServerCounters},
     settings::HttpSettings,
     state::AppState,
 };

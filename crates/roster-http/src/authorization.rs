@@ -12,10 +12,10 @@ use roster_core::{
     Actor,
     access::{Authority, MissingScope, Scope},
 };
+use roster_server::{Identity, limits::RateLimitState};
 
 use crate::{
     access::Check,
-    admission::{Identity, RateLimitState},
     operation::{Need, Operation},
     problem::{Problem, ProblemCode},
     state::AppState,

@@ -20,10 +20,11 @@ use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
 };
+use roster_server::{AcceptedCoding, Coding};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    extract::{AcceptedCoding, Coding, Media, tags},
+    extract::{Media, tags},
     problem::{Problem, ProblemCode},
 };
 

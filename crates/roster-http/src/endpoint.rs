@@ -15,20 +15,23 @@ use axum::{
 use http::{HeaderName, HeaderValue, Method, header::X_CONTENT_TYPE_OPTIONS, request::Parts};
 use prometheus_client::metrics::histogram::Histogram;
 use roster_core::{Actor, access::Authority};
+use roster_server::{
+    AcceptedCoding, Peer,
+    compression::{self, compress},
+    length,
+    limits::RateLimitState,
+};
 
 use crate::{
-    admission::{RateLimitState, holds_too_much},
+    admission::holds_too_much,
     authorization::{authorize, identity},
-    compression::{self, compress},
     description,
-    extract::AcceptedCoding,
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,
     problem::{Problem, ProblemCode, ProblemExtension},
     request::RequestContext,
     request_id::X_REQUEST_ID,
     scim,
-    server::{Peer, length},
     state::AppState,
     time_limits::{ReadLimit, in_time},
 };
@@ -75,6 +78,8 @@ where
             let operation = self.operation;
             let request_id = app.request_ids.of(&parts.headers);
             let client = app.settings.trusted_proxies.client(peer.address.ip(), &parts.headers);
+            let client =
+                client.map_err(|detail| Problem::saying(ProblemCode::InvalidRequest, detail));
             let address = *client.as_ref().unwrap_or(&peer.address.ip());
             let mut context = Arc::new(RequestContext {
                 peer,

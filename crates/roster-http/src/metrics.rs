@@ -12,11 +12,9 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use roster_core::Head;
+use roster_server::ServerCounters;
 
-use crate::{
-    admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation,
-    server::ServerCounters,
-};
+use crate::{admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// From a cached read to a write behind a slow disk, in seconds.

@@ -12,16 +12,15 @@ use roster_core::{
     Caller, Json,
     access::{Authority, Permit, Right},
 };
+use roster_server::{Identity, Peer, Upload};
 
 use crate::{
     access::Lease,
-    admission::Identity,
     authorization::{identity, reauthorize},
     extract::{BodyKind, read_bytes},
     operation::Operation,
     problem::{Problem, ProblemCode},
     request_id,
-    server::{Peer, Upload},
     state::AppState,
 };
 

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use roster_core::{Guard, Json, Rules, Sharing, limits};
+use roster_server::limits::{
+    LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX,
+};
 
 use crate::{
-    access::token_limits,
-    admission::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S, QUEUE_WAIT_MAX},
     description::{self, object, string},
     scim::limits as scim,
-    server,
     settings::HttpSettings,
     transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
 };
@@ -115,16 +115,16 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("key_name_length_max", number(limits::KEY_NAME_LENGTH_MAX)),
         ("key_lifetime_default_seconds", number(limits::KEY_LIFETIME_DEFAULT_MS / 1000)),
         ("key_overlap_max_seconds", number(limits::KEY_OVERLAP_MAX_MS / 1000)),
-        ("token_bytes_max", number(token_limits::TOKEN_BYTES_MAX)),
-        ("token_subject_length_max", number(token_limits::SUBJECT_LENGTH_MAX)),
-        ("token_clock_skew_seconds", number(token_limits::LEEWAY_MS / 1000)),
-        ("issuers_max", number(token_limits::ISSUERS_MAX)),
-        ("issuer_keys_max", number(token_limits::SET_KEYS_MAX)),
-        ("issuer_answer_bytes_max", number(token_limits::ANSWER_BYTES_MAX)),
-        ("issuer_answer_wait_max_ms", number(token_limits::ANSWER_WAIT_MAX.as_millis())),
-        ("issuer_keys_refresh_seconds", number(token_limits::TTL_MS / 1000)),
-        ("issuer_keys_retry_seconds", number(token_limits::COOLDOWN_MS / 1000)),
-        ("issuer_keys_stale_seconds", number(token_limits::STALE_MS / 1000)),
+        ("token_bytes_max", number(roster_jwt::limits::TOKEN_BYTES_MAX)),
+        ("token_subject_length_max", number(roster_jwt::limits::SUBJECT_LENGTH_MAX)),
+        ("token_clock_skew_seconds", number(roster_jwt::limits::LEEWAY_MS / 1000)),
+        ("issuers_max", number(roster_jwt::limits::ISSUERS_MAX)),
+        ("issuer_keys_max", number(roster_jwt::limits::SET_KEYS_MAX)),
+        ("issuer_answer_bytes_max", number(roster_jwt::limits::ANSWER_BYTES_MAX)),
+        ("issuer_answer_wait_max_ms", number(roster_jwt::limits::ANSWER_WAIT_MAX.as_millis())),
+        ("issuer_keys_refresh_seconds", number(roster_jwt::limits::TTL_MS / 1000)),
+        ("issuer_keys_retry_seconds", number(roster_jwt::limits::COOLDOWN_MS / 1000)),
+        ("issuer_keys_stale_seconds", number(roster_jwt::limits::STALE_MS / 1000)),
         ("queue_wait_max_ms", number(QUEUE_WAIT_MAX.as_millis())),
         ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
     ]);
@@ -151,11 +151,11 @@ fn limits_of_streams() -> Vec<(String, Json)> {
         ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
-        ("held_bytes_max", number(server::TOTAL_BYTES_MAX)),
-        ("held_bytes_per_caller_max", number(server::CALLER_BYTES_MAX)),
-        ("held_bytes_per_connection_max", number(server::CONNECTION_BYTES_MAX)),
-        ("import_unread_bytes_max", number(server::TOTAL_SPILL_BYTES_MAX)),
-        ("import_unread_bytes_per_caller_max", number(server::CALLER_SPILL_BYTES_MAX)),
+        ("held_bytes_max", number(roster_server::TOTAL_BYTES_MAX)),
+        ("held_bytes_per_caller_max", number(roster_server::CALLER_BYTES_MAX)),
+        ("held_bytes_per_connection_max", number(roster_server::CONNECTION_BYTES_MAX)),
+        ("import_unread_bytes_max", number(roster_server::TOTAL_SPILL_BYTES_MAX)),
+        ("import_unread_bytes_per_caller_max", number(roster_server::CALLER_SPILL_BYTES_MAX)),
     ])
 }
 

@@ -2,11 +2,11 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use crate::access::TokenIssuer;
 use crate::admission::AdmissionSettings;
 use crate::description::base_path;
 use crate::metrics::HousekeepingMetrics;
-use crate::proxies::TrustedProxies;
+use roster_jwt::TokenIssuer;
+use roster_server::TrustedProxies;
 
 /// The settings of the HTTP interfaces.
 pub struct HttpSettings {

@@ -10,6 +10,7 @@ use std::{
 
 use roster_core::Directory;
 use roster_scim::walk::Places;
+use roster_server::ServerCounters;
 
 use crate::{
     access::Access,
@@ -22,7 +23,6 @@ use crate::{
     middleware::{Cors, Hosts},
     readiness::Readiness,
     request_id::RequestIds,
-    server::ServerCounters,
     settings::HttpSettings,
     transfers::Transfers,
 };

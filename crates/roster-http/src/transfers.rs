@@ -9,11 +9,11 @@ use std::{
 };
 
 use http::{HeaderValue, header::RETRY_AFTER};
+use roster_server::{ConcurrencyLimit, ConcurrencyPermit, Identity};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    admission::{Identity, Refusals},
-    concurrency::{ConcurrencyLimit, ConcurrencyPermit},
+    admission::Refusals,
     problem::{Problem, ProblemCode},
 };
 

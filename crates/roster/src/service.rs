@@ -13,10 +13,8 @@ use roster_core::{
     access::{Authority, Permit},
     json,
 };
-use roster_http::{
-    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, TrustedProxies, URI_BYTES_MAX,
-    server::{DrainReport, Port, ServerCounters, ServerSettings, serve},
-};
+use roster_http::{AdmissionSettings, App, HousekeepingMetrics, HttpSettings, URI_BYTES_MAX};
+use roster_server::{DrainReport, Port, ServerCounters, ServerSettings, TrustedProxies, serve};
 
 use crate::{
     clock::SystemClock,

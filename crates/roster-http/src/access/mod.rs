@@ -6,7 +6,6 @@
 //! logged.
 
 mod bearer;
-mod jwt;
 mod lease;
 mod ring;
 
@@ -24,11 +23,9 @@ use roster_core::{
 
 use crate::problem::{Problem, ProblemCode};
 use bearer::bearer;
-pub(crate) use jwt::limits as token_limits;
-pub use jwt::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
-use jwt::{Refused, Tokens};
 pub(crate) use lease::Lease;
 use ring::Ring;
+use roster_jwt::{Refused, TokenIssuer, Tokens};
 
 /// The keys and issuers that authenticate callers.
 pub(crate) struct Access {
@@ -124,7 +121,9 @@ impl Access {
 
     /// Whether a credential is a token of an issuer, rather than a key.
     fn is_token(&self, credential: &str) -> bool {
-        !self.tokens.is_empty() && !Presented::is_meant(credential) && jwt::is_meant(credential)
+        !self.tokens.is_empty()
+            && !Presented::is_meant(credential)
+            && roster_jwt::is_meant(credential)
     }
 
     /// Whether callers without a credential are admitted: the settings allow it, there is no issuer

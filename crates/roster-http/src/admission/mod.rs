@@ -5,26 +5,13 @@
 //! memory used here is bounded. This module does not know how a caller authenticates or what an
 //! engine does.
 
-mod attempts;
 mod class;
-mod controller;
-mod identity;
-mod moments;
-mod quota;
-mod rate_limit;
 mod refusals;
 mod settings;
 
-pub use attempts::{LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S};
-pub use identity::Identity;
-pub use settings::{AdmissionSettings, CALLERS_MAX, QUEUE_WAIT_MAX};
+pub use settings::AdmissionSettings;
 
-use attempts::Attempts;
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
-use controller::AdmissionController;
-pub(crate) use controller::AdmissionGuard;
-pub(crate) use identity::network;
-pub(crate) use rate_limit::{RateLimitState, RateLimiter};
 use refusals::FAILED_AUTHENTICATION;
 pub(crate) use refusals::Refusals;
 
@@ -34,6 +21,10 @@ use std::sync::{
 };
 
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
+use roster_server::{
+    Identity,
+    limits::{AdmissionController, AdmissionGuard, Attempts, RateLimitState, RateLimiter},
+};
 use tokio::task::yield_now;
 
 use crate::problem::{Problem, ProblemCode};

@@ -1,21 +1,9 @@
-//! The limits of this module, each with its unit.
+//! The configurable limits, each with its unit.
 //!
 //! The number of places of a class is fixed, in proportion to the processors; the bench measures
 //! what it achieves.
 
-use std::{thread, time::Duration};
-
-/// The most callers with an allowance of their own; further callers share one.
-pub const CALLERS_MAX: usize = 100_000;
-
-/// The longest that a request waits for a place of its class.
-pub const QUEUE_WAIT_MAX: Duration = Duration::from_millis(100);
-
-/// The most requests that wait for each place of a class.
-pub(super) const QUEUE_LENGTH_PER_PLACE: usize = 4;
-
-/// The most requests that wait for a class, however many places it has.
-pub(super) const QUEUE_LENGTH_MAX: usize = 1_024;
+use std::thread;
 
 /// What callers may cost.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! `Accept`: the choice between the media types of a resource (RFC 9110 section 12.5.1).
 
 use http::{HeaderMap, HeaderValue, header::ACCEPT};
+use roster_server::thousandths;
 
 use crate::problem::{Problem, ProblemCode};
 
@@ -82,15 +83,6 @@ fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
         }
     }
     found.1
-}
-
-/// A weight in thousandths (RFC 9110 section 12.4.2). An invalid one counts as 1.
-pub(super) fn thousandths(text: &str) -> u16 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    match (whole, format!("{fraction:0<3}").parse::<u16>()) {
-        ("0", Ok(weight)) if fraction.len() <= 3 => weight,
-        _ => 1000,
-    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
 };
+use roster_server::{BodyFault, Peer, read_body};
 
 use crate::{
     admission::holds_too_much,
     operation::Operation,
     problem::{Problem, ProblemCode},
-    server::{BodyFault, Peer, read_body},
 };
 
 use super::accept::NDJSON;

@@ -6,7 +6,6 @@ mod accept;
 mod authorized;
 mod body;
 mod collection;
-mod content_coding;
 mod fields;
 mod idempotency;
 mod parse;
@@ -26,7 +25,6 @@ pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
     refused, target, text, unknown,
 };
-pub(crate) use content_coding::{AcceptedCoding, Coding};
 pub(crate) use fields::Fields;
 pub(crate) use idempotency::{IDEMPOTENCY_KEY, idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;

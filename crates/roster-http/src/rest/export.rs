@@ -20,6 +20,7 @@ use roster_core::{
     Directory, StoreError,
     access::{Permit, Right},
 };
+use roster_server::{BodySender, Room, StreamedBody};
 use tokio::time::sleep;
 
 use super::{
@@ -27,12 +28,7 @@ use super::{
     respond,
 };
 use crate::{
-    access::Lease,
-    extract::NDJSON,
-    problem::Problem,
-    request::Call,
-    server::{BodySender, Room, StreamedBody},
-    state::AppState,
+    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState,
     transfers::Place,
 };
 

@@ -19,11 +19,12 @@ use roster_core::{
     limits::PAGE_SIZE_DEFAULT,
     list::{PageKey, Total},
 };
+use roster_server::limits::AdmissionGuard;
 use sha2::{Digest, Sha256};
 
 use super::respond::{PRIVATE, position, write_record};
 use crate::{
-    admission::{AdmissionGuard, Class},
+    admission::Class,
     cursor::ListCursors,
     extract::{
         EntityTags, Fields, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each,

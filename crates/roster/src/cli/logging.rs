@@ -55,7 +55,7 @@ mod tests {
     fn other_crates_log_only_warnings_and_errors() {
         let debug = filter(LogLevel::Debug);
         assert!(debug.would_enable("roster::cli", &Level::DEBUG));
-        assert!(debug.would_enable("roster_http::server", &Level::DEBUG));
+        assert!(debug.would_enable("roster_server", &Level::DEBUG));
         assert!(debug.would_enable("hyper::proto", &Level::WARN));
         assert!(!debug.would_enable("hyper::proto", &Level::INFO));
         let error = filter(LogLevel::Error);

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use roster_http::server::Port;
+use roster_server::Port;
 use roster_sqlite::OpenError;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};

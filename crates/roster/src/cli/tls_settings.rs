@@ -3,7 +3,7 @@
 //! Both files must be given, or none. Their faults are faults of settings, reported before anything
 //! is opened.
 
-use roster_http::server::LeastTls;
+use roster_server::LeastTls;
 
 use crate::config::{Config, Faults, Report, TlsMin};
 use crate::tls::{PairError, PairFiles, Part, Tls};

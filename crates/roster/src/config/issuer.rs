@@ -4,7 +4,7 @@
 //! not confused. A setting applies to all issuers, or to the one that it names. The combination is
 //! checked after all settings are read.
 
-use roster_http::{ISSUERS_MAX, IssuerUrl, TokenAlgorithm, TokenIssuer};
+use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer, limits::ISSUERS_MAX};
 
 use super::Config;
 

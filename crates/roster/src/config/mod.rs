@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use roster_http::TokenAlgorithm;
+use roster_jwt::TokenAlgorithm;
 
 pub use base_url::BaseUrl;
 pub use choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};

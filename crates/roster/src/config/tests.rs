@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use roster_http::IssuerUrl;
+use roster_jwt::IssuerUrl;
 
 use super::resolve::{resolve, unset};
 use super::*;

@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use roster_http::server::{LeastTls, tls_config};
+use roster_server::{LeastTls, tls_config};
 use tokio_rustls::rustls::{
     ServerConfig,
     server::{ClientHello, ResolvesServerCert},

@@ -1,6 +1,6 @@
 //! The guards before the routes, and the checks of a body before it is read.
 
-use roster_http::server::ServerSettings;
+use roster_server::ServerSettings;
 use serde_json::json;
 
 use crate::{

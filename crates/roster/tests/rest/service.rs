@@ -16,12 +16,12 @@ use std::{
 
 use roster_core::{Directory, Rules, Store, UserSchema, access::Scope, store::Secret};
 use roster_http::{
-    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, TokenIssuer,
-    TrustedProxies, URI_BYTES_MAX, description,
-    problem::registry,
-    server::{ServerCounters, ServerSettings, serve},
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, URI_BYTES_MAX,
+    description, problem::registry,
 };
+use roster_jwt::TokenIssuer;
 use roster_postgres::{Connector, Postgres, prepare};
+use roster_server::{ServerCounters, ServerSettings, TrustedProxies, serve};
 use roster_sqlite::Sqlite;
 use roster_testkit::{
     Oracle, TestClock,

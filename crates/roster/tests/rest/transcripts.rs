@@ -1,7 +1,7 @@
 //! Whole responses, compared with snapshots: every success, and every error at least once.
 
 use roster_core::{Guard, Rules, Sharing};
-use roster_http::server::ServerSettings;
+use roster_server::ServerSettings;
 use serde_json::json;
 
 use crate::{

@@ -5,10 +5,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
-    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, TrustedProxies,
-    URI_BYTES_MAX,
-    server::{ServerCounters, ServerSettings, serve},
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, URI_BYTES_MAX,
 };
+use roster_server::{ServerCounters, ServerSettings, TrustedProxies, serve};
 use roster_testkit::{
     Oracle, TestClock,
     process::{Engine, Place, Process},

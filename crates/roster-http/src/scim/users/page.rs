@@ -14,9 +14,10 @@ use roster_core::{
     user::Stored,
 };
 use roster_scim::{ScimError, ScimType};
+use roster_server::limits::AdmissionGuard;
 
 use crate::{
-    admission::{AdmissionGuard, Class, SHORT_PAGE_MAX},
+    admission::{Class, SHORT_PAGE_MAX},
     cursor::List,
     scim::{
         ScimProblem, cursor,

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use roster_http::{AdmissionSettings, server::ServerSettings};
+use roster_http::AdmissionSettings;
+use roster_server::ServerSettings;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 

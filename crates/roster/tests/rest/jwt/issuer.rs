@@ -19,7 +19,7 @@ use ring::{
     },
 };
 use roster_core::access::Scopes;
-use roster_http::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

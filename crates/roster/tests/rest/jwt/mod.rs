@@ -6,7 +6,7 @@ mod issuer;
 use std::time::Duration;
 
 use roster_core::{Clock as _, access::Scope};
-use roster_http::{AdmissionSettings, TokenIssuer, operation::Need};
+use roster_http::{AdmissionSettings, operation::Need};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
 };
 use attacks::Forge;
 use issuer::{AUDIENCE, Issuer, Signer, base64};
+use roster_jwt::TokenIssuer;
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;

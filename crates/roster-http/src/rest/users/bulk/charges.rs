@@ -6,9 +6,10 @@
 use std::{net::IpAddr, pin::Pin, sync::Arc};
 
 use roster_core::Actor;
+use roster_server::limits::RateLimiter;
 use tokio::time::{Sleep, sleep};
 
-use crate::{admission::RateLimiter, authorization::identity, state::AppState};
+use crate::{authorization::identity, state::AppState};
 
 /// The charges of one import.
 pub(super) struct LineCharges {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use roster_core::{
     Caller, Directory, Failure, Mode, Outcome, access::WriteUsers, limits::USER_BYTES_MAX,
 };
+use roster_server::{BodyFault, Upload};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::yield_now,
@@ -26,13 +27,7 @@ use super::{
     lines::{Line, Lines},
     outbox::Parcel,
 };
-use crate::{
-    access::Lease,
-    extract::JsonParser,
-    problem::Problem,
-    server::{BodyFault, Upload},
-    state::AppState,
-};
+use crate::{access::Lease, extract::JsonParser, problem::Problem, state::AppState};
 
 /// Other tasks of this thread run after this number of lines.
 const YIELD_AFTER_LINES: u64 = 64;

@@ -20,6 +20,7 @@ use roster_core::{
     limits::PAGE_SIZE_DEFAULT,
     list::{Page, PageQuery},
 };
+use roster_server::{BodySender, Gone, StreamedBody};
 
 use super::{
     super::list_query::{ListForm, UserListQuery},
@@ -42,7 +43,6 @@ use crate::{
         list::{refuse_if_match, separate},
         respond::{DRY_RUN, PRIVATE, TRUE, position},
     },
-    server::{BodySender, Gone, StreamedBody},
     state::AppState,
     transfers::Place,
 };

@@ -8,10 +8,10 @@
 use std::{collections::VecDeque, io, path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
+use roster_server::{BodySender, ConnectionMemory, HeldBytes};
 use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::spill::{Spill, no_room};
-use crate::server::{BodySender, ConnectionMemory, HeldBytes};
 
 /// The maximum size of results in memory.
 const MEMORY_BYTES_MAX: usize = 256 * 1024;

@@ -11,8 +11,7 @@ use std::{
 };
 
 use bytes::Bytes;
-
-use crate::server::{ConnectionMemory, SpilledBytes};
+use roster_server::{ConnectionMemory, SpilledBytes};
 
 /// Most bytes that are read back at a time.
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;

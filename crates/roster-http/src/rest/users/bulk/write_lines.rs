@@ -10,6 +10,7 @@ use std::sync::Arc;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
 use roster_core::{Mode, OnConflict};
+use roster_server::StreamedBody;
 use tokio::sync::mpsc;
 
 use super::{
@@ -24,7 +25,6 @@ use crate::{
     problem::{Problem, ProblemCode},
     request::UnreadCall,
     rest::respond::{DRY_RUN, PRIVATE, TRUE},
-    server::StreamedBody,
     state::AppState,
 };
 

@@ -1,0 +1,163 @@
+//! The keys of an issuer, parsed from its JWK Set (RFC 7517).
+//!
+//! A key that Roster cannot use is skipped: its kind or its use is not supported, it is too short,
+//! or its secret part was published. A set with more keys than the limit is invalid. This module
+//! does not know where a set comes from.
+
+use data_encoding::BASE64URL_NOPAD;
+use jsonwebtoken::DecodingKey;
+use roster_core::{Json, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    algorithm::{KeyKind, TokenAlgorithm},
+    limits::SET_KEYS_MAX,
+    token::text_of,
+};
+
+/// The accepted sizes of RSA keys, in bits. RFC 7518 section 3.3 requires at least 2048.
+const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
+
+/// The usable keys of an issuer.
+pub(crate) struct KeySet {
+    keys: Vec<Key>,
+    /// The SHA-256 of the document.
+    pub(crate) digest: [u8; 32],
+}
+
+/// A public key.
+pub(crate) struct Key {
+    id: Option<String>,
+    kind: KeyKind,
+    /// The only algorithm that this key may be used with, if the set names one.
+    algorithm: Option<TokenAlgorithm>,
+    pub(crate) material: DecodingKey,
+}
+
+/// Why no key of the set matches a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoKey {
+    /// No key has the token's key id.
+    Unknown,
+    /// The token has no key id, and the set does not have exactly one key.
+    Unnamed,
+    /// The key with the token's key id does not support its algorithm, or several do.
+    Misfit,
+}
+
+impl KeySet {
+    /// Parses a set. The error says what is wrong with it.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
+        let document = json::read(text).map_err(|fault| fault.detail)?;
+        let Some(Json::Array(keys)) = document.member("keys") else {
+            return Err("the key set has no array named keys".to_owned());
+        };
+        if keys.len() > SET_KEYS_MAX {
+            return Err(format!("the key set has more than {SET_KEYS_MAX} keys"));
+        }
+        let keys = keys.iter().filter_map(Key::read).collect();
+        Ok(Self { keys, digest: Sha256::digest(text).into() })
+    }
+
+    /// Whether the set has a key with this id.
+    pub(crate) fn names(&self, id: &str) -> bool {
+        self.keys.iter().any(|key| key.id.as_deref() == Some(id))
+    }
+
+    /// The key for a token with this key id, if it has one, and this algorithm.
+    pub(crate) fn find(&self, id: Option<&str>, algorithm: TokenAlgorithm) -> Result<&Key, NoKey> {
+        let Some(id) = id else {
+            let [key] = self.keys.as_slice() else { return Err(NoKey::Unnamed) };
+            return if key.fits(algorithm) { Ok(key) } else { Err(NoKey::Misfit) };
+        };
+        if !self.names(id) {
+            return Err(NoKey::Unknown);
+        }
+        let named = |key: &&Key| key.id.as_deref() == Some(id) && key.fits(algorithm);
+        let mut found = self.keys.iter().filter(named);
+        // If two keys match, it is unknown which one the token means.
+        match (found.next(), found.next()) {
+            (Some(key), None) => Ok(key),
+            _ => Err(NoKey::Misfit),
+        }
+    }
+}
+
+impl Key {
+    fn fits(&self, algorithm: TokenAlgorithm) -> bool {
+        self.kind == algorithm.kind() && self.algorithm.is_none_or(|own| own == algorithm)
+    }
+
+    /// Parses a key. Returns `None` for a key that Roster cannot use.
+    fn read(jwk: &Json) -> Option<Self> {
+        let id = match jwk.member("kid") {
+            None => None,
+            Some(Json::Text(id)) => Some(id.clone()),
+            Some(_) => return None,
+        };
+        // The set contains the private key, so everyone who can read the set can sign with it.
+        if jwk.member("d").is_some() || !is_for_signatures(jwk) {
+            return None;
+        }
+        let algorithm = match jwk.member("alg") {
+            None => None,
+            Some(Json::Text(name)) => Some(TokenAlgorithm::parse(name)?),
+            Some(_) => return None,
+        };
+        let (kind, material) = material(jwk)?;
+        let own = algorithm.is_none_or(|algorithm| algorithm.kind() == kind);
+        own.then_some(Self { id, kind, algorithm, material })
+    }
+}
+
+/// Whether `use` and `key_ops`, if present, allow verification with the key.
+fn is_for_signatures(jwk: &Json) -> bool {
+    let by_use = match jwk.member("use") {
+        None => true,
+        Some(Json::Text(word)) => word == "sig",
+        Some(_) => false,
+    };
+    let verify = |word: &Json| matches!(word, Json::Text(word) if word == "verify");
+    by_use
+        && match jwk.member("key_ops") {
+            None => true,
+            Some(Json::Array(words)) => words.iter().any(verify),
+            Some(_) => false,
+        }
+}
+
+fn material(jwk: &Json) -> Option<(KeyKind, DecodingKey)> {
+    match (text_of(jwk, "kty")?, text_of(jwk, "crv")) {
+        ("RSA", _) => {
+            let (n, e) = (number(jwk, "n")?, number(jwk, "e")?);
+            let first = n.first()?;
+            let bits = n.len() * 8 - usize::try_from(first.leading_zeros()).ok()?;
+            let key = DecodingKey::from_rsa_raw_components(&n, &e);
+            RSA_BITS.contains(&bits).then_some((KeyKind::Rsa, key))
+        }
+        ("EC", Some("P-256")) => Some((KeyKind::P256, point(jwk, 32)?)),
+        ("EC", Some("P-384")) => Some((KeyKind::P384, point(jwk, 48)?)),
+        ("OKP", Some("Ed25519")) => {
+            let x = bytes(jwk, "x").filter(|x| x.len() == 32)?;
+            Some((KeyKind::Ed25519, DecodingKey::from_ed_der(&x)))
+        }
+        _ => None,
+    }
+}
+
+/// An uncompressed curve point with coordinates of `length` bytes each.
+fn point(jwk: &Json, length: usize) -> Option<DecodingKey> {
+    let (x, y) = (bytes(jwk, "x")?, bytes(jwk, "y")?);
+    let whole = x.len() == length && y.len() == length;
+    whole.then(|| DecodingKey::from_ec_der(&[&[4], x.as_slice(), y.as_slice()].concat()))
+}
+
+fn bytes(jwk: &Json, name: &str) -> Option<Vec<u8>> {
+    BASE64URL_NOPAD.decode(text_of(jwk, name)?.as_bytes()).ok()
+}
+
+/// A number without leading zeros, which some issuers send.
+fn number(jwk: &Json, name: &str) -> Option<Vec<u8>> {
+    let bytes = bytes(jwk, name)?;
+    Some(bytes.into_iter().skip_while(|byte| *byte == 0).collect())
+}

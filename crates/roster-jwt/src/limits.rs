@@ -1,0 +1,36 @@
+//! Limits for issuers and tokens.
+//!
+//! The service document and `docs/jwt.md` list them. Times are in milliseconds of the directory's
+//! clock.
+
+use std::time::Duration;
+
+/// The maximum number of issuers.
+pub const ISSUERS_MAX: usize = 16;
+/// The maximum length of a token, in bytes.
+pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
+/// The maximum length of a subject, in characters (OpenID Connect Core section 2).
+pub const SUBJECT_LENGTH_MAX: usize = 255;
+/// The allowed difference between the clocks of issuer and service, in milliseconds.
+pub const LEEWAY_MS: i64 = 60_000;
+/// The maximum number of cached tokens.
+pub const REMEMBERED_MAX: usize = 10_000;
+/// How long an accepted token is cached, in milliseconds.
+pub const REMEMBERED_MS: i64 = 60_000;
+
+/// The time limit for a request to an issuer, including the connection.
+pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5);
+/// The maximum size of an issuer's response, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// The maximum number of keys of an issuer.
+pub const SET_KEYS_MAX: usize = 100;
+/// The age at which keys are fetched again, in milliseconds.
+pub const TTL_MS: i64 = 10 * 60 * 1000;
+/// Keys that were unused for this time are fetched before they are used.
+pub const IDLE_MS: i64 = 2 * TTL_MS;
+/// How long keys are used while the issuer cannot be reached.
+pub const STALE_MS: i64 = 24 * 60 * 60 * 1000;
+/// The minimum time between two fetches, unless there are no usable keys.
+pub const COOLDOWN_MS: i64 = 30 * 1000;
+/// The minimum time between two fetches while there are no usable keys.
+pub const RETRY_MS: i64 = 1000;

@@ -1,0 +1,28 @@
+//! Limits per caller, and admission control of a class of work.
+//!
+//! The memory of each limit is bounded. The limits do not know how a caller authenticates, and what
+//! a refusal looks like.
+
+mod attempts;
+mod controller;
+mod moments;
+mod quota;
+mod rate_limit;
+
+use std::time::Duration;
+
+pub use attempts::{Attempts, LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S};
+pub use controller::{AdmissionController, AdmissionGuard};
+pub use rate_limit::{RateLimitState, RateLimiter};
+
+/// The most callers with an allowance of their own; further callers share one.
+const CALLERS_MAX: usize = 100_000;
+
+/// The longest that a request waits for a place of its class.
+pub const QUEUE_WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// The most requests that wait for each place of a class.
+const QUEUE_LENGTH_PER_PLACE: usize = 4;
+
+/// The most requests that wait for a class, however many places it has.
+const QUEUE_LENGTH_MAX: usize = 1_024;
