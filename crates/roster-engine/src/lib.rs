@@ -1,12 +1,44 @@
-//! What the engines share: the queue before the writers, the execution of queued commands, and the
-//! statements that every engine runs.
+//! What both engines share: the queue before the writers, the execution of queued commands, the
+//! steps that read a page, and the statements that both engines run.
 //!
-//! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and has [`run`]
-//! decide the requests on them. It applies the resulting [`Writes`] in one transaction, commits,
-//! and answers. No rule about users or groups is in an engine. No driver is used here: an engine
-//! runs the statements ([`Database`]) and says what it writes in its own way ([`Dialect`]).
-//! [`read_page`] reads users; groups, keys and what is kept for a time are read likewise. [`Table`]
-//! lists what is copied from one engine to another.
+//! An engine takes requests from the [`Queue`], reads [`Facts`] from its database, and calls
+//! [`run`], which decides the requests on these facts. The engine applies the resulting [`Writes`]
+//! in one transaction, commits, and returns the results. No rule about users or groups is in an
+//! engine. No driver is used here: an engine implements [`Database`], which runs a statement, and
+//! [`Dialect`], which prints SQL.
+//!
+//! # Modules
+//!
+//! Writes:
+//! - `queue`, `request`: the queue, and a queued command
+//! - `facts`, `batch`, `writes`: what a batch reads, its execution, and what it writes
+//! - `idempotency`: records of `Idempotency-Key`
+//! - `group`: the changes of groups and their members
+//!
+//! Reads:
+//! - `page`, `page_sql`: the steps of a page of users, and their SQL
+//! - `stored_groups`, `deleted_users`, `stored_keys`, `settings`: groups, deleted users, keys and
+//!   settings in the database
+//! - `database`: the traits of an engine's database
+//!
+//! Maintenance:
+//! - `retention`: what is kept for a time, and erasing after a purge
+//! - `check`: `roster check`
+//! - `tables`: the tables that `roster migrate` copies
+//!
+//! # Example
+//!
+//! ```
+//! use roster_engine::{Queue, Results, Work};
+//!
+//! /// The loop of a writer: each batch is what was queued while the last one was committed.
+//! async fn write(queue: &Queue, mut commit: impl FnMut(&[Work]) -> Results) {
+//!     while let Some(batch) = queue.next().await {
+//!         let results = commit(&batch);
+//!         queue.finish(batch, results);
+//!     }
+//! }
+//! ```
 
 mod batch;
 mod check;

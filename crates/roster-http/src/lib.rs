@@ -1,7 +1,42 @@
 //! The HTTP interfaces of Roster: REST and SCIM.
 //!
 //! Requests become calls of the directory, and its results become responses. This crate does not
-//! know how anything is stored, nor where settings come from.
+//! know how anything is stored, nor where settings come from. `roster-server` accepts connections
+//! and calls [`App`].
+//!
+//! # Modules
+//!
+//! The path of a request:
+//! - [`operation`], `routes`: the table of all operations, and the router
+//! - `endpoint`: what surrounds every handler: request id, checks, problems, metrics, log line
+//! - `middleware`, `authorization`, `access`: the checks of host, origin and caller
+//! - `admission`, `transfers`, `time_limits`: rate limits, admission, imports and exports, time
+//!   limits
+//! - `extract`, `request`: what handlers take
+//! - `rest`, `scim`: the handlers, one file or folder for each resource
+//! - [`problem`]: the registry of problems, and the problem of each failure
+//!
+//! Shared by handlers:
+//! - `state`, `settings`, `app`: what handlers use, the settings, and the service itself
+//! - `cursor`: encrypted list cursors
+//! - [`description`], `documents`, `service_document`: the OpenAPI description, and documents in
+//!   memory
+//! - `metrics`, `readiness`: `/metrics` and `/readyz`
+//!
+//! # Example
+//!
+//! ```
+//! use roster_core::UserSchema;
+//! use roster_http::operation::Operation;
+//!
+//! // Every operation is in one table and in the OpenAPI description.
+//! let operation = Operation::ReplaceUser;
+//! assert_eq!((operation.method().as_str(), operation.path()), ("PUT", "/users/{user_id}"));
+//! let base_url = "https://directory.example.com";
+//! let document = roster_http::description::openapi(base_url, &UserSchema::default());
+//! let document = String::from_utf8_lossy(&document);
+//! assert!(document.contains(operation.id()));
+//! ```
 
 mod access;
 pub mod admission;

@@ -1,9 +1,36 @@
-//! Tokens of configured issuers (RFC 7519, with the rules of RFC 8725).
+//! Verification of tokens from configured issuers (RFC 7519, with the rules of RFC 8725).
 //!
-//! A token is parsed strictly and verified with the keys of the issuer that it names, and its
+//! A token is parsed strictly. It is verified with the keys of the issuer that it names, and its
 //! claims are compared with the settings. An accepted token is cached by its digest for a minute,
 //! while the key set that verified it is current. Neither a token nor a part of one is logged or
 //! sent.
+//!
+//! # Modules
+//!
+//! - `token`, `signature`, `claims`: the parts of a token, and how each is checked
+//! - `algorithm`: the signature algorithms
+//! - `url`, `fetch`: the URL of an issuer, and requests to it
+//! - `published`, `key_set`: the keys that an issuer publishes, and when they are fetched again
+//! - [`limits`]: all limits
+//!
+//! # Example
+//!
+//! ```
+//! use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+//!
+//! let issuer = TokenIssuer {
+//!     name: "login".to_owned(),
+//!     url: IssuerUrl::parse("https://login.example.com")?,
+//!     audience: "directory".to_owned(),
+//!     algorithms: TokenAlgorithm::parse("ES256").into_iter().collect(),
+//!     scope_claim: "scope".to_owned(),
+//!     scope_prefix: "roster:".to_owned(),
+//! };
+//! assert_eq!(issuer.algorithms.len(), 1);
+//! // Keys of an issuer are only fetched over TLS, except on the same machine.
+//! assert!(IssuerUrl::parse("http://login.example.com").is_err());
+//! # Ok::<(), String>(())
+//! ```
 
 mod algorithm;
 mod claims;

@@ -5,6 +5,31 @@
 //! last. Reads use the primary, so they never return old data. The rules are not here: the engine
 //! loads data, calls [`roster_core::decide()`] and stores the result. It does not know HTTP or
 //! other engines.
+//!
+//! # Modules
+//!
+//! - `postgres`, `engine`: the open store, and its implementation of [`roster_core::Store`]
+//! - `connect`, `pool`: connections, TLS, and failover to another server
+//! - `writer`, `in_force`: batches, and the policy and schema that they were decided under
+//! - `page`, `rows`, `user_lookups`, `walks`: reads
+//! - `establish`, `prepare`, `schema`: opening the database, its roles, and its tables
+//! - `events`, `policy`, `key_table`, `erasure`: the change log, the uniqueness policy, API keys,
+//!   and erasing after a purge
+//! - `check`, [`load`]: `roster check`, and the target of `roster migrate`
+//!
+//! # Example
+//!
+//! ```no_run
+//! use roster_core::{Rules, Store as _};
+//! use roster_postgres::{Connector, Postgres, Settings};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let connector = Connector::parse("postgres://roster@localhost/roster")?;
+//! let store = Postgres::open(Settings::new(connector, Rules::default())).await?;
+//! println!("{} users", store.head().await?.live());
+//! # Ok(())
+//! # }
+//! ```
 
 mod check;
 mod columns;

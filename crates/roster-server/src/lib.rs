@@ -1,9 +1,60 @@
-//! The server: everything between the accepted socket and a function from request to response.
+//! The HTTP server of Roster: everything between the listening socket and a function from a request
+//! to a response.
 //!
-//! Connections are bounded in number, time and memory, independently of routes: slow heads, slow
-//! bodies, clients that do not read, idle connections. HTTP/1.1 and HTTP/2 share one port, with or
-//! without TLS. Each parsed request gets a response, even if its handler panics. The server does
-//! not know routes, problems or the directory; the guards behind it check host, origin and caller.
+//! The server limits connections in number, time and memory. It closes connections with slow heads,
+//! slow bodies, clients that do not read, and idle ones. HTTP/1.1 and HTTP/2 share one port, with
+//! or without TLS. Each parsed request gets a response, even if its handler panics. The server does
+//! not know routes, problems or users.
+//!
+//! # Modules
+//!
+//! Connections:
+//! - `accept`, `connection`, `tls`: accepted sockets, HTTP/1.1 and HTTP/2 on them, TLS
+//! - `connection_state`, `monitored_stream`, `reaper`: what a connection waits for, and when it is
+//!   closed
+//! - `address_limit`, `concurrency`: the number of connections of an address
+//! - `settings`, `counters`: the limits, and the counters for `/metrics`
+//!
+//! Bodies:
+//! - `read_body`, `upload`: request bodies, whole or in pieces
+//! - `body`: streamed response bodies
+//! - `memory`: the memory of connections and callers
+//! - [`compression`], `content_coding`: gzip, and `Accept-Encoding`
+//!
+//! Callers:
+//! - `identity`, `proxies`: to whom a request is charged, and the client behind a trusted proxy
+//! - [`limits`]: rate limits, failed authentication, admission control
+//!
+//! # Example
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use axum::{body::Body, response::Response};
+//! use http::Request;
+//! use hyper::body::Incoming;
+//! use roster_server::{Handle, Peer, ServerCounters, ServerSettings, serve};
+//!
+//! struct Hello;
+//!
+//! impl Handle for Hello {
+//!     async fn handle(&self, _: Request<Incoming>, _: &Peer) -> Response {
+//!         Response::new(Body::from("hello"))
+//!     }
+//!
+//!     fn on_panic(&self) -> Response {
+//!         Response::new(Body::from("the handler panicked"))
+//!     }
+//! }
+//!
+//! # async fn run() -> std::io::Result<()> {
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! let counters = Arc::new(ServerCounters::default());
+//! let stop = std::future::pending();
+//! serve(listener, Arc::new(Hello), ServerSettings::default(), counters, stop).await;
+//! # Ok(())
+//! # }
+//! ```
 
 use std::{net::SocketAddr, sync::Arc};
 

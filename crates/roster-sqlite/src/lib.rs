@@ -1,9 +1,35 @@
 //! The embedded engine: users, change log and settings in one SQLite file.
 //!
-//! One thread writes, with one commit for all commands queued meanwhile. Reads run on the calling
-//! thread and never wait for writes. An acknowledged write is on disk. The rules are not here: the
-//! engine loads data, calls [`roster_core::decide()`] and stores the result. It does not know HTTP
-//! or other engines.
+//! One thread writes, with one commit for all commands that were queued meanwhile. Reads run on the
+//! calling thread and never wait for writes. An acknowledged write is on disk. The rules are not
+//! here: the engine loads data, calls [`roster_core::decide()`] and stores the result. It does not
+//! know HTTP or other engines.
+//!
+//! # Modules
+//!
+//! - `sqlite`, `engine`: the open store, and its implementation of [`roster_core::Store`]
+//! - `writer`, `checkpointer`: the thread that writes, and the one that copies the write-ahead log
+//! - `readers`, `rows`, `scan`, `long_reads`: connections for reads, and threads for long ones
+//! - `establish`, `schema`, `lock`: opening the file, its schema, and the lock of the directory
+//! - `events`, `policy`, `key_file`: the change log, the uniqueness policy, and API keys
+//! - `scrub`, `sweep`: overwriting the bytes of purged users
+//! - `backup`, `check`, [`export`]: `roster backup`, `roster check`, and the source of `roster
+//!   migrate`
+//!
+//! # Example
+//!
+//! ```no_run
+//! use roster_core::{Rules, Store as _};
+//! use roster_sqlite::{OpenError, Settings, Sqlite};
+//!
+//! # async fn run() -> Result<(), OpenError> {
+//! let settings = Settings::new("roster-data".into(), Rules::default());
+//! let store = Sqlite::open(settings)?;
+//! let head = store.head().await.expect("the file is readable");
+//! println!("{} users", head.live());
+//! # Ok(())
+//! # }
+//! ```
 
 mod backup;
 mod cache;

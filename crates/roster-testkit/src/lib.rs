@@ -2,6 +2,26 @@
 //! sequences, and checks of responses against the API description.
 //!
 //! This crate is not part of the service; other crates use it only in tests.
+//!
+//! - [`oracle`]: a simple store in memory, to which the engines are compared
+//! - [`mod@conformance`]: the cases that every engine passes
+//! - [`arbitrary`], [`sequences`], [`queries`]: random records, commands and queries
+//! - [`conditions`], [`clock`]: failures that a test causes, and a clock that it sets
+//! - [`openapi`]: checks of responses against the description
+//! - [`process`], [`postgres`]: the built binary, and a PostgreSQL server
+//! - [`replay`]: the collection rebuilt from the change log
+//!
+//! ```
+//! use roster_core::{Rules, Store as _};
+//! use roster_testkit::Oracle;
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+//! # runtime.block_on(async {
+//! let store = Oracle::new(Rules::default());
+//! let head = store.head().await.expect("memory is readable");
+//! assert_eq!((head.position, head.live()), (0, 0));
+//! # });
+//! ```
 
 pub mod arbitrary;
 pub mod clock;

@@ -1,6 +1,9 @@
 //! The repository's own tools: `cargo xtask tidy`, `lines`, `bench` and `overload`.
 //!
-//! A tiny dispatcher; each tool is a module. Nothing here is part of the product.
+//! Nothing here is part of the product.
+//!
+//! - `tidy`: the house rules that no compiler checks, and the count of lines
+//! - `bench`: the bench and the overload run, with their load generator
 
 mod bench;
 mod tidy;
