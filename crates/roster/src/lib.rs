@@ -13,6 +13,16 @@
 //! - [`data_dir`]: the data directory
 //! - [`first_key`]: the first key
 //! - [`clock`]: the system clock
+//!
+//! ```
+//! use roster::config::BaseUrl;
+//!
+//! // Everything that a setting can contain is checked before the service starts.
+//! let url = BaseUrl::parse("https://directory.example.com/v1")?;
+//! assert_eq!((url.mount(), url.is_loopback()), ("/v1", false));
+//! assert!(BaseUrl::parse("directory.example.com").is_err());
+//! # Ok::<(), String>(())
+//! ```
 
 pub mod cli;
 pub mod clock;
