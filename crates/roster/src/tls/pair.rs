@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{
     sign::CertifiedKey,
 };
 
-/// More than a certificate with its intermediates needs.
+/// The maximum size of a file in bytes: more than a certificate with its intermediates needs.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The paths of both files.
@@ -158,7 +158,11 @@ fn read(part: Part, path: &Path) -> Result<Vec<u8>, PairError> {
     }
     let file = File::open(path).map_err(unreadable)?;
     let mut text = Vec::new();
-    file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(unreadable)?;
+    let count = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
+    if u64::try_from(count).is_ok_and(|count| count > FILE_BYTES_MAX) {
+        let error = format!("it is larger than {FILE_BYTES_MAX} bytes");
+        return Err(unreadable(io::Error::other(error)));
+    }
     Ok(text)
 }
 

@@ -1,4 +1,4 @@
-//! Files that change, are broken, do not fit, or are links.
+//! Certificate files that change, are invalid, do not match, or are symbolic links.
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
@@ -117,6 +117,12 @@ fn an_invalid_pair_is_rejected_and_the_file_at_fault_is_named() {
         (Part::Certificate, "DIR/tls.crt contains no certificate in the PEM format".to_owned())
     );
 
+    // The certificate is at the start, but a part of the file would not be read.
+    let long = one.certificate.clone() + &"\n".repeat(1024 * 1024);
+    put(directory, &Made { certificate: long, key: one.key.clone() });
+    let expected = "DIR/tls.crt cannot be read: it is larger than 1048576 bytes";
+    assert_eq!(refused(directory), (Part::Certificate, expected.to_owned()));
+
     put(directory, &Made { certificate: one.certificate.clone(), key: "secret".to_owned() });
     let expected = "DIR/tls.key contains no private key that can be read without a password in the \
                     PEM format";
@@ -190,7 +196,7 @@ fn the_old_pair_stays_until_both_files_have_changed() {
     let mut watched = Watched::new(&one);
     let directory = watched.directory.path().to_owned();
     fs::write(directory.join("tls.crt"), &other.certificate).unwrap();
-    // Until the key follows.
+    // The key file has not changed yet.
     assert_eq!(watched.check(), Outcome::Nothing);
     assert!(is_kept(&watched.check(), "is not that of the first certificate"));
     assert_eq!(watched.check(), Outcome::Nothing, "it was reported once");
@@ -217,7 +223,7 @@ fn invalid_files_are_reported_once_for_each_change_and_the_old_pair_stays() {
     assert!(is_kept(&watched.check(), "tls.key cannot be read"));
     assert_eq!(watched.check(), Outcome::Nothing);
     assert!(watched.uses(&one));
-    // The old files come back: no change. New files are used.
+    // The old files are restored, which is not a change. Then new files are used.
     put(&directory, &one);
     assert_eq!((watched.check(), watched.check()), (Outcome::Nothing, Outcome::Same));
     put(&directory, &other);
@@ -227,7 +233,8 @@ fn invalid_files_are_reported_once_for_each_change_and_the_old_pair_stays() {
 
 #[test]
 fn changed_symbolic_links_are_followed() {
-    // As Kubernetes mounts a secret: tls.crt links through ..data, and only that link changes.
+    // Kubernetes mounts a secret like this: tls.crt is a link through ..data, and only ..data
+    // changes.
     let (one, other) = (made(), made());
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
