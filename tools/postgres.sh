@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# A private PostgreSQL cluster for tests, in a directory of its own, on a free loopback port.
+# A private PostgreSQL cluster for tests, in its own directory, on a free loopback port.
 #
-#   tools/postgres.sh start DIR [LOCALE]   makes and starts one, and prints the URL of its database
-#   tools/postgres.sh stop DIR             stops it and removes what start made
+#   tools/postgres.sh start DIR [LOCALE]   creates and starts one, and prints the URL of its database
+#   tools/postgres.sh stop DIR             stops it and removes the files that start created
 #
-# Its databases have the locale C, or that LOCALE of ICU, such as en-US. ROSTER_POSTGRES_PROGRAMS
-# names the directory of the server's programs; without it, pg_config does, then Debian's newest.
-# Durable, with the settings that PostgreSQL ships with but for max_connections and what
-# ROSTER_POSTGRES_OPTIONS adds, such as '-c fsync=off' for tests that no power failure is part of.
-# Passwords are hashed with md5: the iterations of SCRAM took a tenth of the time of the tests, which
-# open a dozen connections each.
-# The role of the URL is no superuser; it may create databases and roles, and schemas in `postgres`.
-# PostgreSQL refuses to run as root: as root, the cluster belongs to the user `postgres`, or to
-# `nobody`, who must be able to reach DIR.
+# Its databases have the locale C, or this LOCALE of ICU, such as en-US. ROSTER_POSTGRES_PROGRAMS
+# names the directory of the server's programs. Without it, pg_config is used, then Debian's newest.
+# The cluster is durable and has PostgreSQL's default settings, except for max_connections and the
+# options in ROSTER_POSTGRES_OPTIONS, such as '-c fsync=off' for tests without a power failure.
+# Passwords are hashed with md5, because the iterations of SCRAM took a tenth of the time of the
+# tests, which open a dozen connections each.
+# The role of the URL is not a superuser; it may create databases and roles, and schemas in
+# `postgres`. PostgreSQL refuses to run as root. If root runs this script, the cluster belongs to the
+# user `postgres`, or to `nobody`, who must be able to access DIR.
 set -euo pipefail
 
 fail() {
@@ -48,7 +48,7 @@ programs() {
         "postgresql postgresql-client"
 }
 
-# owned COMMAND...: runs it as the cluster's owner, in DIR, which the owner can read.
+# owned COMMAND...: runs the command as the cluster's owner, in DIR, which the owner can read.
 owned() {
     if ((EUID == 0)); then
         (cd "$dir" && runuser -u "$owner" -- "$@")
@@ -57,11 +57,11 @@ owned() {
     fi
 }
 
-# A port of the loopback address that nobody answers at; another may still take it first.
+# A loopback port without a listener. Another process may still take it first.
 free_port() {
     local port
     for _ in {1..100}; do
-        # Below the ports that Linux gives to outgoing connections.
+        # Below the ports that Linux uses for outgoing connections.
         port=$((20000 + (RANDOM << 15 | RANDOM) % 12000))
         if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
             echo "$port"
@@ -105,7 +105,7 @@ start() {
     done
     local secret
     secret=$(password)
-    # PostgreSQL 18 warns of md5.
+    # PostgreSQL 18 warns about md5.
     PGPASSWORD=$(cat "$dir/superuser") PGOPTIONS='-c client_min_messages=error' \
         "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
         --host=127.0.0.1 --port="$port" --username=postgres --dbname=postgres \
@@ -120,7 +120,7 @@ start() {
 
 stop() {
     [[ -e $dir/data ]] || return 0
-    # `immediate` where `fast` does not do: what is stopped here is thrown away.
+    # If `fast` fails, `immediate` is used, because the data is deleted anyway.
     if [[ -e $dir/data/postmaster.pid ]]; then
         owned "$bin/pg_ctl" stop --pgdata=data --mode=fast --timeout=30 --silent >&2 ||
             owned "$bin/pg_ctl" stop --pgdata=data --mode=immediate --timeout=30 --silent >&2 ||

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Builds the tests of the workspace once and runs their programs side by side.
+"""Builds the tests of the workspace once and runs their programs concurrently.
 
     tools/run_tests.py [CARGO ARGUMENT...] [-- TEST ARGUMENT...]
 
-`cargo test` runs one program after the other; many of ours wait for a timer or a disk, so the
-processors are idle in between. As many programs run at once as there are processors: with more, a
-statement of PostgreSQL may take longer than the engine waits for it.
-The output of each comes in one piece, when it has ended. Examples in the documentation are not
-among them.
+`cargo test` runs one program after another. Many tests wait for a timer or a disk, so processors
+are idle meanwhile. This script runs as many programs at once as there are processors; with more, a
+PostgreSQL statement may take longer than the engine waits for it. The output of each program is
+printed when it has ended. Examples in the documentation are not run.
 """
 
 import json
@@ -18,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-# They take longest, so they begin first.
+# These take longest, so they start first.
 LONGEST = ("rest", "scim", "conformance", "sequences", "housekeeping", "roster_postgres", "wire")
 
 # Cases that another step of ./test runs: conformance with ordinary settings, over the newest
@@ -27,7 +26,7 @@ ELSEWHERE = {("roster-postgres", "conformance"): ["--skip", "postgres::"]}
 
 
 def programs(words):
-    """Builds the tests; name, folder of the package and path of each program."""
+    """Builds the tests. Returns the name, the package folder and the path of each program."""
     command = ["cargo", "test", "--workspace", "--locked", "--no-run", *words]
     command.append("--message-format=json-render-diagnostics")
     built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
@@ -44,7 +43,7 @@ def programs(words):
 
 
 def run(name, folder, program, words):
-    """Runs one program as cargo does; whether it passed."""
+    """Runs one program as cargo does. Returns whether it passed."""
     began = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
     done = subprocess.run(

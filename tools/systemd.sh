@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Holds the units of deploy/systemd against systemd's own judgement, without a systemd that runs:
-# they must be well formed, and the exposure of the service at most 2.0 of 10. Needs the programs
-# of Debian's package `systemd`.
+# Checks the units of deploy/systemd with systemd's own tools, without a running systemd: they must
+# be well formed, and the exposure of the service at most 2.0 of 10. Needs the programs of Debian's
+# package `systemd`.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 exposure_max=2.0
 
-# `verify` wants the program to be there; any will do.
+# `verify` requires an existing program, so another one replaces it.
 place=$(mktemp -d) || exit 1
 trap 'rm -rf "$place"' EXIT
 cp deploy/systemd/roster.* "$place" &&
     sed -i 's|^ExecStart=/usr/local/bin/roster |ExecStart=/usr/bin/env |' "$place/roster.service" ||
     exit 1
 
-# It passes over what it does not understand with a warning: that is a failure too.
+# `verify` only warns about unknown settings. A warning is an error here, too.
 said=$(systemd-analyze verify --man=no --recursive-errors=no "$place"/roster.{service,socket} 2>&1)
 status=$?
 if ((status)) || [[ -n $said ]]; then

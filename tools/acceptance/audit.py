@@ -1,9 +1,9 @@
-"""Reads the database of a stopped service: is it whole, and is the log the truth?
+"""Checks the database of a stopped service: its integrity, and whether the log matches the records.
 
-SQLite's `integrity_check` must be "ok"; the positions of the log must be dense from 1; each user's
-versions must rise by one; folding the log must give exactly the stored users and deleted users,
-record text for record text, and the head of the log their numbers; and of a purged user no event
-may hold a record.
+SQLite's `integrity_check` must be "ok". Positions of the log must be dense from 1, and each user's
+versions must increase by one. A replay of the log must give exactly the stored users and deleted
+users with the same record texts, and the counters in the log's head must match. No event of a
+purged user may have a record.
 """
 
 import sys
@@ -14,11 +14,11 @@ from service import Service
 
 
 class Fault(Exception):
-    """Something in the file is not as it must be."""
+    """The database is not as expected."""
 
 
 def audit(store, service):
-    """The live users as {id: record text}; raises Fault."""
+    """Returns the live users as {id: record text}; raises Fault."""
     if found := store.faults(service):
         raise Fault(f"the engine says: {found}")
     live, deleted, last = fold(store, service)
@@ -31,12 +31,14 @@ def audit(store, service):
 
 
 def shown(user):
-    """An id as HTTP tells it: SQLite gives the bytes, PostgreSQL the UUID."""
+    """An id as HTTP shows it: SQLite returns the bytes, PostgreSQL the UUID."""
     return str(user if isinstance(user, uuid.UUID) else uuid.UUID(bytes=user))
 
 
 def fold(store, service):
-    """Replays the log: live and deleted users as {id: (version, record)}, and its end."""
+    """Replays the log. Returns live and deleted users as {id: (version, record)}, and the last
+    position.
+    """
     live, deleted, purged, position = {}, {}, set(), 0
     emptied, told = set(), {}
     log = "SELECT position, kind, subject_id, version, record FROM events ORDER BY position"

@@ -1,4 +1,4 @@
-"""An authority that certifies loopback, and is trusted by nobody but the command that made it."""
+"""A certificate authority for loopback, which only the command that created it trusts."""
 
 import datetime
 import ipaddress
@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-# What Mozilla calls modern allows 90 days.
+# Mozilla's modern configuration allows 90 days.
 LIFETIME = datetime.timedelta(days=89)
 USAGES = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment")
 USAGES += ("key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only")
@@ -27,7 +27,7 @@ def pem(thing):
 
 
 class Authority:
-    """Certifies loopback."""
+    """A certificate authority for loopback addresses."""
 
     def __init__(self, place):
         self.key = ecdsa()
@@ -59,7 +59,7 @@ class Authority:
 
 
 def put(path, content):
-    """Over the file at once, as whoever renews certificates does."""
+    """Replaces the file at once, as certificate renewal does."""
     new = path.with_suffix(".new")
     new.write_bytes(content)
     new.chmod(0o600)

@@ -1,10 +1,10 @@
-"""A backup that is taken under full write load restores to a prefix of the truth.
+"""A backup that is made under full write load restores to a prefix of the log.
 
-16 writers make mixed changes. Meanwhile `roster backup` runs several times against the data
-directory of the running service. Each backup is restored into a directory of its own and checked
-(`roster check`); its change log must be, event for event, the first so many events of the log that
-the service ended with (but for records that a later purge emptied), and its users must be what
-those events come to. (That a damaged backup is refused is a test of roster-sqlite.)
+16 writers make mixed changes. Meanwhile `roster backup` runs several times on the data directory of
+the running service. Each backup is restored into a new directory and checked (`roster check`). Its
+change log must equal the beginning of the service's final log, event for event, except for records
+that a later purge removed. Its users must be those that follow from these events. (A test of
+roster-sqlite checks that a damaged backup is rejected.)
 """
 
 import shutil
@@ -23,7 +23,7 @@ LOG = "SELECT position, kind, at, actor, subject_id, version, changed, record FR
 
 
 def roster(options, *words):
-    """Runs a command of the binary; its result."""
+    """Runs a command of the binary. Returns its result."""
     command = [str(options.binary), *(str(word) for word in words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
@@ -42,7 +42,9 @@ def log_of(data):
 
 
 def hold(backup, truth, purged):
-    """The backup's log against the log the service ended with; how many events it holds."""
+    """Compares the backup's log with the final log of the service. Returns the number of its
+    events.
+    """
     events = log_of(backup)
     for before, after in zip(events, truth):
         same = before[:-1] == after[:-1] and before[-1] == after[-1]

@@ -1,13 +1,13 @@
-"""Web pages in a real Chromium attack a service on the same machine, and none gets anywhere.
+"""Web pages in a real Chromium attack a service on the same machine, and no attack succeeds.
 
-The pages are an attacker's: on another site, on another port of the same host, under another name
-of it, in a sandboxed frame and a data: URL (both of origin null), and under a name that the
-attacker has rebound to the service's own address and port. Each attack of browser_attacks.py runs
-from each of them, first upon a careless service, where it has to succeed, then upon the real one
-while it is open, and from two of the places once it has a key. There every request has to be
-refused, nothing of a user may be read, and the collection must not change. No answer may carry a
-header of CORS, as the browser itself recorded them; then pages of a listed origin have to get
-through, with a key and with nothing less.
+The pages belong to an attacker. They are on another site, on another port of the same host, on
+another name of the host, in a sandboxed frame and a data: URL (both with the origin null), and on a
+name that the attacker has rebound to the service's address and port. Each attack of
+browser_attacks.py runs from each page: first on an unprotected service, where it must succeed, then
+on the real service while it is open, and from two of the pages once the service has a key. There
+every request must be rejected, no user data may be read, and the collection must not change.
+According to the browser's own network log, no response may have a CORS header. At the end, pages of
+a listed origin must succeed with a key, and only with a key.
 """
 
 import json
@@ -28,7 +28,7 @@ SCOPES = ("users:read", "users:write", "users:purge", "events:read", "metrics:re
 
 
 class Fault(Exception):
-    """A promise that did not hold."""
+    """A condition does not hold."""
 
 
 def hold(truth, text):
@@ -37,14 +37,16 @@ def hold(truth, text):
 
 
 class Watched(Service):
-    """The service, whose log tells every request that reached it."""
+    """The service, with a log of every request that reached it."""
 
     def __init__(self, binary, data, flags=()):
         super().__init__(binary, data, flags=("--log=debug", "--log-format=json", *flags))
         self.read, self.key = 0, None
 
     def seen(self):
-        """Method and status of each request since this was asked last, but for our own."""
+        """Method and status of each request since the last call, except this command's direct
+        requests.
+        """
         with open(self.log, "rb") as log:
             log.seek(self.read)
             text = log.read()
@@ -52,12 +54,12 @@ class Watched(Service):
         self.read += len(whole)
         lines = [json.loads(line) for line in whole.splitlines() if line.startswith(b"{")]
         lines = [line for line in lines if line.get("message") == "answered"]
-        # A window asks for /favicon.ico of its own accord, which is nowhere.
+        # A window requests /favicon.ico by itself, which does not exist.
         lines = [l for l in lines if (l["operation"], l["status"]) != ("none", 404)]
         return [(l["method"], l["status"]) for l in lines if l["request_id"] != "direct"]
 
     def ask(self, method, path, body=None, status=200):
-        """Asks past the browser."""
+        """Sends a request directly, without the browser."""
         headers = {"X-Request-Id": "direct"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         connection = Connection(self.address)
@@ -67,26 +69,26 @@ class Watched(Service):
         return answer
 
     def state(self):
-        """What no page may change."""
+        """The state that no page may change."""
         page = self.ask("GET", "/users?count=true")
         keys = [key["id"] for key in self.ask("GET", "/keys").json()["items"]]
         return page.headers["roster-position"], page.json(), keys
 
     def populate(self):
-        """A user, one who has left, and who they are."""
+        """Creates a user and a deleted user. Returns their data."""
         user = self.ask("POST", "/users", {"email": SECRET, "name": "Ada"}, 201).json()["id"]
         left = self.ask("POST", "/users", {"username": "grace"}, 201).json()["id"]
         self.ask("DELETE", f"/users/{left}", status=204)
         return f"/users/{user}", f"/deleted-users/{left}"
 
     def close(self):
-        """Makes the first key."""
+        """Creates the first key."""
         body = {"name": "ours", "scopes": list(SCOPES)}
         self.key = self.ask("POST", "/keys", body, 201).json()["key"]
 
 
 class Place:
-    """Where a page of the attacker's stands: what it calls the target, and what it can do there."""
+    """A page of the attacker, and the host name of the target as this page uses it."""
 
     def __init__(self, name, open_page, host="127.0.0.1", has=EVERYTHING, rebound=False):
         self.name, self.open_page, self.host = name, open_page, host
@@ -131,7 +133,7 @@ PLACES = [
 
 
 class Ring:
-    """One target and the attacks upon it."""
+    """A target and the attacks on it."""
 
     def __init__(self, browser, site, target, port, paths):
         self.browser, self.site, self.target, self.port = browser, site, target, port
@@ -163,12 +165,12 @@ class Ring:
             judge(place, attack, seen, told)
 
     def windows(self, frame):
-        """What an attack has opened."""
+        """The windows that an attack has opened."""
         page = getattr(frame, "page", frame)
         return [other for other in page.context.pages if other != page]
 
     def arrived(self, attack):
-        """The requests of an attack, once as many have come as it makes."""
+        """The requests of an attack, once the expected number has arrived."""
         seen, until = self.target.seen(), time.monotonic() + 3.0
         while len(seen) < len(attack.sends) and time.monotonic() < until:
             time.sleep(0.01)
@@ -177,7 +179,8 @@ class Ring:
 
 
 def succeeds(place, attack, seen, told):
-    """Upon the careless service: every request is made, and what can be read is read."""
+    """On the unprotected service, every request must be sent and everything readable must be read.
+    """
     label = f"{attack.name} from {place.name}"
     methods = [method for method, _ in seen]
     for method in set(attack.sends):
@@ -202,14 +205,14 @@ def refused_by(service):
 
 
 class Browser:
-    """A Chromium of Debian with nothing remembered."""
+    """Debian's Chromium with an empty profile."""
 
     def __init__(self, playwright, record=None):
         path = shutil.which("chromium") or shutil.which("chromium-headless-shell")
         hold(path, "there is no chromium: apt-get install chromium")
         flags = [
             "--no-sandbox",
-            # The attacker's name server; what it answers now is this machine.
+            # The attacker's name server, which now returns the address of this machine.
             f"--host-resolver-rules=MAP {EVIL} 127.0.0.1",
             "--disable-popup-blocking",
         ]
@@ -225,9 +228,11 @@ class Browser:
 
 
 def attacked(browser, site, port, start, judge_of, paths, places):
-    """All attacks from all places upon what `start` starts at that port; what is tried."""
+    """Runs all attacks from all pages on the service that `start` starts at this port. Returns the
+    counts.
+    """
     rebound = browser.new_page()
-    # The name leads to the attacker's own server first, and afterwards to the target.
+    # The name first resolves to the attacker's server, and later to the target.
     first = Site(port)
     rebound.goto(f"http://{EVIL}:{port}/page")
     first.stop()
@@ -243,13 +248,14 @@ def attacked(browser, site, port, start, judge_of, paths, places):
 
 
 def own_pages(browser, service, site):
-    """What must go on working, so that the attacks are not refused by accident."""
+    """Checks that legitimate requests still work, so that the attacks are not rejected by accident.
+    """
     url = "http://{}:{}".format(*service.address)
     page = browser.new_page()
     answer = page.goto(f"{url}/docs")
     hold(answer.status == 200 and "Roster" in page.title(), "/docs is not shown")
     page.close()
-    # The page forbids itself all scripts; what its origin may do is asked without that.
+    # The page forbids all scripts, so the rights of its origin are tested without them.
     context = browser.new_context(bypass_csp=True)
     page = context.new_page()
     page.goto(f"{url}/docs")
@@ -281,7 +287,8 @@ CALL = """async ([url, method, headers, body, credentials]) => {
 
 
 def listed_origins(browser, service, site):
-    """Pages of a listed origin call with a key; without one, or before there is one, none does."""
+    """Pages of a listed origin can call with a key, and not without a key or before there is one.
+    """
     url = "http://{}:{}".format(*service.address)
     service.populate()
     page, other = browser.new_page(), browser.new_page()
@@ -318,7 +325,7 @@ def listed_origins(browser, service, site):
 
 
 def recorded(record, port):
-    """The heads of all answers of a port, as the browser's network stack noted them."""
+    """The heads of all responses from a port, as the browser's network stack recorded them."""
     log = json.loads(record.read_text())
     names = {number: name for name, number in log["constants"]["logEventTypes"].items()}
     urls, heads = {}, []
@@ -347,7 +354,9 @@ def careless(playwright, site):
 
 
 def guarded(playwright, site, options, place, is_closed):
-    """The real service: what was tried, and how many answers the browser has noted."""
+    """Attacks the real service. Returns the counts of attacks, and of responses in the browser's
+    log.
+    """
     mode, places = ("closed", [PLACES[0], PLACES[-1]]) if is_closed else ("open", PLACES)
     service, record = Watched(options.binary, place / mode), place / f"{mode}.netlog"
     paths = []
@@ -368,7 +377,7 @@ def guarded(playwright, site, options, place, is_closed):
         heads = recorded(record, service.address[1])
     finally:
         service.stop()
-    # The one WebSocket of each place is not noted as an answer.
+    # The log does not contain the WebSocket of each page as a response.
     noted = len(heads) + len(places)
     hold(noted >= ring.requests, f"{ring.requests} requests, {noted} answers noted")
     for head in heads:

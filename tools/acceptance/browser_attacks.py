@@ -1,13 +1,14 @@
-"""What a page on the web may try against a service on this machine, and from where.
+"""Attacks of a web page on a service on the same machine.
 
-Each attack is a script that a page runs: it is given `T` (the service's URL), `O` (the attacker's
-own), `U` (the path of a user), `D` (that of a deleted one) and `K` (a key that leaked), and tells
-what it read. What it sends is named, so that an attack that never left the browser counts as none.
+Each attack is a script that a page runs. It gets `T` (the service's URL), `O` (the attacker's URL),
+`U` (the path of a user), `D` (the path of a deleted user) and `K` (a leaked key), and returns the
+data that it could read. Its requests are listed, so that an attack whose requests never left the
+browser is noticed.
 """
 
 from dataclasses import dataclass
 
-# Helpers of every script. An attack that is stopped goes on with the next thing to try.
+# Helpers of every script. After a failed step, an attack continues with the next one.
 PRELUDE = """
 const JSON_USER = JSON.stringify({username: 'mallory', name: 'Mallory'});
 const JSON_KEY = JSON.stringify({name: 'mallory', scopes: ['users:read', 'keys:admin']});
@@ -46,8 +47,10 @@ const SMUGGLED = [[JSON_USER.slice(0, -1) + ',"given_name":"', '"}']];
 
 @dataclass(frozen=True)
 class Attack:
-    """One script; `sends` are the methods of the requests that it makes, `reads` where a careless
-    service would let it read: anywhere, by its own name only ("own"), or nowhere."""
+    """One script. `sends` are the methods of its requests. `reads` says where an unprotected
+    service would let it read: "anywhere", only with the service's own name ("own"), or nowhere
+    ("").
+    """
 
     name: str
     script: str

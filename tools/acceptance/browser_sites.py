@@ -1,6 +1,6 @@
-"""The sites beside the service: an attacker's, and a careless service that lets everybody in.
+"""The sites beside the service: the attacker's, and an unprotected service.
 
-The careless one is what keeps the attacks honest: each of them has to succeed against it.
+Every attack must succeed against the unprotected service. This proves that the attacks work.
 """
 
 import threading
@@ -21,7 +21,7 @@ onmessage = async (m) => {
 
 
 class Server:
-    """A server of one loopback port, in threads; its end leaves no connection open."""
+    """A server on one loopback port, with threads. Stopping it closes all connections."""
 
     def __init__(self, handler, port=0):
         self.connections, self.lock = set(), threading.Lock()
@@ -52,7 +52,7 @@ class Server:
         with self.lock:
             for connection in self.connections:
                 try:
-                    # What a browser opened ahead of its next request must not reach us any more.
+                    # A connection that the browser opened in advance must not be used any more.
                     connection.shutdown(2)
                 except OSError:
                     pass
@@ -86,14 +86,14 @@ class Site(Server):
 
 
 class Careless(Server):
-    """A service without guards, that tells `secret` to everybody and does all that it is asked."""
+    """A service without guards, which returns `secret` to everybody and executes every request."""
 
     class Everything(BaseHTTPRequestHandler):
         def answer(self):
             outer = self.server_of
             self.rfile.read(int(self.headers.get("content-length", "0")))
             with outer.lock:
-                # What it grants beforehand is not yet what is meant.
+                # A preflight does not count as a request of the attack.
                 if self.command != "OPTIONS":
                     outer.requests.append((self.command, 200))
             events = "text/event-stream" in self.headers.get("accept", "")
@@ -120,7 +120,7 @@ class Careless(Server):
         super().__init__(self.Everything, port)
 
     def seen(self):
-        """Method and status of each request since this was asked last."""
+        """Method and status of each request since the last call."""
         with self.lock:
             requests, self.requests = self.requests, []
         return requests

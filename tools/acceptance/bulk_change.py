@@ -1,10 +1,11 @@
 """PATCH and DELETE of many users, by lines and by a filter, each killed in the middle.
 
-Faker's users are imported, and others as bystanders. The users are patched by lines and by a filter, then deleted by lines, imported again, and deleted by a filter.
-Each change is ended by kill -9 once 40 % of the results arrived. After a restart the client sends
-what has no result yet, or counts again and confirms. Each user must be changed exactly once, and no
-bystander. The rest of each change must run at 0.8 times the rate of the import or faster, and the
-service must hold less than 150 MiB of its own memory.
+Faker's users are imported, and others that no change may affect. The users are patched by lines and
+by a filter, then deleted by lines, imported again, and deleted by a filter. Each change is
+interrupted by kill -9 once 40 % of the results arrived. After a restart the client sends the lines
+without a result again, or counts again and confirms. Each user must be changed exactly once, and no
+other user. The rest of each change must run at 0.8 times the rate of the import or faster, and the
+service must use less than 150 MiB of anonymous memory.
 """
 
 import json
@@ -29,7 +30,7 @@ NDJSON = "application/x-ndjson"
 
 
 class Memory(threading.Thread):
-    """The most of its own memory that a service held, sampled ten times a second."""
+    """The maximum anonymous memory of a service, sampled ten times a second."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -42,7 +43,7 @@ class Memory(threading.Thread):
 
 
 def request(service, method, target, body, media_type):
-    """The lines of the response as they arrive; they end where the connection does."""
+    """The lines of the response as they arrive, up to the end of the connection."""
     connection = socket.create_connection(service.address, 600)
     host = f"{service.address[0]}:{service.address[1]}"
     head = (
@@ -74,7 +75,7 @@ def request(service, method, target, body, media_type):
 
 
 class Run:
-    """One service, its users, and what went wrong."""
+    """One service, its users, and the errors."""
 
     def __init__(self, options, store, place, memory):
         self.options, self.faults, self.memory = options, [], memory
@@ -98,7 +99,7 @@ class Run:
             self.fault(f"{name}: {found}, not {wanted}")
 
     def create(self, users):
-        """Imports users; the id of each by its index, and the rate."""
+        """Imports users. Returns the id of each by its index, and the rate."""
         body = b"".join(encode(user) + b"\n" for user in users)
         began = time.monotonic()
         results = list(request(self.service, "POST", "/users", body, NDJSON))
@@ -114,8 +115,9 @@ class Run:
     def by_lines(self, name, method, lines, status):
         """Sends lines, kills the service in the middle, and sends those without a result again.
 
-        A line that was executed without a result is rejected when it is sent again: the user has
-        another version, or is gone."""
+        A line that was executed without a result is rejected when it is sent again, because the
+        user has another version or is deleted.
+        """
         settled = 0
         body = b"".join(lines)
         for result in request(self.service, method, "/users", body, NDJSON):

@@ -1,10 +1,10 @@
-"""A million Faker users go in as one NDJSON stream, with a verdict each, and come back equal.
+"""A million Faker users are imported as one NDJSON stream with a result each, and exported equal.
 
-One line in a hundred is bad, in ten ways. First by a client that sends everything before it reads
-anything: every verdict must be there, in order, and name the fault rightly; then the export must
-give each good user, member by member, in the order of the lines. Then, into another directory, by
-a client that sends everything and never reads: the whole collection must be there all the same.
-The service's own memory (pages of the mapped database file apart) is watched throughout.
+One line in a hundred is invalid, in ten ways. First, a client sends everything before it reads
+anything: every result must be there, in order, with the right error, and the export must return
+each valid user, member by member, in the order of the lines. Then a client sends everything into
+another directory and never reads: the whole collection must be stored all the same. The service's
+anonymous memory (without pages of the mapped database file) is measured throughout.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ def taken(chance, user, member):
     return encode({"username": f"other{chance.getrandbits(60)}", member: user[member]})
 
 
-# kind -> (status, code, place of the first fault or None)
+# kind -> (status, code, location of the first error or None)
 WANTED = {
     "no JSON": (400, "malformed-json", None),
     "a member twice": (400, "malformed-json", None),
@@ -45,7 +45,7 @@ WANTED = {
 
 
 def bad_line(kind, chance, good):
-    """A line of that kind; `good` is a user of an earlier line, with username and email."""
+    """A line of this kind. `good` is a user of an earlier line with username and email."""
     number = chance.getrandbits(60)
     if kind == "no JSON":
         return b'{"username": "broken'
@@ -62,7 +62,8 @@ def bad_line(kind, chance, good):
     if kind == "neither name nor address":
         return encode({"name": "Ada"})
     if kind == "a taken username":
-        # Beyond ASCII an upper case may be another name, or one that no username may have.
+        # Outside of ASCII, an upper-case form may be another name, or one that no username may
+        # have.
         name = good["username"]
         return encode({"username": name.upper() if name.isascii() else name})
     if kind == "a taken address":
@@ -71,7 +72,7 @@ def bad_line(kind, chance, good):
 
 
 def write_stream(path, files, bad, seed):
-    """Writes the stream; the kind of each bad line by its number, from 1."""
+    """Writes the stream. Returns the kind of each invalid line by its number, from 1."""
     chance, kinds, known, number = random.Random(seed), {}, None, 0
     names = list(WANTED)
     with open(path, "wb") as out:
@@ -84,7 +85,7 @@ def write_stream(path, files, bad, seed):
                         out.write(bad_line(kinds[number], chance, known) + b"\n")
                     number += 1
                     out.write(line)
-                    # Now and then another user to clash with.
+                    # Occasionally another user for conflicts.
                     if chance.random() < 0.01 or known is None:
                         user = json.loads(line)
                         if user.get("username") and user.get("email"):
@@ -93,7 +94,7 @@ def write_stream(path, files, bad, seed):
 
 
 class Watch(threading.Thread):
-    """The most of its own memory that the service ever held, looked at ten times a second."""
+    """The maximum anonymous memory of the service, sampled ten times a second."""
 
     def __init__(self, service):
         super().__init__(daemon=True)
@@ -106,7 +107,7 @@ class Watch(threading.Thread):
 
 @contextlib.contextmanager
 def watched(store, binary, place):
-    """A service on a directory of its own, and who watches its memory."""
+    """A service on a new directory, and a thread that samples its memory."""
     service = store.service(binary, place)
     service.start()
     watch = Watch(service)
@@ -134,7 +135,7 @@ class Stream:
             self.socket.sendfile(stream)
 
     def verdicts(self):
-        """The lines of the answer, as they come."""
+        """The lines of the response, as they arrive."""
         with self.socket.makefile("rb", 1 << 20) as answer:
             status = answer.readline()
             headers = b"".join(iter(answer.readline, b"\r\n")).lower()
@@ -151,7 +152,7 @@ class Stream:
 
 
 def check_verdicts(stream, kinds, lines, faults):
-    """Holds each verdict against what its line must come to; the ids, in order."""
+    """Compares each result with the expected one of its line. Returns the ids, in order."""
     ids, number, done = [], 0, None
     for text in stream.verdicts():
         verdict = json.loads(text)
@@ -182,7 +183,7 @@ def check_verdicts(stream, kinds, lines, faults):
 
 
 def export(service):
-    """The records of the whole collection, as they come."""
+    """The records of the whole collection, as they arrive."""
     connection = socket.create_connection(service.address, 600)
     host = f"{service.address[0]}:{service.address[1]}"
     connection.sendall(
@@ -195,7 +196,7 @@ def export(service):
 
 
 def compare(service, path, kinds, ids, faults):
-    """The export against the lines that went in; how many users it gave."""
+    """Compares the export with the imported lines. Returns its number of users."""
     count, apart = 0, 0
     with open(path, "rb") as lines:
         good = (line for number, line in enumerate(lines, 1) if number not in kinds)

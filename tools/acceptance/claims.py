@@ -1,9 +1,9 @@
-"""Races through several processes for what only one user may hold, and for what may happen once.
+"""Races through several processes for values that only one user may have, and for single execution.
 
-Each race sends a request through every process before any answer is read. A username or an e-mail
-address goes to exactly one of those who claim it, the others are told 409; one write with one
-Idempotency-Key happens once, and all are answered alike; of writers who read the same version one
-wins.
+Each race sends a request through every process before any response is read. Exactly one of the
+requests for the same username or e-mail address succeeds, the others get 409. A write with an
+Idempotency-Key is executed once, and all its responses are equal. Of writers that read the same
+version, exactly one succeeds.
 """
 
 import threading
@@ -14,7 +14,7 @@ CODES = {"username": {"username-taken"}, "email": {"email-taken"}, "restored": {
 
 
 class Claims(threading.Thread):
-    """Runs `races` races, kind after kind, until a fault."""
+    """Runs `races` races, one kind after another, until an error."""
 
     def __init__(self, services, races):
         super().__init__(daemon=True)
@@ -35,7 +35,7 @@ class Claims(threading.Thread):
             self.fault = f"a race: {error!r}"
 
     def at_once(self, requests):
-        """One request through each process, all sent before any answer is read."""
+        """Sends one request through each process, all before any response is read."""
         for connection, request in zip(self.connections, requests):
             connection.send(*request)
         return [connection.receive() for connection in self.connections]
@@ -47,7 +47,7 @@ class Claims(threading.Thread):
         return answer.json() if answer.body else None
 
     def one_wins(self, what, answers, success, refusal, codes):
-        """Exactly one success, and the right refusal for all others."""
+        """Checks that exactly one request succeeded, and that all others got the right error."""
         winners = [n for n, answer in enumerate(answers) if answer.status in success]
         losers = [answer for answer in answers if answer.status not in success]
         right = all(a.status == refusal and a.json()["code"] in codes for a in losers)
@@ -76,7 +76,7 @@ class Claims(threading.Thread):
         self.one_wins(name, answers, {200}, 409, CODES["email"])
 
     def restored(self, name):
-        """Two who left with the same name come back, while a third takes it."""
+        """Two deleted users with the same name are restored, while a third user takes the name."""
         requests = []
         for _ in range(2):
             user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
@@ -94,7 +94,7 @@ class Claims(threading.Thread):
         answers = self.at_once([*requests, ("DELETE", f"/users/{user}", None, {"If-Match": '"1"'})])
         won = [n for n, answer in enumerate(answers) if answer.status in (200, 204)]
         lost = {answer.status for n, answer in enumerate(answers) if n not in won}
-        # After a delete there is nobody left to mismatch.
+        # After a delete there is no user whose version could differ.
         if len(won) != 1 or lost - ({404} if won == [2] else {412}):
             self.fault = f"{name}: {[str(answer) for answer in answers]}"
         for winner in won:
@@ -104,7 +104,7 @@ class Claims(threading.Thread):
         self.once(name, 201, "POST", "/users", {"username": name}, {})
 
     def keyed_replace(self, name):
-        """A second one would meet another version."""
+        """A second write would get another version."""
         user = self.alone("POST", "/users", {"username": name}, wanted=201)["id"]
         body = {"username": name, "nickname": "replaced"}
         self.once(name, 200, "PUT", f"/users/{user}", body, {"If-Match": '"1"'})
@@ -114,7 +114,7 @@ class Claims(threading.Thread):
         self.once(name, 204, "DELETE", f"/users/{user}", None, {})
 
     def once(self, name, wanted, method, path, body, headers):
-        """The same request with the same key through each process: it happens once."""
+        """The same request with the same key through each process is executed once."""
         request = (method, path, body, {**headers, "Idempotency-Key": f'"{name}"'})
         answers = self.at_once([request] * len(self.services))
         first = [a for a in answers if a.headers.get("idempotent-replayed") != "true"]

@@ -1,10 +1,9 @@
-"""API clients that others generate from `/openapi.json`, against the real binary.
+"""API clients that generators make from `/openapi.json`, against the real binary.
 
-Each generator must print no warning, its client must compile, TypeScript with `strict`, and every
-member of users, pages and problems must have a type. Then the client does with a key what
-`clients/scenario.ts` and `clients/scenario.py` say: it creates users, gets them, lists all pages,
-filters, searches, replaces with `If-Match`, patches, tries a dry run, deletes, imports NDJSON, and
-reads typed errors.
+Each generator must print no warning, its client must compile (TypeScript with `strict`), and every
+member of users, pages and problems must have a type. Then the client runs `clients/scenario.ts` or
+`clients/scenario.py` with a key: it creates users, gets them, lists all pages, filters, searches,
+replaces with `If-Match`, patches, tries a dry run, deletes, imports NDJSON, and reads typed errors.
 """
 
 import os
@@ -23,15 +22,15 @@ SOURCES = Path(__file__).resolve().parent / "clients"
 WITHIN_SECONDS = 300
 NODE = "node_modules/.bin"
 WARNING = re.compile(r"\b(warn(ing)?|error)\b", re.IGNORECASE)
-# What openapi-generator says of every document of this form: its support of OpenAPI 3.1 is a beta,
-# and it looks for the name of the schema `false` of `additionalProperties`.
+# What openapi-generator prints for every document of this form: its support of OpenAPI 3.1 is a
+# beta, and it looks for the name of the schema `false` of `additionalProperties`.
 KNOWN = ("OpenAPI 3.1 support is still in beta", "Failed to get the schema name: null")
 INFORMATION = re.compile(r"^\[main\] INFO ")
 JAVA = "the clients of openapi-generator need Java: apt-get install default-jre-headless"
 
 
 class Fault(Exception):
-    """What must not happen."""
+    """A check failed."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Workshop:
         }
 
     def run(self, *command):
-        """The output of a command; a failure is a fault."""
+        """The output of a command. Its failure is an error."""
         done = subprocess.run(
             [str(part) for part in command], cwd=self.place, env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WITHIN_SECONDS,

@@ -1,9 +1,10 @@
 """schemathesis against the running binary: all checks and phases, one run for each seed.
 
-Each seed gets a service on an empty collection, and a key of every scope: the first key that the
-run makes itself would shut it out. What SCIM is sent is read tolerantly with odd seeds, strictly
-with even ones. What departs from the defaults of schemathesis stands in schemathesis.toml with its
-reasons. Besides the verdict of each run, the number of cases must reach what was asked for.
+Each seed gets a service with an empty collection and a key with every scope, because the first key
+that the run itself creates would end its own access. SCIM requests are parsed tolerantly with odd
+seeds, strictly with even ones. schemathesis.toml lists the deviations from the defaults of
+schemathesis, with reasons. In addition to the result of each run, the number of cases must reach
+the requested number.
 """
 
 import json
@@ -16,7 +17,7 @@ from engines import engine
 from service import Workplace, arguments
 
 HERE = Path(__file__).resolve().parent
-# Every scope that opens something.
+# All scopes.
 SCOPES = [
     "users:read", "users:write", "users:purge", "events:read", "metrics:read", "keys:admin",
     "schema:write", "scim",
@@ -24,7 +25,7 @@ SCOPES = [
 
 
 def make_key(service, seed):
-    """The key that the run calls with; closes the service."""
+    """Creates the key that the run uses, and closes the service."""
     scopes = SCOPES if seed % 2 else [*SCOPES, "scim:strict"]
     connection = service.connect()
     answer = connection.request("POST", "/keys", {"name": "schemathesis", "scopes": scopes})
@@ -35,7 +36,7 @@ def make_key(service, seed):
 
 
 def run(service, place, seed, max_examples):
-    """One run; its report as JSON and its exit code."""
+    """One run. Returns its report as JSON and its exit code."""
     key = make_key(service, seed)
     report = place / f"report-{seed}.json"
     url = f"http://{service.address[0]}:{service.address[1]}/openapi.json"
@@ -59,7 +60,7 @@ def run(service, place, seed, max_examples):
 
 
 def environment(own_key_id):
-    """Ours, without a proxy between the tool and a loopback address, and with our hooks."""
+    """The environment: no proxy between the tool and a loopback address, and our hooks."""
     ours = os.environ.items()
     kept = {name: value for name, value in ours if not name.lower().endswith("_proxy")}
     hooks = {"SCHEMATHESIS_HOOKS": "schemathesis_hooks", "PYTHONPATH": str(HERE)}

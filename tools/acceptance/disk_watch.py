@@ -1,8 +1,8 @@
-"""How long PostgreSQL itself stands still: a commit of one's own row, straight in the database and
-again and again.
+"""Measures how long PostgreSQL itself stalls, by repeated commits of one row directly in the
+database.
 
-On a machine whose disk others use too a commit may take seconds. What a command measures of the
-service is no better than that, and is held against it less that time.
+On a machine whose disk is shared, a commit may take seconds. The measured times of the service
+cannot be better than that, so this time is subtracted from them.
 """
 
 import threading
@@ -14,7 +14,7 @@ STALL_SECONDS_MIN = 0.2
 
 
 class DiskWatch(threading.Thread):
-    """Commits ten times a second until told to stop."""
+    """Commits ten times a second until stopped."""
 
     def __init__(self, database):
         super().__init__(daemon=True)
@@ -37,7 +37,7 @@ class DiskWatch(threading.Thread):
             self.fault = f"the watch of the disk ended: {error!r}"
 
     def stalled(self, since, until):
-        """Seconds between two moments in which a commit of its own was not answered."""
+        """The seconds between two times in which a commit of this thread was in progress."""
         began, stalls = self.began, list(self.stalls)
         if began is not None and until - began > STALL_SECONDS_MIN:
             stalls.append((began, until))

@@ -1,7 +1,7 @@
-"""Where a command's services keep their users: in SQLite, or in a private PostgreSQL cluster.
+"""The storage of a command's services: SQLite, or a private PostgreSQL cluster.
 
-A command asks the engine for its services, and for rows where it looks behind the HTTP interface;
-the tables have the same names and columns in both.
+A command gets its services from the engine, and rows where it looks behind the HTTP interface. The
+tables have the same names and columns in both.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from service import Service
 
 
 class Sqlite:
-    """A file in each data directory."""
+    """SQLite: a file in each data directory."""
 
     def service(self, binary, data, log=None):
         return Service(binary, data, log)
@@ -23,13 +23,13 @@ class Sqlite:
             yield from connection.execute(query)
 
     def faults(self, service):
-        """What the engine itself finds wrong with the database of a stopped service."""
+        """The faults that the engine itself finds in the database of a stopped service."""
         verdict = [row[0] for row in self.rows(service, "PRAGMA integrity_check")]
         broken = list(self.rows(service, "PRAGMA foreign_key_check"))
         return [] if verdict == ["ok"] and not broken else [*verdict[:5], *broken[:5]]
 
     def under_way(self, service):
-        """What may still be settling after a kill; the file's locks went with the process."""
+        """Returns what may still be in progress after a kill. File locks end with the process."""
         return None
 
     def settle(self, service, under_way):
@@ -40,7 +40,7 @@ class Sqlite:
 
 
 class Postgres:
-    """A database of its own for each data directory, in one cluster."""
+    """PostgreSQL: a database for each data directory, in one cluster."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -53,25 +53,25 @@ class Postgres:
             yield from cursor.stream(query)
 
     def faults(self, service):
-        # PostgreSQL has no such statement for an ordinary role; the comparison of log and
-        # collection is what counts.
+        # PostgreSQL has no such statement for an ordinary role. The comparison of log and
+        # collection is the relevant check.
         return []
 
     def under_way(self, service):
-        """The backends that may still commit what a killed process had sent."""
+        """The backends that may still commit statements of a killed process."""
         return postgres.backends(service.database)
 
     def settle(self, service, under_way):
         postgres.wait_until_gone(service.database, under_way)
 
     def discard(self, service):
-        """Removes the database of a service that is done with."""
+        """Removes the database of a service that is not needed any more."""
         self.cluster.drop(service.database)
 
 
 @contextlib.contextmanager
 def engine(options):
-    """The engine that `--engine` names, for the time of the command."""
+    """The engine that `--engine` names, as a context manager."""
     if options.engine == "postgres":
         with postgres.cluster() as cluster:
             yield Postgres(cluster)

@@ -1,9 +1,9 @@
-"""Users that Faker made in many locales go in through `POST /users` and come back equal.
+"""Users that Faker made in many locales are created with `POST /users` and read back equal.
 
-16 connections create the users; each answer is 201 with Location and ETag, and each user is read
-back by GET and compared member by member with what the contract says the record must be (NFC,
-short forms, defaults). Then the whole collection is walked by `next_cursor` while another
-connection creates and deletes users: each of the users is met exactly once.
+16 connections create the users. Each response is 201 with Location and ETag. Each user is read with
+GET and compared, member by member, with the record that the contract requires (NFC, short forms,
+defaults). Then a client pages through the whole collection by `next_cursor` while another
+connection creates and deletes users: each of the users is returned exactly once.
 """
 
 import json
@@ -23,7 +23,7 @@ SHOWN = 5
 
 
 def nfc(value):
-    """`value` with every text in NFC, the one change that the service makes to what it is sent."""
+    """`value` with every text in NFC, the one change that the service makes to values."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, list):
@@ -34,7 +34,7 @@ def nfc(value):
 
 
 def without_null(value):
-    """`attributes` loses its members without a value, at every depth; nothing else."""
+    """Removes members without a value from `attributes`, at every depth; nothing else."""
     if isinstance(value, dict):
         return {name: without_null(v) for name, v in value.items() if v is not None}
     if isinstance(value, list):
@@ -43,7 +43,8 @@ def without_null(value):
 
 
 def expected(body):
-    """The record that a create of `body` must lead to, without its server-made members."""
+    """The record that a create of `body` must result in, without the members that the server sets.
+    """
     record = {}
     for member, value in body.items():
         if value is None or value == []:
@@ -61,10 +62,11 @@ def expected(body):
 
 
 def difference(body, record):
-    """What of `record` is not as `body` said; None when all is equal."""
+    """The first difference between `record` and `body`; None if all is equal."""
     shown = {name: value for name, value in record.items() if name not in SERVER_MADE}
     wanted = expected(body)
-    # A flag that says "no" says nothing; whether it is kept is not this command's question.
+    # A flag with the value false has no meaning, so this command does not check whether it is
+    # stored.
     for flag in ("email_verified", "phone_number_verified"):
         if not wanted.get(flag) and not shown.get(flag):
             wanted.pop(flag, None)
@@ -77,7 +79,8 @@ def difference(body, record):
 
 
 def first_difference(wanted, read, pointer):
-    """The first place where two JSON values differ, as a JSON pointer; None when they are equal.
+    """The first location at which two JSON values differ, as a JSON pointer; None if they are
+    equal.
 
     True and 1 are equal in Python and not in JSON; 1 and 1.0 are the same number in both.
     """
@@ -94,7 +97,7 @@ def first_difference(wanted, read, pointer):
 
 
 class Creation:
-    """The work of the 16 connections, and what they found."""
+    """The work of the 16 connections, and their results."""
 
     def __init__(self, service, files):
         self.service, self.files = service, list(reversed(files))
@@ -120,7 +123,8 @@ class Creation:
             return None if len(self.faults) >= 50 else next(self.lines, None)
 
     def guarded(self):
-        """A thread that dies must not look like one that found nothing."""
+        """Records an exception, so that a thread that dies does not look like one without errors.
+        """
         try:
             self.work()
         except Exception as error:  # noqa: BLE001
@@ -159,7 +163,7 @@ class Creation:
 
 
 class Churn(threading.Thread):
-    """Creates and deletes users of its own until told to stop."""
+    """Creates and deletes other users until stopped."""
 
     def __init__(self, service):
         super().__init__()
@@ -173,7 +177,7 @@ class Churn(threading.Thread):
                 body = {"email": f"churn{self.count}@churn.example"}
                 alive.append(connection.request("POST", "/users", body).json()["id"])
                 if len(alive) > 50:
-                    # Not the newest ones alone: gaps shall open everywhere behind the walk.
+                    # Not only the newest ones, so that gaps appear everywhere behind the walk.
                     victim = alive.pop(self.count * 7 % len(alive))
                     answer = connection.request("DELETE", f"/users/{victim}")
                     if answer.status != 204:
@@ -184,7 +188,7 @@ class Churn(threading.Thread):
 
 
 def walk(service, limit=1000):
-    """How often each id was met in one walk over the collection; and the number of pages."""
+    """How often each id was returned by one walk over the collection, and the number of pages."""
     connection, met, cursor, pages = service.connect(), {}, None, 0
     while True:
         path = f"/users?limit={limit}" + (f"&cursor={cursor}" if cursor else "")

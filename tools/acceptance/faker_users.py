@@ -1,9 +1,9 @@
-"""Users as the world writes them: made by Faker in many locales, with every member of the record.
+"""Realistic users: made by Faker in many locales, with every member of the record.
 
-Each user is a function of its number and the seed, so a run can be repeated and cut into parts.
-Names come with accents, in scripts of their own, right to left, with emoji, and sometimes in a
-decomposed form (NFD); addresses with line breaks; `attributes` with nested JSON. All of it is
-valid: a refusal is a fault of the service or of this file, never an expected answer.
+Each user is a function of its number and the seed, so a run can be repeated and split into parts.
+Names have accents, other scripts, right-to-left text, emoji, and sometimes a decomposed form (NFD).
+Addresses have line breaks, and `attributes` have nested JSON. Every user is valid: a rejection is a
+fault of the service or of this file, never an expected response.
 """
 
 import base64
@@ -48,7 +48,7 @@ def user(number, seed):
         body["attributes"] = attributes(fake, rnd, number)
     if "email" not in body and "emails" not in body and "username" not in body:
         body["username"] = username(fake, rnd, number)
-    # Members in any order, and some of those without a value said aloud.
+    # Members in any order, some of them explicitly without a value.
     members = list(body.items())
     rnd.shuffle(members)
     for absent, empty in (("nickname", None), ("photos", []), ("ims", []), ("manager", None)):
@@ -130,7 +130,9 @@ def mail(fake, rnd, number):
 
 
 def flag_primary(entries, rnd):
-    """Flags one entry as primary, or none; the entry that is primary by the contract's rule."""
+    """Flags one entry as primary, or none. Returns the entry that is primary by the contract's
+    rule.
+    """
     if rnd.random() < 0.5:
         chosen = rnd.choice(entries)
         chosen["primary"] = True
@@ -186,7 +188,7 @@ def places(fake, rnd, locale):
     if rnd.random() < 0.6:
         out["locale"] = rnd.choice((locale, locale.replace("_", "-")))
     if rnd.random() < 0.4:
-        # In the locale of its own Faker would translate the name.
+        # With the locale's own Faker the name would be translated.
         out["zoneinfo"] = rnd.choice(ZONES)
     if rnd.random() < 0.3:
         out["preferred_language"] = rnd.choice((locale.replace("_", "-"), locale[:2]))
@@ -220,7 +222,7 @@ def lists(fake, rnd, number):
     if rnd.random() < 0.1:
         out["ims"] = [{"value": f"@user{number}", "type": "xmpp", "primary": True}]
     if rnd.random() < 0.05:
-        # A DER sequence of that length, as every certificate is.
+        # A DER sequence of this length, like every certificate.
         content = rnd.randbytes(rnd.randint(300, 900))
         der = b"\x30\x82" + len(content).to_bytes(2, "big") + content
         certificate = base64.b64encode(der).decode()
@@ -229,7 +231,8 @@ def lists(fake, rnd, number):
 
 
 def attributes(fake, rnd, number):
-    """Free JSON: nested, any text (not normalised), numbers at the edges, null members."""
+    """Custom JSON: nested, with any text (not normalized), numbers at the limits, and null members.
+    """
     return {
         "team": rnd.choice(("core", "édge", "平台")),
         "decomposed": unicodedata.normalize("NFD", fake.name()),
@@ -252,7 +255,7 @@ def make_part(task):
 
 
 def make(directory, count, seed):
-    """Writes `count` users as JSON lines in several files; the files, in order."""
+    """Writes `count` users as JSON lines to several files. Returns the files, in order."""
     missing = [locale for locale in LOCALES if locale not in AVAILABLE_LOCALES]
     if missing:
         raise SystemExit(f"Faker does not know {missing}")

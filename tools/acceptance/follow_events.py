@@ -1,11 +1,11 @@
-"""A reader that pulls `/events` while 16 writers make 100,000 mixed changes ends with exactly the
+"""A reader that polls `/events` while 16 writers make 100,000 mixed changes gets exactly the
 collection.
 
-The reader follows the log from its start by `Roster-Position` and folds each event. Positions must
-be dense from 1, a user's versions must rise by one, and a position once read must stand for the
-same event when the log is read again at the end. The fold must equal what the writers know, what
-`GET /users` gives, and what `GET /deleted-users` gives; and each user's history must be the log's
-events of that user.
+The reader follows the log from its start by `Roster-Position` and replays each event. Positions
+must be dense from 1, a user's versions must increase by one, and a position must have the same
+event when the log is read again at the end. The replay must equal the data of the writers and the
+responses to `GET /users` and `GET /deleted-users`, and each user's history must be the log's events
+of that user.
 """
 
 import random
@@ -21,7 +21,7 @@ WRITERS = 16
 
 
 class Follower(threading.Thread):
-    """Pulls the log and folds it."""
+    """Polls the log and replays it."""
 
     def __init__(self, service, limit):
         super().__init__()
@@ -51,7 +51,7 @@ class Follower(threading.Thread):
                     self.fault = fault
                     return
             after = answer.headers["roster-position"]
-            # What was written before `done` was set is in the pull that began after it.
+            # A poll that began after `done` was set includes everything that was written before.
             if last and page["next_cursor"] is None:
                 return
             if not page["items"]:
@@ -76,7 +76,7 @@ class Follower(threading.Thread):
             return None
         if kind == "user.deleted":
             self.live.pop(user, None)
-            # A purge may have emptied the event before it was pulled.
+            # A purge may have emptied the event before it was read.
             self.kept[user] = record or {"version": version}
         else:
             self.kept.pop(user, None)
@@ -113,7 +113,7 @@ def log_again(connection, path="/events"):
 
 
 def compare(service, writers, follower, histories, chance):
-    """Yields what differs."""
+    """Yields the differences."""
     connection = service.connect()
     known = mixed_writers.whole(writers)
     stored = {record["id"]: record for record in everything(connection, "/users")}

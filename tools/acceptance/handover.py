@@ -1,17 +1,17 @@
-"""50 restarts under load by handover: every request is answered, at most after one retry on a new
-connection.
+"""50 restarts under load by handover: every request gets a response after at most one retry.
 
-The command is the supervisor: it holds the listening socket and hands it to one process after the
-other, as systemd does. Every second time the successor is started first and waits for its
-predecessor to go; the other times the predecessor ends before the successor is started. Meanwhile
-8 writers and 8 readers keep connections, at full speed and with rests, so that requests meet the
-stop in every state. A request that finds its connection closed is sent once more on a new one, a
-write with the same Idempotency-Key. A new connection must always answer, and no write that is sent
-again may have taken place already: what was read is answered. At the end each acknowledged write
-must stand in the change log exactly once, and the records must be those that were acknowledged.
+The command acts as the supervisor: it holds the listening socket and passes it to one process after
+another, as systemd does. Every second time the successor is started first and waits until its
+predecessor ends; the other times the predecessor ends before the successor is started. Meanwhile 8
+writers and 8 readers keep connections, at full speed and with pauses, so that requests meet the
+stop in every state. A request whose connection was closed is sent once more on a new one, a write
+with the same Idempotency-Key. A new connection must always get a response, and a write that is sent
+again must not have been executed before: a request that was read gets a response. At the end each
+acknowledged write must be in the change log exactly once, and the records must be the acknowledged
+ones.
 
-With `--tls` all of it goes over TLS: handshakes meet the stop too. Before each restart the certificate
-is replaced, and the successor must show the new one.
+With `--tls` everything uses TLS, so that handshakes meet the stop, too. Before each restart the
+certificate is replaced, and the successor must use the new one.
 """
 
 import os
@@ -31,14 +31,14 @@ from kill9_writers import Writer
 from service import Closed, Workplace, arguments, percentile
 
 WRITERS, READERS = 8, 8
-# The shell's standard input becomes the first socket that a supervisor hands over.
+# Passes the shell's standard input on as the first socket of a supervisor.
 HAND_OVER = (
     'exec 3<&0 0</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec "$@"'
 )
 
 
 class Certificates:
-    """The service's certificate, which is replaced again and again."""
+    """The service's certificate, which is replaced repeatedly."""
 
     def __init__(self, service, place):
         self.authority, self.service = Authority(place), service
@@ -54,7 +54,7 @@ class Certificates:
         put_key(self.files[1], key)
 
     def check(self):
-        """A new connection is shown the present certificate."""
+        """Checks that a new connection gets the current certificate."""
         connection = self.service.connect()
         shown = connection.socket.getpeercert(True)
         connection.close()
@@ -63,7 +63,7 @@ class Certificates:
 
 
 class Supervisor:
-    """Keeps the socket, and the process that serves it."""
+    """Holds the socket, and the process that serves it."""
 
     def __init__(self, service, place):
         self.service, self.place, self.running = service, place, []
@@ -88,7 +88,7 @@ class Supervisor:
         return process
 
     def end(self):
-        """Ends whatever a fault has left."""
+        """Ends the processes that remain after a fault."""
         for process in self.running:
             if process.poll() is None:
                 process.kill()
@@ -103,11 +103,13 @@ class Supervisor:
         self.wait_until("READY=1")
 
     def restart(self, waiting):
-        """One handover; seconds from the stop to the successor's word that it is ready."""
+        """One handover. Returns the seconds from the stop until the successor reports that it is
+        ready.
+        """
         before = self.service.process
         after = self.spawn() if waiting else None
         if waiting and self.service.database:
-            # Over PostgreSQL a successor need not wait: both serve for a while.
+            # Over PostgreSQL a successor need not wait: both serve at the same time.
             self.wait_until("READY=1")
         elif waiting:
             time.sleep(0.1)
@@ -127,14 +129,15 @@ class Supervisor:
         return time.monotonic() - began
 
     def held_on_disk(self):
-        """Between two processes the write-ahead log is empty: all of it is in the database."""
+        """Between two processes the write-ahead log must be empty, with all data in the database.
+        """
         log = self.service.data / "roster.db-wal"
         if self.service.database is None and log.exists() and log.stat().st_size:
             raise Fault(f"after a stop {log} holds {log.stat().st_size} bytes")
 
 
 class Patient:
-    """A kept connection whose requests are sent a second time when the first finds it closed."""
+    """A keep-alive connection that sends a request again if it finds itself closed."""
 
     def __init__(self, load, name):
         self.load, self.name, self.chance = load, name, random.Random(f"{load.seed}/{name}")
@@ -166,7 +169,9 @@ class Patient:
         return answer
 
     def rest(self):
-        """Nothing, or a moment; now and then the next request has a connection of its own."""
+        """Pauses randomly. Sometimes also closes the connection, so that the next request uses a
+        new one.
+        """
         chance = self.chance.random()
         if chance > 0.9:
             time.sleep(self.chance.uniform(0.05, 0.4))
@@ -177,7 +182,7 @@ class Patient:
 
 
 class KeyedWriter(Writer):
-    """A writer whose requests carry a key each, until the load ends."""
+    """A writer whose requests have an Idempotency-Key each, until the load ends."""
 
     def __init__(self, load, number):
         super().__init__(load.service, number, load.seed)
@@ -215,7 +220,7 @@ class Reader(threading.Thread):
 
 
 class Load:
-    """All callers, and what they met."""
+    """All clients, and their results."""
 
     def __init__(self, service, seed):
         self.service, self.seed, self.over = service, seed, threading.Event()
@@ -230,7 +235,8 @@ class Load:
             caller.start()
 
     def answered(self, method, seconds, rested):
-        """Counts an answer; `rested` is how long a connection had rested that was found closed."""
+        """Counts a response. `rested` is how long a connection had been idle that was found closed.
+        """
         with self.lock:
             self.reads += method == "GET"
             self.writes += method != "GET"
@@ -255,7 +261,7 @@ class Load:
 
 
 def held(store, load):
-    """Each acknowledged write stands in the log once, and the records are the acknowledged ones."""
+    """Each acknowledged write is in the log once, and the records are the acknowledged ones."""
     service = load.service
     connection = service.connect()
     for writer in load.writers:

@@ -1,14 +1,14 @@
-"""Callers who make the service hold memory harm neither it nor others.
+"""Clients that make the service use memory harm neither the service nor other clients.
 
-All at once, for a minute: 50 HTTP/2 connections with 100 requests each that read no response, or
-3 KB every 2 s; 2 HTTP/2 connections with 100 unfinished bodies of 1 MB each; 4 connections that
+At the same time, for a minute: 50 HTTP/2 connections with 100 requests each that read no response,
+or 3 KB every 2 s; 2 HTTP/2 connections with 100 unfinished bodies of 1 MB each; 4 connections that
 send bodies of 1 MiB full of unknown members and bad addresses; 2 imports of such lines that read no
 result; 8 imports of blank lines at 1 KiB/s. The attackers have a key that may write.
 
-Meanwhile the service's own memory stays below 256 MiB above idle, a caller with another key gets no
-503, and health is answered. The full run also holds the p99 of that caller's `GET /users/{id}` to 5
-times its value before, and each answer of `/livez` to 100 ms. The service is pinned to one core,
-everything else to another.
+Meanwhile the service's anonymous memory stays below 256 MiB above idle, a client with another key
+gets no 503, and health requests get responses. The full run also requires that the p99 of that
+client's `GET /users/{id}` is at most 5 times its value before, and each response of `/livez` takes
+at most 100 ms. The service is pinned to one core, everything else to another.
 """
 
 import json
@@ -39,7 +39,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def text(value):
-    """A string of HPACK, its length in a prefix of seven bits (RFC 7541 section 5.1)."""
+    """An HPACK string, with its length in a prefix of seven bits (RFC 7541 section 5.1)."""
     length, out = len(value), bytearray()
     if length < 127:
         return bytes([length]) + value.encode()
@@ -66,7 +66,7 @@ def http2(address, settings=b""):
 
 
 def again(end, work):
-    """Does the work again whenever its connection ends."""
+    """Repeats the work whenever its connection ends."""
     while time.monotonic() < end:
         try:
             work(end)
@@ -75,7 +75,7 @@ def again(end, work):
 
 
 def until_closed(stream, end, every=0.5, then=lambda: None):
-    """Reads what comes until the peer closes."""
+    """Reads until the peer closes."""
     stream.settimeout(every)
     while time.monotonic() < end:
         try:
@@ -120,7 +120,8 @@ def unfinished(address, key):
             sent, part = 0, b'{"name":"' + b"x" * 8_000
             stream.settimeout(1.0)
             while time.monotonic() < end and sent < 1_000_000:
-                # Windows are not looked at: who sends beyond them is cut off.
+                # The flow-control windows are ignored. The service disconnects a client that
+                # exceeds them.
                 for request in range(100):
                     stream.sendall(frame(DATA, 0, 2 * request + 1, part[:8_000]))
                 sent += 8_000
@@ -131,7 +132,7 @@ def unfinished(address, key):
 
 
 def bad_bodies():
-    """Two bodies of 1 MiB with as many faults as fit."""
+    """Two bodies of 1 MiB with as many errors as possible."""
     members = ",".join(f'"a{number}":1' for number in range(100_000))
     return [
         f"{{{members[:1_040_000].rsplit(',', 1)[0]}}}".encode(),
@@ -140,7 +141,7 @@ def bad_bodies():
 
 
 def faults(address, key):
-    """Bodies with as many faults as fit, one after the other."""
+    """Bodies with as many errors as possible, one after another."""
     bodies = bad_bodies()
 
     def work(end):
@@ -169,7 +170,7 @@ def chunk(content):
 
 
 def faulty_lines(address, key):
-    """An import of lines with as many faults as fit, whose results are not read."""
+    """An import of lines with as many errors as possible, whose results are not read."""
     line = b'{"emails":[' + b",".join([b"1"] * 30_000) + b"]}\n"
 
     def work(end):
@@ -213,7 +214,9 @@ def attack(kind, address, key, seconds):
 
 
 def probe(address, path, key, seconds, results):
-    """GETs of one user, 200 a second; milliseconds each, and what was no 200."""
+    """GETs of one user, 200 per second. Returns the milliseconds of each, and the responses other
+    than 200.
+    """
     before_others()
     connection, taken, wrong = Connection(address, 30.0).open(), [], {}
     end = time.monotonic() + seconds
@@ -231,7 +234,8 @@ def probe(address, path, key, seconds, results):
 
 
 def health(address, seconds, results):
-    """Asks `/livez` on a new connection ten times a second; milliseconds each, and failures."""
+    """Requests `/livez` on a new connection ten times a second. Returns milliseconds and failures.
+    """
     before_others()
     taken, wrong, end = [], {}, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -250,8 +254,9 @@ def health(address, seconds, results):
 
 
 def before_others():
-    """Measures the service, not how long the attackers on the same core keep this process waiting.
-    Only root may do so."""
+    """Raises this process's priority, so that it measures the service and not the time that it
+    waits for attackers on the same core. Only root may do so.
+    """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
@@ -265,7 +270,7 @@ def start(target, *args):
 
 
 def measured(target, *args):
-    """Starts a process that measures; a function that waits for what it found."""
+    """Starts a measuring process. Returns a function that waits for its result."""
     results = multiprocessing.Queue()
     process = start(target, *args, results)
 

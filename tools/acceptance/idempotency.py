@@ -1,13 +1,13 @@
-"""A request with an Idempotency-Key that comes 32 times at once, and again after kill -9, happens
-once.
+"""A request with an Idempotency-Key that is sent 32 times at once, and again after kill -9, is
+executed once.
 
 A batch is 20 rounds on one start of the service. In each round 32 connections send the same write
-with the same key; at a random moment of the batch the service is killed with -9 and started again,
-and every round of the batch that had begun is sent again from all connections. Each write would be
-refused if it ran twice: a create by its taken name, a replace and a delete by the version they
-name. So every answer must be the success, all of one round must be equal, and exactly one of those
-before and after the kill may be the one that is no replay; none, if its answer was lost with the
-connection. At the end the change log must hold each change once.
+with the same key. At a random time of the batch the service is killed with -9 and started again,
+and every round of the batch that had begun is sent again from all connections. A second execution
+of a write would be rejected: a create by its taken name, a replace and a delete by their version.
+So every response must be the success, all responses of a round must be equal, and exactly one of
+them may be no replay, before or after the kill; none, if its response was lost with the connection.
+At the end the change log must have each change once.
 """
 
 import json
@@ -25,7 +25,7 @@ KINDS = ("create", "replace", "delete")
 
 
 class Round:
-    """One write with one key, and every answer that came to it."""
+    """One write with one key, and all its responses."""
 
     def __init__(self, number, users):
         self.number, self.kind = number, KINDS[number % len(KINDS)]
@@ -50,7 +50,7 @@ class Round:
             self.answers.append(answer)
 
     def fault(self):
-        """What is wrong with the answers, or None."""
+        """The error in the responses, or None."""
         wanted = {"create": 201, "replace": 200, "delete": 204}[self.kind]
         for answer in self.answers:
             if answer.status != wanted:
@@ -65,7 +65,7 @@ class Round:
 
 
 def at_once(service, rounds, stop):
-    """All rounds in turn, each from all connections at once; ends early when the service dies."""
+    """All rounds in turn, each from all connections at once. Ends early when the service dies."""
     barrier = threading.Barrier(CONNECTIONS)
 
     def work():
@@ -115,7 +115,7 @@ def main():
                 stop.set()
                 for thread in threads:
                     thread.join()
-                # The next kill falls within what a batch takes, as far as it is known.
+                # The next kill happens within the expected duration of a batch.
                 span = span * 1.1 if running else max(0.02, time.monotonic() - started)
                 restarts.append(service.start() * 1000)
                 before = sum(len(current.answers) for current in rounds)
@@ -142,7 +142,7 @@ def main():
 
 
 def events_fault(store, service, rounds):
-    """Each round's change stands in the log exactly once."""
+    """Each round's change is in the log exactly once."""
     counted = dict(store.rows(service, "SELECT kind, count(*) FROM events GROUP BY kind"))
     share = {kind: len(range(index, rounds, len(KINDS))) for index, kind in enumerate(KINDS)}
     wanted = {

@@ -1,10 +1,11 @@
 """kill -9 under write load: no acknowledged write is lost.
 
-A round: start the service, write from 8 connections, kill -9 at a random moment, start again, and
-hold every user that was touched against the log of acknowledgements. Then stop the service and
-look into its database: integrity, and the change log replayed to exactly the stored records. A
-database lives for 25 rounds, so that later rounds crash on what earlier ones recovered. Over
-PostgreSQL it is the service that is killed; what it had sent may still commit, and is waited for.
+A round starts the service, writes from 8 connections, sends kill -9 at a random time, starts the
+service again, and compares every changed user with the log of acknowledgements. Then it stops the
+service and checks its database: its integrity, and that a replay of the change log gives exactly
+the stored records. A database is used for 25 rounds, so that later rounds crash on data that
+earlier rounds recovered. Over PostgreSQL only the service is killed. The statements that it had
+sent may still commit, so the round waits for them.
 """
 
 import random
@@ -36,7 +37,7 @@ def load_until_killed(service, writers, seconds):
 
 
 def verify(store, service, writers, clean):
-    """Through the front door first, then in the file."""
+    """Checks the users through the HTTP interface first, then in the database."""
     connection = service.connect()
     for writer in writers:
         if fault := writer.verify(connection):

@@ -1,8 +1,7 @@
-"""The writers of kill9.py, and the log of what they were told.
+"""The writers of kill9.py, and the log of their acknowledgements.
 
-Each writer has users of its own, so what may stand in the store after a crash is exactly known:
-the last acknowledged record of a user, or what the one request that was under way would have made
-of it. Nothing else.
+Each writer has its own users, so the possible states after a crash are exactly known: the last
+acknowledged record of a user, or the result of the one request that was in progress.
 """
 
 import random
@@ -12,7 +11,8 @@ from service import SERVER_MADE, Closed, encode
 
 
 class Entry:
-    """What is known of one user: the acknowledged record (None: deleted) and what is under way."""
+    """The state of one user: the acknowledged record (None: deleted) and the request in progress.
+    """
 
     __slots__ = ("record", "pending")
 
@@ -21,7 +21,7 @@ class Entry:
 
 
 class Pending:
-    """A request without an answer yet: the version and the members it would lead to."""
+    """A request without a response yet: the version and the members that it would result in."""
 
     __slots__ = ("kind", "members", "version")
 
@@ -29,7 +29,7 @@ class Pending:
         self.kind, self.members, self.version = kind, members, version
 
     def explains(self, record):
-        """Whether `record` (None: gone) is what this request would have made."""
+        """Whether `record` (None: deleted) is the result of this request."""
         if self.kind == "delete":
             return record is None
         if record is None or record["version"] != self.version:
@@ -39,7 +39,7 @@ class Pending:
 
 
 class Writer(threading.Thread):
-    """One connection that writes until the service goes away; `entries` survive the rounds."""
+    """One connection that writes until the service ends; `entries` survive the rounds."""
 
     def __init__(self, service, number, seed):
         super().__init__()
@@ -50,7 +50,7 @@ class Writer(threading.Thread):
         self.count = {"create": 0, "replace": 0, "patch": 0, "delete": 0}
 
     def next_round(self):
-        """The same log with a fresh thread; a thread runs once."""
+        """The same log with a new thread, because a thread runs only once."""
         fresh = Writer(self.service, self.number, 0)
         for name in ("random", "entries", "alive", "made", "count"):
             setattr(fresh, name, getattr(self, name))
@@ -143,7 +143,7 @@ class Writer(threading.Thread):
         return answer.status != wanted
 
     def verify(self, connection):
-        """Holds the service against the log; what was under way is settled by what is found."""
+        """Compares the service with the log. A request in progress is resolved by the result."""
         for user in self.touched:
             entry = self.entries[user]
             answer = connection.request("GET", f"/users/{user}")
@@ -173,6 +173,6 @@ class Writer(threading.Thread):
 
 
 def shown(body):
-    """The members of the record that a create or a replace with `body` leads to."""
+    """The members of the record that a create or a replace with `body` results in."""
     emails = [{"value": body["email"], "primary": True}]
     return {**body, "emails": emails, "status": "active"}

@@ -1,12 +1,13 @@
-"""A store of a million users moves from SQLite to PostgreSQL, and whoever asks notices nothing.
+"""A store of a million users is migrated from SQLite to PostgreSQL, and clients notice no
+difference.
 
-Once without interruption, which is timed. Then into another database, again and again broken off:
-the command is killed with -9, or its connections are ended by the server, at random moments; in
-between a service on the half-done database must refuse to start, and another migration into it
-must go on where the last one was. In the end everything that can be read of the store must be what
-it was before: every member, version and time of every user, deleted users, the events with their
-positions; old cursors lead to the same next pages, old tags are still good, requests with an
-Idempotency-Key are replayed, and the next write takes the next version and the next position.
+The first migration is not interrupted and is timed. The second one, into another database, is
+interrupted repeatedly: the command is killed with -9, or the server ends its connections, at random
+times. In between, a service on the incomplete database must refuse to start, and another migration
+into it must continue where the last one ended. At the end everything that can be read from the
+store must be as before: every member, version and time of every user, deleted users, and the events
+with their positions. Old cursors lead to the same next pages, old tags still match, requests with
+an Idempotency-Key are replayed, and the next write gets the next version and the next position.
 """
 
 import json
@@ -32,7 +33,7 @@ SIZES = (
 
 
 class Migration:
-    """The command, under way."""
+    """The running command."""
 
     def __init__(self, options, source, target, *more):
         command = [options.binary, "migrate", "--from", source, "--to", target, "--json", *more]
@@ -50,7 +51,7 @@ class Migration:
 
 
 def whole(migration):
-    """What a migration told that came to its good end, and the seconds."""
+    """The output of a migration that must succeed, and its seconds."""
     began = time.monotonic()
     status, out, err = migration.wait()
     if status != 0:
@@ -65,7 +66,7 @@ def refused(migration, reason):
 
 
 def break_off(migration, target, seconds, by_server):
-    """Breaks it off after so long: its status and stderr; 0 if it came to its end before."""
+    """Interrupts it after this time. Returns its status and stderr; status 0 if it ended before."""
     try:
         status, _, err = migration.wait(seconds)
         if status != 0:
@@ -96,7 +97,7 @@ def is_marked(target):
 
 
 def must_not_serve(options, place, target):
-    """A service on a half-done database refuses to start, and says why."""
+    """A service on an incomplete database refuses to start, and reports why."""
     command = [options.binary, "serve", "--listen", "127.0.0.1:0", "--database", target]
     command += ["--data", place / "refused"]
     result = subprocess.run(
@@ -107,13 +108,13 @@ def must_not_serve(options, place, target):
 
 
 def with_breaks(options, place, source, target, seconds):
-    """Migrates with interruptions; how many there were, and how many runs went on."""
+    """Migrates with interruptions. Returns how many there were, and how many runs continued."""
     chance, breaks, gone_on, status = random.Random(options.seed), 0, 0, None
     chunks = ("--chunk-bytes", options.chunk)
     while status != 0:
         migration = Migration(options, source, target, *chunks)
         if breaks < options.breaks:
-            # What is left to move shrinks, and so do the runs.
+            # The remaining work shrinks, and so does the time of the runs.
             after = seconds * chance.uniform(0.1, 0.8) / (breaks + 1)
             status, err = break_off(migration, target, after, by_server=breaks % 2)
         else:
@@ -151,7 +152,7 @@ def goes_on(service, view, keyed):
 
 
 def tell_sizes(target, told):
-    """Bytes of each table and index, for each of its rows."""
+    """Bytes per row of each table and index."""
     with connect(target) as database:
         for table, relation, size in database.execute(SIZES):
             rows = told["rows"].get(table, 0)

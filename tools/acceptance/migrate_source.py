@@ -1,8 +1,8 @@
-"""A store to be migrated: many users, and every kind of change that a store can have seen.
+"""A store to migrate, with many users and every kind of change.
 
-One user in fifty is Faker's, with every member of the record; the others are what most directories
-hold. They go in as one stream; then come creates, replaces, patches, deletes, restores and purges,
-and requests with an Idempotency-Key, some of which change nothing.
+One user in fifty is Faker's, with every member of the record; the others are typical for a
+directory. They are imported as one stream. Creates, replaces, patches, deletes, restores and purges
+follow, and requests with an Idempotency-Key, some of which change nothing.
 """
 
 import json
@@ -21,7 +21,7 @@ DEPARTMENTS = ("Engineering", "Sales", "Support", "Finance", "Research")
 
 
 def plain(number, chance):
-    """A user as most directories hold them."""
+    """A typical user of a directory."""
     given = chance.choice(FIRST)
     family = "".join(chance.choices(SYLLABLES, k=chance.randint(2, 4))).title()
     username = f"{given}.{family}.{number}".lower()
@@ -64,7 +64,7 @@ def write_users(place, count, seed):
 
 
 def fill(service, place, options):
-    """Fills a running service; the keyed requests, each with its answer."""
+    """Fills a running service. Returns the requests with a key, each with its response."""
     stream = Stream(service, write_users(place, options.users, options.seed))
     last = {}
     for text in stream.verdicts():
@@ -84,7 +84,7 @@ def fill(service, place, options):
 
 
 def keyed(service, number):
-    """A request that may come again: a create, or a patch that changes nothing."""
+    """A repeatable request: a create, or a patch that changes nothing."""
     connection = service.connect()
     headers = {"Idempotency-Key": f'"migrated-{number}"'}
     request = ("POST", "/users", {"username": f"keyed{number}"}, headers)

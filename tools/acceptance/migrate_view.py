@@ -1,8 +1,8 @@
-"""All that can be read of a store through its port, written down and held against another store.
+"""Records everything that can be read from a store over HTTP, and compares it with another store.
 
-The collection, the deleted users and the whole change log are kept line by line in files; then
-pages of each order, deep into it, with the cursor that led there and the tags of lists and users.
-Cursors and tags of the one store are presented to the other.
+The collection, the deleted users and the whole change log are stored in files, line by line. Pages
+of each order, also far from the start, are recorded with the cursor that led to them and the tags
+of lists and users. Cursors and tags of the first store are sent to the other one.
 """
 
 import json
@@ -16,7 +16,7 @@ SHOWN = 3
 
 
 def pages(connection, path):
-    """Every page of a list that has cursors."""
+    """Every page of a list with cursors."""
     cursor = ""
     while cursor is not None:
         answer = connection.request("GET", path + (f"&cursor={cursor}" if cursor else ""))
@@ -28,7 +28,7 @@ def pages(connection, path):
 
 
 def lines(service, kind):
-    """Every record of a kind, as a line."""
+    """Every record of a kind, one per line."""
     if kind == "users":
         yield from export(service)
         return
@@ -39,7 +39,7 @@ def lines(service, kind):
 
 
 class View:
-    """What was read of the first store."""
+    """The recorded responses of the first store."""
 
     def __init__(self, service, place, options):
         self.place, self.counts, self.samples, self.tags = place, {}, [], []
@@ -63,7 +63,7 @@ class View:
         self.position = connection.request("GET", "/users?limit=1").headers["roster-position"]
 
     def walk(self, connection, path, count):
-        """Pages one behind the other, each with the path that led to it."""
+        """Consecutive pages, each with its path."""
         at = path
         for _ in range(count):
             answer = connection.request("GET", at)
@@ -76,7 +76,8 @@ class View:
             at = f"{path}&cursor={cursor}"
 
     def hold(self, service):
-        """Holds another store against it; faults, and how much was compared."""
+        """Compares another store with it. Returns the differences, and the number of comparisons.
+        """
         faults = []
         for kind in self.counts:
             faults += self.hold_lines(service, kind)
@@ -108,7 +109,8 @@ class View:
 
 
 def differs(path, before, after):
-    """What is apart in two answers, but for the cursor, which is sealed anew each time."""
+    """The difference of two responses, except for the cursor, whose encryption differs each time.
+    """
     if after.status != 200:
         return f"{path} is now answered {after}"
     for name in ("etag", "roster-position"):

@@ -1,8 +1,8 @@
-"""Writers that make every kind of change, each on users of its own, and know what they made.
+"""Writers that make every kind of change, each on its own users, and record the results.
 
-A writer stops after a number of changes or when it is told to. `live` holds the last answered
-record of each user it left in the collection, `kept` those it deleted, `purged` the ids that are
-gone for good. All writers together know the whole collection.
+A writer stops after a number of changes or when it is stopped. `live` has the last returned record
+of each user that it left in the collection, `kept` those that it deleted, `purged` the ids of
+purged users. All writers together know the whole collection.
 """
 
 import random
@@ -76,7 +76,7 @@ class MixedWriter(threading.Thread):
 
     def patch(self):
         user = self.random.choice(list(self.live))
-        # One more than the stored version, so that something changes each time.
+        # One higher than the stored version, so that each write changes something.
         body = {"nickname": f"v{self.live[user]['version'] + 1}"}
         return user, ("PATCH", f"/users/{user}", body), 200
 
@@ -105,7 +105,7 @@ class MixedWriter(threading.Thread):
 
 
 def run(writers):
-    """Runs writers to their end; the first fault, or None."""
+    """Runs writers to their end. Returns the first error, or None."""
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -114,10 +114,10 @@ def run(writers):
 
 
 def whole(writers):
-    """What all writers left in the collection, by id."""
+    """The users that all writers left in the collection, by id."""
     return {user: record for writer in writers for user, record in writer.live.items()}
 
 
 def counts(writers):
-    """How many changes of each kind, as a text."""
+    """The number of changes of each kind, as a text."""
     return ", ".join(f"{sum(w.count[kind] for w in writers):,} {kind}" for kind in KINDS)

@@ -1,14 +1,14 @@
-"""Holds the positions that a follower of a log was given against 1, 2, 3 ... N, each once.
+"""Checks that the follower of a log got the positions 1, 2, 3 ... N, each exactly once.
 
-The same for the readers of `/events` and for the planted follower of a sequence, which must be
-found out by it.
+The same check is used for the readers of `/events` and for the deliberately wrong follower of a
+sequence, in which it must find errors.
 """
 
 MISSED_MAX = 100_000
 
 
 class Positions:
-    """What one follower saw, position by position."""
+    """The positions that one follower got, one by one."""
 
     def __init__(self, name):
         self.name, self.last, self.count = name, 0, 0
@@ -31,7 +31,7 @@ class Positions:
             self._fault(f"a duplicate: {position} came again after {self.last}")
 
     def end(self, last):
-        """Nothing more comes; the log's last position is `last`."""
+        """Ends the check; the log's last position is `last`."""
         if self.last < last:
             self.missed.update(range(self.last + 1, min(last + 1, self.last + 1 + MISSED_MAX)))
         if self.last != last:

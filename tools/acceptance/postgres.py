@@ -1,7 +1,7 @@
-"""A private PostgreSQL cluster for a command, and fresh databases in it.
+"""A private PostgreSQL cluster for a command, and new databases in it.
 
-`tools/postgres.sh` makes and removes the cluster. Where ROSTER_TEST_POSTGRES holds the URL of a
-running one (as all.sh sets it), databases are made in that and it is left alone.
+`tools/postgres.sh` creates and removes the cluster. If ROSTER_TEST_POSTGRES has the URL of a
+running cluster (all.sh sets it), databases are created in that cluster and it keeps running.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ SCRIPT = ROOT / "tools" / "postgres.sh"
 
 
 class Cluster:
-    """A running PostgreSQL, by the URL of a database whose role may create others."""
+    """A running PostgreSQL, named by the URL of a database whose role may create others."""
 
     def __init__(self, url):
         self.url, self.made = url, 0
 
     def database(self, name="acceptance"):
-        """A fresh, empty database; its URL."""
+        """Creates an empty database. Returns its URL."""
         self.made += 1
         name = f"{name}_{os.getpid()}_{self.made}"
         with self.connect() as connection:
@@ -37,7 +37,7 @@ class Cluster:
         return urlunsplit(urlsplit(self.url)._replace(path=f"/{name}"))
 
     def drop(self, url):
-        """Removes a database that `database` made, whoever is still connected to it."""
+        """Removes a database that `database` created, even if connections to it are open."""
         name = urlsplit(url).path[1:]
         with self.connect() as connection:
             connection.execute(
@@ -45,8 +45,8 @@ class Cluster:
                 " WHERE datname = %s AND usename = current_user",
                 (name,),
             )
-            # FORCE fails beside a worker of autovacuum, which this role may not end. Without it the
-            # server ends the worker itself.
+            # FORCE fails if there is a worker of autovacuum, which this role may not end. Without
+            # FORCE the server ends the worker itself.
             connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
     def connect(self):
@@ -54,17 +54,17 @@ class Cluster:
 
 
 def connect(url, **options):
-    """A connection of our own, beside the service; each statement is its own transaction."""
+    """A separate connection, beside the service. Each statement is its own transaction."""
     path = "-c search_path=roster,public"
     return psycopg.connect(url, autocommit=True, connect_timeout=10, options=path, **options)
 
 
 def backends(url):
-    """The process ids of everyone else's connections to the database of `url`."""
+    """The process ids of all other connections to the database of `url`."""
     asked = (
         "SELECT pid FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        # A worker of autovacuum commits nothing of a client.
+        # A worker of autovacuum commits nothing for a client.
         " AND backend_type = 'client backend'"
     )
     with connect(url) as connection:
@@ -72,7 +72,7 @@ def backends(url):
 
 
 def wait_until_gone(url, pids, within=30.0):
-    """Waits until none of the backends `pids` is left: what they had under way is settled."""
+    """Waits until none of the backends `pids` exists, so that their transactions have ended."""
     until = time.monotonic() + within
     while left := pids & backends(url):
         if time.monotonic() > until:
@@ -82,13 +82,14 @@ def wait_until_gone(url, pids, within=30.0):
 
 @contextlib.contextmanager
 def cluster():
-    """The cluster that ROSTER_TEST_POSTGRES names, else one of our own until the end."""
+    """The cluster that ROSTER_TEST_POSTGRES names, otherwise a new one for the time of the command.
+    """
     if POSTGRES_URL:
         yield Cluster(POSTGRES_URL)
         return
     end_with_sigterm()
     base = tempfile.mkdtemp(prefix="roster-postgres-")
-    # The cluster's owner may be another user, who passes through here.
+    # The cluster's owner may be another user, who must be able to enter the directory.
     os.chmod(base, 0o711)
     place = f"{base}/cluster"
     try:
@@ -104,5 +105,5 @@ def cluster():
 
 
 def end_with_sigterm():
-    """SIGTERM ends the command as an exception does, so that the cluster does not outlive it."""
+    """Makes SIGTERM raise an exception, so that the cluster does not outlive the command."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

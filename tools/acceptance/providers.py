@@ -27,12 +27,12 @@ PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 FIRST = "Ada Alan Barbara Claude Edsger Frances Grace Hedy Ida Jean Karen Leslie Maria Niklaus".split()
 LAST = "Allen Bartik Curry Dijkstra Elion Goldberg Hopper Johnson Knuth Liskov Noether Wirth".split()
 DEPARTMENTS = "Engines Looms Mills Notes Diagrams".split()
-# Members that no provider sends: they must outlive everything it does.
+# Members that no provider sends. They must survive everything that a provider does.
 OWN = ("attributes", "email_verified", "phone_numbers", "profile")
 
 
 class Fault(Exception):
-    """What must not happen."""
+    """A check failed."""
 
 
 class Person:
@@ -49,7 +49,7 @@ class Person:
         return f"{self.first}.{self.last}.{self.number}@example.com".lower()
 
     def record(self, rnd):
-        """The body by which REST created the person before the provider came."""
+        """The body with which REST created the person before the provider was connected."""
         body = {"attributes": {"badge": self.number}, "profile": f"https://example.com/{self.number}"}
         if self.number % 2:
             body["phone_number"] = f"+1 555 {self.number:07d}"
@@ -63,7 +63,9 @@ class Person:
 
 
 class Provider:
-    """What both providers share: requests, groups, and the expected state of the directory."""
+    """The shared parts of both providers: requests, groups, and the expected state of the
+    directory.
+    """
 
     ACCEPTED = {"GET": {200, 404}, "POST": {201}, "PUT": {200}, "PATCH": {200, 204}, "DELETE": {204}}
 
@@ -143,7 +145,7 @@ class Provider:
 
 
 class Okta(Provider):
-    """Reads pages, matches, and puts what it read back with its own values."""
+    """Okta: reads pages, matches, and sends back what it read with its own values."""
 
     def first_cycle(self, people):
         known, index, total = {}, 1, 1
@@ -169,7 +171,8 @@ class Okta(Provider):
         self.patch(f"/Users/{person.id}", [{"op": "replace", "value": {"active": active}}])
 
     def leave_for_good(self, person):
-        """Okta never deletes: who is gone stays deactivated, and comes back as the same user."""
+        """Okta never deletes: a person who leaves stays deactivated, and returns as the same user.
+        """
         self.set_active(person, False)
 
     def hire_again(self, person):
@@ -181,7 +184,7 @@ class Okta(Provider):
 
 
 class Entra(Provider):
-    """Matches by filters, and patches what differs."""
+    """Entra: matches by filters, and patches the differences."""
 
     def first_cycle(self, people):
         for person in people:
@@ -269,10 +272,10 @@ def everybody(connection):
 
 
 def hold(provider, gone, connection):
-    """Compares the directory with what the provider has; the number of users."""
+    """Compares the directory with the provider's data. Returns the number of users."""
     users = everybody(connection)
     expected = {person.id: person for person in provider.people.values()}
-    # Okta leaves those who are gone where they are.
+    # Okta keeps the users of people who left.
     expected |= {person.id: person for person in gone.values() if person.id in users}
     if set(users) != set(expected):
         raise Fault(f"{len(users)} users are there and {len(expected)} are expected")
@@ -321,7 +324,7 @@ def run(kind, service, options):
     for number in range(1, options.increments + 1):
         increment(provider, number, gone, 10)
     for person in provider.people.values():
-        # An address that a rename replaced is not verified any more.
+        # An address that replaced another one is not verified any more.
         person.own.pop("email_verified", None)
     count = hold(provider, gone, connection)
     before = position(connection)

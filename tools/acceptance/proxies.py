@@ -1,10 +1,10 @@
 """Roster behind nginx, HAProxy and Caddy, configured as docs/operations.md says.
 
-The configurations are taken out of that page; only ports and files are put in. Callers have
-loopback addresses of their own, so that proxy and client differ. With a key: the client's address
-is told by the proxy and by nobody else, whatever the client claims; failed attempts lock that
-client alone; an import is answered while it is sent. Without a key: the settings of a proxy refuse to
-start, and an open service refuses what comes through one.
+The configurations are extracted from that page; only ports and files are replaced. Clients have
+different loopback addresses, so that proxy and client differ. With a key: only the proxy determines
+the client's address, whatever the client claims; failed attempts lock that client alone; an import
+gets results while it is sent. Without a key: a service with proxy settings refuses to start, and an
+open service rejects requests that came through a proxy.
 """
 
 import json
@@ -22,13 +22,13 @@ from service import ROOT, Closed, Connection, Workplace, arguments, free_port
 NAME = "directory.example.com"
 CLAIMS = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
 PROGRAMS = ("nginx", "haproxy", "caddy")
-# Where Debian has servers, and the path of a user often does not.
+# Debian's directory of servers, which the PATH of a user often lacks.
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin"
 FAILURES = 5
 
 
 class Fault(Exception):
-    """A promise that does not hold."""
+    """A condition does not hold."""
 
 
 def expect(what, found, wanted):
@@ -37,7 +37,7 @@ def expect(what, found, wanted):
 
 
 class Caller(Connection):
-    """A connection from an address of loopback, under TLS where a context is given."""
+    """A connection from a loopback address, with TLS if a context is given."""
 
     def __init__(self, source, port, tls=None, host=NAME):
         super().__init__(("127.0.0.1", port), 10.0, tls)
@@ -85,7 +85,7 @@ class Roster:
         wait_for(self)
 
     def clients(self, request_id):
-        """The clients of the requests of an id."""
+        """The clients of the requests with this id."""
         lines = [line for line in self.log.read_text().splitlines() if line.startswith("{")]
         lines = [json.loads(line) for line in lines]
         return [line["client"] for line in lines if line.get("request_id") == request_id]
@@ -137,7 +137,7 @@ def stop(child):
 
 
 def documented(name, place, upstream):
-    """The configuration of a proxy as the documentation has it, with these ports and files."""
+    """The configuration of a proxy from the documentation, with these ports and files."""
     page = (ROOT / "docs" / "operations.md").read_text()
     text = re.search(rf"```{name}\n(.*?)```", page, re.S).group(1)
     for old, new in [
@@ -152,7 +152,7 @@ def documented(name, place, upstream):
 
 
 def bare(name, upstream):
-    """The shortest configuration, which passes on what comes in the clear."""
+    """The shortest configuration, which forwards unencrypted requests."""
     return wrapped(name, {
         "nginx": f"server {{ listen 127.0.0.1:PORT; location / {{ proxy_pass http://127.0.0.1:{upstream}; }} }}",
         "caddy": f"http://:PORT {{\n reverse_proxy 127.0.0.1:{upstream}\n}}",
@@ -160,7 +160,7 @@ def bare(name, upstream):
 
 
 def wrapped(name, text):
-    """A configuration with what a run without an installation needs."""
+    """A configuration with the changes that a proxy needs to run without being installed."""
     if name == "nginx":
         user = "user root;\n" if os.geteuid() == 0 else ""
         paths = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -173,7 +173,9 @@ def wrapped(name, text):
 
 
 def certificate(place):
-    """A certificate for the name, in the files of the documentation; the context of its callers."""
+    """A certificate for the name, in the files of the documentation. Returns the context of
+    clients.
+    """
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
     command += ["-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
     command += ["-keyout", place / "directory.key", "-out", place / "directory.crt"]
@@ -186,7 +188,7 @@ def certificate(place):
 
 
 def streams(proxy, tls, key):
-    """An import through the proxy: each verdict comes before the next line is sent."""
+    """An import through the proxy: each result arrives before the next line is sent."""
     caller = Caller("127.0.0.2", proxy.port, tls)
     fields = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
     caller.send("POST", "/users", headers={**bearer(key), **fields})
@@ -209,7 +211,7 @@ def streams(proxy, tls, key):
 
 
 def whole_import(proxy, tls, key, count=20_000):
-    """An import that is sent whole before anything is read of its answer."""
+    """An import that is sent completely before anything of its response is read."""
     caller = Caller("127.0.0.2", proxy.port, tls)
     names = (f'{{"username":"{proxy.name}-whole-{number}"}}\n' for number in range(count))
     body = "".join(names).encode()
@@ -238,7 +240,7 @@ def import_by_http2(proxy, place, key, count=20_000):
 
 
 def with_a_key(name, options, place, tls):
-    """All that must hold behind a proxy once there is a key."""
+    """All conditions behind a proxy once there is a key."""
     data = place / f"{name}-data"
     command = [options.binary, "keys", "create", "admin", "--scope", "all", "--data", data]
     made = subprocess.run([str(word) for word in command], check=True, capture_output=True)
@@ -253,7 +255,7 @@ def with_a_key(name, options, place, tls):
             **bearer(key), "X-Forwarded-For": "garbage"}), 400)
         expect("health", status("127.0.0.1", roster.port, "/readyz", {
             "X-Forwarded-For": "garbage"}), 200)
-        # Caddy 2.6 answers a request of HTTP/1.1 only once it was sent.
+        # Caddy 2.6 returns the response to an HTTP/1.1 request only once the request is complete.
         if name != "caddy":
             whole_import(proxy, tls, key)
             streams(proxy, tls, key)
@@ -295,7 +297,7 @@ def without_a_key(name, options, place, tls):
         expect(f"a start with {flags[0]}", done.returncode, 78)
     roster = Roster(options, place, "--data", data)
     ways = [bare(name, roster.port)] if name != "haproxy" else []
-    # Caddy refuses a Host that is not the site's by itself.
+    # Caddy itself rejects a Host that is not the site's.
     ways += [documented(name, place, roster.port)] if name != "caddy" else []
     try:
         expect("a direct caller", status("127.0.0.1", roster.port, host="127.0.0.1"), 200)

@@ -1,10 +1,10 @@
-"""A person with a long history is purged while others write, and no file holds a byte of it.
+"""A user with a long history is purged while others write, and no file has a byte of the user.
 
-The history is put into the database as the service would have written it, and checked. The purge
-must be answered at once and hide the person at once; the service is killed in the middle of the
-erasure, started again, and must finish it. Then the files are searched for the person: those of
-the data directory with the service running and after it stopped, those of PostgreSQL after a
-VACUUM FULL, since it leaves the old versions of rows to that.
+The history is written to the database as the service would have written it, and checked. The purge
+must get its response at once and hide the user at once. The service is killed during the erasure
+and started again, and must finish it. Then the files are searched for the user: those of the data
+directory with the service running and after it stopped, those of PostgreSQL after a VACUUM FULL,
+because PostgreSQL itself removes old versions of rows only then.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ WITHIN_SECONDS = 1800
 
 
 def execute(service, *statements):
-    """Runs statements while the service runs; the rows of the last one."""
+    """Executes statements while the service runs. Returns the rows of the last one."""
     if service.database:
         with postgres.connect(service.database) as connection:
             for statement in statements:
@@ -65,20 +65,20 @@ def seed(service, user, events):
 
 
 def files(service):
-    """The files that hold the users."""
+    """The files with the users."""
     if not service.database:
         return [path for path in service.data.rglob("*") if path.is_file()]
     with postgres.connect(service.database) as connection:
         row = connection.execute(
             "SELECT pg_backend_pid(), oid FROM pg_database WHERE datname = current_database()"
         ).fetchone()
-        # A backend runs in the data directory; its name is shown to superusers alone.
+        # A backend runs in the data directory. Only superusers may query its name.
         place = Path(f"/proc/{row[0]}/cwd").resolve() / "base" / str(row[1])
         return [path for path in place.iterdir() if path.is_file()]
 
 
 def search(service):
-    """The files that hold the person, in either case."""
+    """The files with the user's mark, in either case."""
     found = []
     for path in files(service):
         with open(path, "rb") as file:
@@ -91,13 +91,13 @@ def search(service):
 
 
 def pending(service):
-    """How far the erasure is; None once it is done."""
+    """The position that the erasure has reached; None once it is done."""
     rows = execute(service, "SELECT reached FROM erasures")
     return rows[0][0] if rows else None
 
 
 def wait(what, so, within=WITHIN_SECONDS, pause=0.05):
-    """Waits until something is so; the seconds until then."""
+    """Waits until a condition holds. Returns the seconds."""
     began = time.monotonic()
     while not so():
         if time.monotonic() - began > within:
@@ -113,7 +113,7 @@ def expect(status, answer):
 
 
 def must_be_hidden(connection, user, events):
-    """Of the person's history, the first and the last page that hold changes."""
+    """Checks the first and the last page of the user's history that have changes."""
     position = connection.request("GET", "/users?limit=1").headers["roster-position"]
     log = position.split("-")[0]
     for after in (0, max(0, events - 900)):
@@ -137,7 +137,8 @@ class Writers:
             writer.start()
 
     def stop(self, was_killed=False):
-        """Ends them; changes a second. A fault is one of the service, unless it was killed."""
+        """Stops them. Returns changes per second. An error is the service's, unless it was killed.
+        """
         for writer in self.all:
             writer.done.set()
         for writer in self.all:
@@ -149,7 +150,9 @@ class Writers:
 
 
 def purge(service, store, options):
-    """Purges the person; the seconds of the answer, of the erasure, and the writes a second."""
+    """Purges the user. Returns the seconds of the response and of the erasure, and writes per
+    second.
+    """
     service.start()
     connection = service.connect()
     body = {"username": f"U{MARK}", "family_name": MARK, "email": f"{MARK}@example.com"}
@@ -185,7 +188,7 @@ def purge(service, store, options):
     writers = Writers(service, 10, options.seed)
     must_be_hidden(connection, user, options.events)
     erased = wait("the erasure", lambda: pending(service) is None, pause=0.5)
-    # The one before may have rested for too long.
+    # The connection from before may have been idle for too long.
     must_be_hidden(service.connect(), user, options.events)
     rate = writers.stop()
     alone = Writers(service, 20, options.seed)
@@ -205,7 +208,7 @@ def main():
             answered, reached, erased, rate, alone = purge(service, store, options)
             if service.database:
                 service.stop()
-                # It rewrites every table.
+                # VACUUM FULL rewrites every table.
                 execute(service, "VACUUM FULL")
                 wait("a search of the files", lambda: not search(service), 60)
                 swept = 0.0

@@ -1,8 +1,8 @@
-"""The writers of three_processes.py: each write goes through one process, and what it did is at
-once looked for through another.
+"""The writers of three_processes.py: each write goes through one process, and its result is looked
+up at once through another.
 
-A writer has users of its own, whose record it knows exactly, and shares a few with all others, of
-which it knows the least version that may be shown.
+A writer has its own users, whose record it knows exactly, and shares a few with all others. Of
+these it knows the minimum version that a read may return.
 """
 
 import random
@@ -14,11 +14,11 @@ KINDS = ("create", "replace", "patch", "delete", "shared")
 
 
 class Stale(Exception):
-    """A read showed less than was acknowledged before, or an answer was not what it must be."""
+    """A read returned less than was acknowledged before, or a response was wrong."""
 
 
 class RoamingWriter(threading.Thread):
-    """One writer with a connection to each process; stops after its share or at a fault."""
+    """One writer with a connection to each process. Stops after its share or at an error."""
 
     def __init__(self, services, number, seed, share, shared):
         super().__init__(daemon=True)
@@ -86,7 +86,8 @@ class RoamingWriter(threading.Thread):
             raise Stale(f"{name} was deleted and is listed")
 
     def do_shared(self, there, here):
-        """A user that all writers patch: another's version may be newer, none may be older."""
+        """A user that all writers patch: another writer's version may be newer, none may be older.
+        """
         user = self.random.choice(self.shared)
         body = {"nickname": f"{self.number} {self.written}"}
         answer = self.write(there, "PATCH", f"/users/{user}", body, 200)
@@ -98,7 +99,7 @@ class RoamingWriter(threading.Thread):
 
     def write(self, there, method, path, body, wanted, headers=None):
         headers = dict(headers or {})
-        # With a key it may be sent again; without one, an answer 503 is a fault.
+        # With a key it may be sent again. Without one, a 503 is an error.
         keyed = self.random.random() < 0.5
         if keyed:
             headers["Idempotency-Key"] = f'"{self.number}-{self.written}"'
@@ -117,7 +118,7 @@ class RoamingWriter(threading.Thread):
         return self.connections[here].request("GET", path, None, headers)
 
     def look(self, here, answer, before):
-        """Looks for an acknowledged record of ours through another process."""
+        """Reads an acknowledged record through another process."""
         record = answer.json()
         self.live[record["id"]] = record
         headers = {}
@@ -132,13 +133,15 @@ class RoamingWriter(threading.Thread):
             raise Stale(f"{record} was acknowledged and is not listed so")
 
     def listed(self, here, username, answer):
-        """Who has that name, by a list that must reflect `answer` and be no page of before."""
+        """Finds the user with this name by a list that must reflect `answer` and be no earlier
+        page.
+        """
         path = "/users?username=" + urllib.parse.quote(username)
         self.checks["list"] += 1
         read = self.read(here, path)
         if read.status != 200 or position(read) < position(answer):
             raise Stale(f"written as {position(answer)}, then listed {read} at {position(read)}")
-        # Any change makes a list another one: the tag of before this write has outlived itself.
+        # Every change changes the list, so the tag from before this write does not match any more.
         page = "/users?limit=1"
         if tag := self.tags.get(here):
             self.checks["list 304"] += 1

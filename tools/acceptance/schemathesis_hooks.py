@@ -1,6 +1,6 @@
-"""What schemathesis must be told: a body of lines of JSON is sent and read as text, a dry run
-deletes nobody, what of the deleted stays to be seen, and the key that it calls with is none to try
-revocation on."""
+"""Hooks for schemathesis: NDJSON bodies are sent and read as text, a dry run deletes nothing,
+deleted resources may stay visible, and the key of the run must not be revoked.
+"""
 
 import os
 from functools import wraps
@@ -10,9 +10,9 @@ import schemathesis
 from schemathesis.openapi.checks import UseAfterFree
 
 LINES = "application/x-ndjson"
-# Bytes of a query that still get an answer with a body, if it is a refusal.
+# The maximum size of a query, in bytes, for which a rejection has a body.
 QUERY_MAX = 12_000
-# The key that this run calls with, and one that nobody has.
+# The key of this run, and a key id that does not exist.
 OWN_KEY = os.environ.get("OWN_KEY_ID")
 NOBODYS_KEY = "00000000-0000-7000-8000-000000000000"
 STRICT = schemathesis.checks.use_after_free
@@ -30,10 +30,11 @@ def read_lines(_context, response):
 
 @schemathesis.hook
 def filter_case(_context, case):
-    """Leaves out what would be no text: once it is sent it is text all the same, and any text may
-    be sent, since each of its lines is judged by itself. Leaves out, too, what is too long to be
-    parsed at all: that is refused without a body, and the tests of the front have it.
-    `/Me` answers 501 to all methods of SCIM, as RFC 7644 section 3.11 has it."""
+    """Leaves out bodies that are no text: a sent body is always text, and any text may be sent,
+    because each of its lines is checked separately. Also leaves out requests that are too long to
+    be parsed. They are rejected without a body, and the tests of the server cover them. `/Me`
+    returns 501 for all SCIM methods, as RFC 7644 section 3.11 allows.
+    """
     if case.path.endswith("/scim/v2/Me") and case.method.upper() != "GET":
         return False
     if len(urlencode(case.query or {}, doseq=True)) > QUERY_MAX:
@@ -43,7 +44,7 @@ def filter_case(_context, case):
 
 @schemathesis.hook
 def before_call(_context, case, _kwargs):
-    """Without its own key the rest of the run would be 401 and show nothing."""
+    """Without its own key the rest of the run would only get 401."""
     ends_it = case.method.upper() == "DELETE" or case.path.endswith("/rotate")
     named = case.path_parameters or {}
     if OWN_KEY and ends_it and named.get("key_id") == OWN_KEY:
@@ -53,9 +54,10 @@ def before_call(_context, case, _kwargs):
 @schemathesis.check
 @wraps(STRICT)
 def use_after_free(context, response, case):
-    """What was deleted must be gone, unless that was a dry run. A key is revoked and stays to be
-    seen, so that the change log's actors keep their names; the history of a user stays with the
-    change log."""
+    """A deleted resource must be gone, unless the deletion was a dry run. A revoked key stays
+    visible, so that the change log's actors keep their names. The history of a user stays in the
+    change log.
+    """
     try:
         return STRICT(context, response, case)
     except UseAfterFree as failure:

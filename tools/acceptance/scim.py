@@ -1,7 +1,7 @@
-"""The SCIM face against scim2-tester, a suite of others for servers of SCIM 2.0.
+"""The SCIM interface against scim2-tester, an independent test suite for SCIM 2.0 servers.
 
-The real binary is asked to pass every check of the suite, by way of scim2-cli, twice: open, and
-with a key of the one scope `scim`. One error or failed check fails the command.
+The real binary must pass every check of the suite, run by scim2-cli, twice: open, and with a key
+that has only the scope `scim`. One error or failed check fails the command.
 """
 
 import os
@@ -18,7 +18,7 @@ OUTCOMES = ("SUCCESS", "ACCEPTABLE", "COMPLIANT", "SKIPPED", "DEVIATION", "ERROR
 
 
 def run_suite(service, key):
-    """The outcome of each check, and what was printed."""
+    """The result of each check, and the output."""
     url = f"http://{service.address[0]}:{service.address[1]}/scim/v2"
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
     if key:
@@ -37,7 +37,7 @@ def run_suite(service, key):
 
 
 def make_key(service):
-    """A key of the one scope; closes the service."""
+    """Creates a key with only the scope `scim`, which closes the service."""
     connection = service.connect()
     body = {"name": "scim2-tester", "scopes": ["scim"]}
     answer = connection.request("POST", "/keys", body)
@@ -48,7 +48,7 @@ def make_key(service):
 
 
 def main():
-    # The suite is the same in CI: it takes seconds.
+    # The slice is the whole suite, because it takes only seconds.
     options = arguments(__doc__, engines=True)
     failed = False
     with engines.engine(options) as engine, Workplace("scim") as place:

@@ -1,8 +1,8 @@
-"""scim2-client, a SCIM client of others, with every user that REST created.
+"""scim2-client, an independent SCIM client, with every user that REST created.
 
-The client discovers the service and validates every response against the schemas that it found. It
+The client discovers the service and validates every response against the discovered schemas. It
 lists all users by index and by cursor, reads each, replaces each by what it read, patches each, and
-creates users of its own. A replacement by what was read changes nothing that REST shows; a patch
+creates its own users. A replacement by what was read changes nothing that REST shows. A patch
 changes one member.
 """
 
@@ -16,12 +16,12 @@ from scim2_models import PatchOp, PatchOperation, SearchRequest
 from service import Workplace, arguments
 
 PAGE = 100
-# What a write may change besides the members that it names.
+# The members that a write may change in addition to those that it names.
 OF_A_WRITE = ("version", "updated_at")
 
 
 class Fault(Exception):
-    """What must not happen."""
+    """A check failed."""
 
 
 def expect(holds, text):

@@ -1,12 +1,12 @@
-"""Walks through the users by SCIM while others leave return everybody who lives through them.
+"""Walks through the users by SCIM during deletions return every user that exists throughout.
 
-One walk goes by `startIndex`, as clients do it: on by what a page held, until it is beyond the
-total that the last page told. One goes by cursor. Others are sorted or filtered. Meanwhile other
-connections delete users who are spread over the whole collection. Everybody who is there at the end
-must have been seen.
+One walk uses `startIndex` like clients: it advances by the number of users on a page, until it is
+beyond the total of the last page. One uses cursors. Others are sorted or filtered. Meanwhile other
+connections delete users all over the collection. Every user that exists at the end must have been
+returned.
 
-With `--processes 3 --engine postgres` three processes serve one database: each page of a walk comes
-from the next of them, and each deletion goes to the next.
+With `--processes 3 --engine postgres` three processes serve one database. Each page of a walk comes
+from the next process, and so does each deletion.
 """
 
 import random
@@ -29,7 +29,7 @@ ORDERS = (
 
 
 def fill(service, count):
-    """So many users, by one stream of lines; their names in order of creation."""
+    """Imports this number of users. Returns their names in order of creation."""
     names = [f"user{number:06d}" for number in range(count)]
     lines = "".join(f'{{"username":"{name}"}}\n' for name in names).encode()
     connection = service.connect(600.0)
@@ -43,7 +43,7 @@ def fill(service, count):
 
 
 class InTurn:
-    """A connection to each process; the next request goes to the next of them."""
+    """A connection to each process. The next request uses the next one."""
 
     def __init__(self, services, first=0):
         self.connections = [service.connect() for service in services]
@@ -86,7 +86,7 @@ def by_cursor(connection, count, on_page, condition=""):
 
 
 class Leavers(threading.Thread):
-    """Deletes users as the walk goes on: half of them behind it, half of them ahead."""
+    """Deletes users during the walk: half of them behind it, half of them ahead."""
 
     def __init__(self, services, users, chance):
         super().__init__(daemon=True)
@@ -106,7 +106,7 @@ class Leavers(threading.Thread):
 
 
 def walk(services, kind, count, order, leaving, chance):
-    """One walk with deletions; the faults of it."""
+    """One walk with deletions. Returns its errors."""
     service = services[0]
     condition = "&" + urllib.parse.urlencode(order) if order else ""
 
@@ -173,8 +173,8 @@ def main():
             service.start()
         try:
             fill(services[0], options.users)
-            # The smaller pages are what loses people elsewhere: the last total is then below the
-            # index of those who are still to come.
+            # Other servers lose users because the later pages are smaller: the last total is then
+            # below the index of the remaining users.
             for kind, count in ((by_index, 100), (by_cursor, 100), (by_index, 10)):
                 faults += walk(services, kind, count, {}, options.leaving, chance)
             for order in ORDERS:

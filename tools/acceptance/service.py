@@ -1,8 +1,8 @@
-"""What every acceptance command needs: the binary as a child process, and a plain HTTP connection.
+"""The shared parts of all acceptance commands: the binary as a child process, and an HTTP client.
 
-The service always runs on a loopback port and a data directory of its own. The connection is a
-bare socket with just enough HTTP/1.1, so that the client costs little beside the server that is
-measured, and so that a command can send a request now and read its answer later.
+The service always runs on a loopback port and its own data directory. The connection is a bare
+socket with a minimum of HTTP/1.1, so that the client costs little compared with the measured
+server, and so that a command can send a request and read its response later.
 """
 
 import argparse
@@ -19,18 +19,18 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The cluster of all.sh. Taken out of the environment: the binary rejects settings that it does not
-# know.
+# The cluster of all.sh. Removed from the environment, because the binary rejects settings that it
+# does not know.
 POSTGRES_URL = os.environ.pop("ROSTER_TEST_POSTGRES", None)
 SERVER_MADE = ("id", "version", "created_at", "updated_at")
 
 
 class Closed(Exception):
-    """The other side closed the connection before an answer was complete."""
+    """The other side closed the connection before a response was complete."""
 
 
 class Answer:
-    """One HTTP answer: status, headers by lower-case name, body."""
+    """One HTTP response: status, headers by lower-case name, body."""
 
     __slots__ = ("status", "headers", "body")
 
@@ -45,9 +45,11 @@ class Answer:
 
 
 class Connection:
-    """A keep-alive connection; `send` and `receive` may be apart, `request` is both.
+    """A keep-alive connection. `request` sends a request and receives the response; `send` and
+    `receive` do so separately.
 
-    With `tls`, an SSL context, it speaks TLS."""
+    With `tls`, an SSL context, it uses TLS.
+    """
 
     def __init__(self, address, timeout=30.0, tls=None):
         self.address, self.timeout, self.tls = address, timeout, tls
@@ -140,10 +142,11 @@ class Connection:
 
 
 class Service:
-    """The binary on one data directory; started, killed and started again by the commands.
+    """The binary on one data directory. The commands start it, kill it and start it again.
 
-    With `database`, the URL of a PostgreSQL database, the users are there instead. `tls` is the
-    context of its callers, where its flags name a certificate."""
+    With `database`, the URL of a PostgreSQL database, the users are stored there. `tls` is the SSL
+    context of its clients, if its flags name a certificate.
+    """
 
     def __init__(self, binary, data, log=None, database=None, flags=()):
         self.binary, self.data = Path(binary), Path(data)
@@ -153,7 +156,9 @@ class Service:
         self.process, self.tls = None, None
 
     def start(self, within=30.0):
-        """Starts the binary and waits for the first 200 of the list; seconds until then."""
+        """Starts the binary and waits for the first 200 of the list. Returns the seconds until
+        then.
+        """
         command = [self.binary, "serve"]
         command += ["--listen", f"{self.address[0]}:{self.address[1]}", "--data", self.data]
         command += ["--database", self.database] if self.database else []
@@ -178,15 +183,16 @@ class Service:
         raise SystemExit(f"{self.binary} was not ready within {within} s; see {self.log}")
 
     def kill(self):
-        """kill -9: no time to finish anything."""
+        """Sends kill -9, so that the process cannot finish anything."""
         self.process.kill()
         self.process.wait()
 
     def memory(self, name="RssAnon"):
-        """MiB of the process by a line of /proc/PID/status; 0 once it is gone.
+        """MiB of the process by a line of /proc/PID/status; 0 once it has ended.
 
-        `RssAnon` is its own memory; `VmHWM` is the most that was ever resident, pages of the
-        mapped database file included."""
+        `RssAnon` is the anonymous memory; `VmHWM` is the maximum resident memory, including pages
+        of the mapped database file.
+        """
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text()
         except OSError:
@@ -195,7 +201,7 @@ class Service:
         return int(line.split()[1]) / 1024 if line else 0.0
 
     def stop(self, within=30.0):
-        """SIGTERM, and the exit code; a process that does not end is a failure."""
+        """Sends SIGTERM. Returns the exit code; a process that does not end is an error."""
         if self.process is None or self.process.poll() is not None:
             return None
         self.process.send_signal(signal.SIGTERM)
@@ -214,7 +220,7 @@ class Service:
 
 
 class Workplace:
-    """A temporary directory under target/, removed at the end unless the command failed."""
+    """A temporary directory below target/, removed at the end unless the command failed."""
 
     def __init__(self, name):
         base = ROOT / "target" / "acceptance"
@@ -248,19 +254,20 @@ def percentile(values, share):
 
 
 def raise_open_files():
-    """The soft limit of open files to the hard one; children inherit it."""
+    """Raises the soft limit of open files to the hard one. Child processes inherit it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
 
 
 def arguments(description, engines=False, switches=(), **counts):
-    """The command line all commands share; `counts` maps an option to (full, slice, help).
+    """The shared command line of all commands; `counts` maps an option to (full, slice, help).
 
-    `engines` is for the commands that run over PostgreSQL as well, `switches` are pairs of an
-    option and its help."""
+    `engines` is for commands that can also run over PostgreSQL, `switches` are pairs of an option
+    and its help.
+    """
     parser = argparse.ArgumentParser(description=description)
-    # Taken out of the environment: the binary refuses settings that it does not know.
+    # Removed from the environment, because the binary rejects settings that it does not know.
     default = os.environ.pop("ROSTER_BINARY", str(ROOT / "target" / "release" / "roster"))
     parser.add_argument("--binary", default=default, help=f"the service (default {default})")
     parser.add_argument("--slice", action="store_true", help="the small run of CI")

@@ -1,9 +1,9 @@
-"""Slow connections do not stay, and nobody else feels them.
+"""Slow connections are closed, and other clients are not affected.
 
 1,000 connections send a head byte by byte, then 1,000 send a body byte by byte, then 1,000 do not
-read the long answers they asked for. The service must be rid of each within 15 s of its opening.
-All the while a process of its own reads one user over 4 connections at a modest fixed rate; its
-p99 must stay below 50 ms.
+read the long responses that they requested. The service must close each within 15 s of its opening.
+Meanwhile a separate process reads one user over 4 connections at a moderate fixed rate; its p99
+must stay below 50 ms.
 """
 
 import json
@@ -21,15 +21,17 @@ PROBE_P99_MS = 50.0
 GIVE_UP_S = 25.0
 OPENED_PER_S = 400
 PROBES_PER_S = 50
-# A segment size of the real net: over loopback the default lets the kernel swallow megabytes.
+# A realistic segment size. With loopback's default the kernel buffers megabytes.
 SEGMENT_BYTES = 1400
 ESTABLISHED = "01"
-# Users on a page that nobody reads: some 200 KB, more than the two sockets' buffers hold.
+# Users on a page that is not read: about 200 KB, more than the buffers of the two sockets.
 PAGE = 200
 
 
 class Slow:
-    """One slow connection: what it still has to send, and when it was opened and closed."""
+    """One slow connection: the bytes that it still has to send, and the times of its opening and
+    end.
+    """
 
     def __init__(self, address, kind, number):
         self.kind, self.opened, self.closed, self.got = kind, time.monotonic(), None, b""
@@ -52,11 +54,11 @@ class Slow:
         else:
             self.rest = b""
             self.socket.send(f"GET /users?limit={PAGE} HTTP/1.1\r\n{host}\r\n".encode() * 8)
-        # Every second one that does not read takes a few bytes now and then.
+        # Every second connection that does not read responses reads a few bytes from time to time.
         self.sips = kind == "read" and number % 2 == 0
 
     def drip(self):
-        """One byte more, or a sip; an error is the end of the connection."""
+        """Sends one byte, or reads a few bytes. An error is the end of the connection."""
         try:
             if self.rest:
                 self.socket.send(self.rest[:1])
@@ -84,7 +86,7 @@ class Slow:
 
 
 def run(address, kind, count):
-    """Opens `count` connections and drips until the service has closed all; the connections."""
+    """Opens `count` connections and sends slowly until the service has closed all. Returns them."""
     selector, slow, next_drip = selectors.DefaultSelector(), [], time.monotonic()
     began = time.monotonic()
     while True:
@@ -94,7 +96,7 @@ def run(address, kind, count):
             slow.append(one)
             if kind != "read":
                 selector.register(one.socket, selectors.EVENT_READ, one)
-        # A selector with nothing in it returns at once on some systems.
+        # On some systems a selector without entries returns at once.
         for key, _ in selector.select(0.05) if selector.get_map() else [time.sleep(0.05)][:0]:
             key.data.hear()
         if now >= next_drip:
@@ -103,7 +105,8 @@ def run(address, kind, count):
             for one in slow:
                 if one.closed is None:
                     one.drip()
-                    # One who does not read cannot see the end: the other side's socket tells.
+                    # A client that does not read cannot see the end, so the service's sockets are
+                    # checked.
                     if held is not None and one.port not in held and now - one.opened > 1.0:
                         one.close()
         for one in slow:
@@ -119,7 +122,7 @@ def run(address, kind, count):
 
 
 def established(port):
-    """The client ports whose connection the service still holds open."""
+    """The client ports whose connection the service still has open."""
     held = set()
     with open("/proc/net/tcp", encoding="ascii") as table:
         next(table)
@@ -131,7 +134,7 @@ def established(port):
 
 
 def probe(address, path, stop, results):
-    """GETs at a fixed rate over 4 connections in turn; a late one counts from when it was due."""
+    """GETs at a fixed rate over 4 connections in turn. A late request counts from its due time."""
     connections = [Connection(address, 30.0).open() for _ in range(4)]
     taken, wrong, due = [], 0, time.monotonic()
     while not stop.is_set():
@@ -147,7 +150,7 @@ def probe(address, path, stop, results):
 
 
 class Prober:
-    """The process that probes, so that this one's loop does not disturb it."""
+    """The process that probes, so that the loop of this process does not disturb it."""
 
     def __init__(self, address, path):
         self.stop, self.results = multiprocessing.Event(), multiprocessing.Queue()
@@ -163,7 +166,7 @@ class Prober:
 
 
 def seed(service):
-    """Enough users for long answers; the path of one of them."""
+    """Creates enough users for long responses. Returns the path of one of them."""
     connection, path = service.connect(), None
     for number in range(PAGE + 1):
         body = {"email": f"user{number}@example.com", "attributes": {"text": "t" * 800}}
@@ -181,7 +184,7 @@ def resident_mib(pid):
 
 
 def judge(kind, slow, taken, wrong):
-    """Prints what one kind led to; the faults."""
+    """Prints the results of one kind of connections. Returns the errors."""
     lasted = [(one.closed or float("inf")) - one.opened for one in slow]
     statuses = {}
     for one in slow:

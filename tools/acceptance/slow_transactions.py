@@ -1,9 +1,9 @@
-"""Transactions beside the service, straight in PostgreSQL: slow ones on its users, and a log of the
-obvious kind that loses rows.
+"""Transactions directly in PostgreSQL, beside the service: slow ones on its users, and a naive log
+that loses rows.
 
-`Locker` holds rows of `users` for 50 to 500 ms, so that batches of the service wait, and those
-that began later commit earlier. `naive_log` fills a table whose cursor is a sequence and follows
-it by "more than the last I saw", as an outbox is often read.
+`Locker` locks rows of `users` for 50 to 500 ms, so that batches of the service wait, and later
+batches commit earlier. `naive_log` fills a table whose cursor is a sequence, and a follower reads
+it by "greater than the last one I saw", as outboxes are often read.
 """
 
 import random
@@ -19,8 +19,9 @@ FILLERS = 8
 
 
 class Locker(threading.Thread):
-    """Holds rows of users until told to stop, with pauses of up to `pause` seconds; ids come from
-    `victims()`."""
+    """Locks rows of users until stopped, with pauses of up to `pause` seconds. The ids come from
+    `victims()`.
+    """
 
     def __init__(self, database, number, victims, pause):
         super().__init__(daemon=True)
@@ -38,7 +39,8 @@ class Locker(threading.Thread):
 
     def hold(self, connection):
         users = [uuid.UUID(user) for user in self.victims(self.random)]
-        # Now and then against the order that the service keeps to: a deadlock, for one of the two.
+        # Sometimes in the reverse of the service's order, which causes a deadlock for one of the
+        # two.
         users.sort(reverse=self.random.random() < 0.03)
         try:
             with connection.transaction(force_rollback=self.random.random() < 0.5):
@@ -52,7 +54,7 @@ class Locker(threading.Thread):
 
 
 def waiting(connection):
-    """How many other transactions wait for a lock in this database."""
+    """The number of other transactions that wait for a lock in this database."""
     asked = (
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -61,8 +63,9 @@ def waiting(connection):
 
 
 def naive_log(database, positions, rows):
-    """Fills the planted log from eight connections while it is followed into `positions`; how
-    many of its rows the follower never saw."""
+    """Fills the naive log from eight connections while a follower reads it into `positions`.
+    Returns how many of its rows the follower never saw.
+    """
     with connect(database) as connection:
         connection.execute("CREATE TABLE planted (id bigserial PRIMARY KEY, filler int NOT NULL)")
         threads = [threading.Thread(target=fill, args=(database, number, rows // FILLERS))
@@ -75,7 +78,7 @@ def naive_log(database, positions, rows):
         pull(connection, positions)
         written = {row[0] for row in connection.execute("SELECT id FROM planted")}
         connection.execute("DROP TABLE planted")
-    # No insert is rolled back and no server restarts: the sequence itself has no holes.
+    # No insert is rolled back and no server restarts, so the sequence itself has no gaps.
     positions.end(max(written))
     return len(written & positions.missed)
 

@@ -1,14 +1,15 @@
-"""Three processes over one PostgreSQL: a log without gap, reorder or duplicate, nothing stale.
+"""Three processes over one PostgreSQL: a log without gaps, reordering or duplicates, and no stale
+reads.
 
-32 writers spread their writes over the three processes and look for each acknowledged one through
-another at once. A reader on each process follows `/events` to its end all the time. Slow
-transactions straight in PostgreSQL hold the same users' rows, so that batches commit in another
-order than they began; races for names, addresses and versions go through all three processes.
+32 writers distribute their writes over the three processes and read each acknowledged one through
+another process at once. A reader on each process follows `/events` to its end all the time. Slow
+transactions directly in PostgreSQL lock rows of the same users, so that batches commit in another
+order than they began. Races for names, addresses and versions use all three processes.
 
-At the end each reader has seen every position from 1 to the last exactly once and in order, all
-three the same events; the records folded from the log are the collection, through each process.
-The checker proves itself: a log of the obvious kind, a sequence followed by "more than the last I
-saw", is planted in the same database, and must be caught losing rows.
+At the end each reader must have got every position from 1 to the last exactly once and in order,
+and all three the same events. The records replayed from the log must be the collection, through
+each process. To prove that the check works, a naive log, a sequence read by "greater than the last
+one I saw", runs in the same database. The check must find its lost rows.
 """
 
 import hashlib
@@ -29,12 +30,12 @@ from service import Service, Workplace, arguments
 
 PROCESSES, WRITERS, LOCKERS, SHARED = 3, 32, 2, 12
 PLANTED_ROWS = 4_000
-# Between slow transactions: about a third of the time some are under way.
+# The pause between slow transactions. Some are in progress about a third of the time.
 PAUSE_SECONDS_MAX = 1.5
 
 
 class Reader(threading.Thread):
-    """Follows the log through one process; the first reader folds it."""
+    """Follows the log through one process. The first reader replays it."""
 
     def __init__(self, service, number, folding):
         super().__init__(daemon=True)
@@ -65,7 +66,7 @@ class Reader(threading.Thread):
                 if self.folding:
                     self.fold(event)
             after = answer.headers["roster-position"]
-            # What was written before `done` was set is in the pull that began after it.
+            # A poll that began after `done` was set includes everything that was written before.
             if last and page["next_cursor"] is None:
                 return
             if not page["items"]:
@@ -82,11 +83,11 @@ class Reader(threading.Thread):
 
 
 class Trial:
-    """The processes, and everyone who works with them."""
+    """The processes, and all threads that work with them."""
 
     def __init__(self, options, place, database):
         self.database = database
-        # The same for all, as behind one load balancer: it stands in each event.
+        # The same URL for all, as behind one load balancer, because each event contains it.
         flags = ("--base-url", "http://127.0.0.1:8080")
         self.services = [
             Service(options.binary, place / f"data{number}", None, database, flags)
@@ -95,7 +96,7 @@ class Trial:
         self.options, self.faults = options, []
 
     def start(self):
-        """The processes start together, on an empty database that one of them must prepare."""
+        """Starts the processes together, on an empty database that one of them must prepare."""
         threads = [threading.Thread(target=service.start) for service in self.services]
         for thread in threads:
             thread.start()
@@ -120,13 +121,13 @@ class Trial:
         self.claims = Claims(self.services, self.options.races)
 
     def victims(self, chance):
-        """Users whose rows a slow transaction holds: some that all write to, some of one writer."""
+        """Users whose rows a slow transaction locks: some that all write to, some of one writer."""
         users = chance.sample(self.writers[0].shared, chance.randrange(1, 3))
         live = list(self.writers[chance.randrange(WRITERS)].live)
         return users + chance.sample(live, min(len(live), 3))
 
     def run(self):
-        """Seconds that the writers took."""
+        """Runs the writers. Returns the seconds."""
         began = time.monotonic()
         for thread in (*self.readers, *self.writers, *self.lockers, self.claims):
             thread.start()
@@ -146,7 +147,9 @@ class Trial:
         return seconds
 
     def compare(self):
-        """The readers with each other and the head of the log, the fold with the collection."""
+        """Compares the readers with each other and the head of the log, and the replay with the
+        collection.
+        """
         with connect(self.database) as connection:
             head = connection.execute("SELECT position FROM log_head").fetchone()[0]
             count = connection.execute("SELECT count(*), max(position) FROM events").fetchone()
@@ -187,7 +190,9 @@ class Trial:
 
 
 def prove_the_checker(database, faults):
-    """The planted follower must lose rows and be caught; what it came to, as a text."""
+    """The naive follower must lose rows, and the check must find them. Returns the result as a
+    text.
+    """
     planted = Positions("the planted follower")
     lost = slow_transactions.naive_log(database, planted, PLANTED_ROWS)
     if not planted.faults or not lost:

@@ -1,12 +1,12 @@
-"""TLS as scanners and callers see it.
+"""TLS as scanners and clients see it.
 
-sslyze must find the default compliant with what Mozilla calls intermediate, with an ECDSA and with
-an RSA certificate, and `tls_min = "1.3"` compliant with modern. The default held against modern
-must be found wanting, or the scan could see nothing. Sessions are never resumed.
+sslyze must find the default compliant with Mozilla's intermediate configuration, with an ECDSA and
+with an RSA certificate, and `tls_min = "1.3"` compliant with the modern one. The default must not
+comply with the modern one, which proves that the scan finds deviations. Sessions are never resumed.
 
-Then callers keep asking on connections that stay open while the certificate is replaced again and
-again, every other time by a pair that does not fit: no request may fail, each good certificate must
-be shown to new connections within 10 s, and no bad one ever.
+Then clients keep sending requests on open connections while the certificate is replaced repeatedly,
+every other time by a certificate and a key that do not match. No request may fail, new connections
+must get each good certificate within 10 s, and never a bad one.
 """
 
 import os
@@ -26,7 +26,7 @@ from service import Workplace, arguments, free_port
 SHOWN_WITHIN_S = 10.0
 CALLERS = 20
 class Secured:
-    """The service under TLS, with a certificate of its own."""
+    """The service with TLS and its own certificate."""
 
     def __init__(self, binary, place, authority, least="1.2", kind=ecdsa):
         self.authority, self.port = authority, free_port()
@@ -56,19 +56,19 @@ class Secured:
             raise SystemExit(f"the service ended with {self.process.returncode}; see {self.log}")
 
     def open(self):
-        """A connection that trusts the authority alone."""
+        """A connection that trusts only the authority."""
         context = ssl.create_default_context(cafile=self.authority.path)
         plain = socket.create_connection(("127.0.0.1", self.port), 10)
         return context.wrap_socket(plain, server_hostname="localhost")
 
     def shown(self):
-        """The serial number of the certificate that a new connection is shown."""
+        """The serial number of the certificate that a new connection gets."""
         with self.open() as connection:
             return x509.load_der_x509_certificate(connection.getpeercert(True)).serial_number
 
 
 def scan(secured, profile):
-    """Whether sslyze finds the service compliant, and all that it says."""
+    """Whether sslyze finds the service compliant, and its output."""
     command = [sys.executable, "-m", "sslyze", "--mozilla_config", profile, "--resum"]
     command += ["--early_data", "--certinfo_ca_file", secured.authority.path]
     command += [f"localhost:{secured.port}"]
@@ -78,7 +78,7 @@ def scan(secured, profile):
 
 
 def scans(binary, place, authority):
-    """Faults that sslyze finds."""
+    """The deviations that sslyze finds."""
     faults = []
     rows = [("1.2", ecdsa, "intermediate", True), ("1.2", rsa_2048, "intermediate", True)]
     rows += [("1.3", ecdsa, "modern", True), ("1.2", ecdsa, "modern", False)]
@@ -99,7 +99,7 @@ def scans(binary, place, authority):
 
 
 def ask(connection):
-    """One request; whether it was answered 200 to the end."""
+    """One request. Returns whether it got a complete 200."""
     connection.sendall(b"GET /users?limit=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     answer = b""
     while b"\r\n\r\n" not in answer:
@@ -115,7 +115,7 @@ def ask(connection):
 
 
 class Caller(threading.Thread):
-    """Asks on one connection until it is told to stop."""
+    """Sends requests on one connection until it is stopped."""
 
     def __init__(self, secured, stop):
         super().__init__(daemon=True)
@@ -134,7 +134,7 @@ class Caller(threading.Thread):
 
 
 def replacements(binary, place, authority, count):
-    """Faults while certificates are replaced under load."""
+    """The errors while certificates are replaced under load."""
     faults, slowest, stop = [], 0.0, threading.Event()
     with Secured(binary, place, authority) as secured:
         callers = [Caller(secured, stop) for _ in range(CALLERS)]
@@ -146,7 +146,7 @@ def replacements(binary, place, authority, count):
             certificate = authority.certify(key)
             put(secured.certificate, pem(certificate))
             if number % 2:
-                # For a while the certificate is without its key.
+                # In between, the certificate does not match its key.
                 until = time.monotonic() + 5
                 while time.monotonic() < until:
                     if secured.shown() != present:

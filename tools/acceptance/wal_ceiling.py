@@ -1,11 +1,11 @@
-"""The write-ahead log stays below its ceiling while readers hold snapshots nearly all the time.
+"""The write-ahead log stays below its limit while readers hold snapshots nearly all the time.
 
-A store of 20,000 users and as many events. In turn, writers alone, and the same writers beside
-callers who ask again and again what no index answers: a filter that no user meets, events of a kind
-that there are none of, an export. Each request that reads is answered 200, or 503 with
-`Retry-After`. The log's file never reaches the ceiling that the service names, and the writers
-reach at least 0.8 times their rate without the loops. With `--rate 0` they write as fast as they
-can; what they reach is printed then and not compared, since loops and writers share the processor.
+A store has 20,000 users and as many events. First writers run alone, then the same writers run
+beside clients that repeat requests for which no index can be used: a filter that no user matches,
+events of a type that does not occur, and an export. Each read gets 200, or 503 with `Retry-After`.
+The log file never reaches the limit in the service document, and the writers reach at least 0.8
+times their rate without the readers. With `--rate 0` they write as fast as possible; the rate is
+then printed and not compared, because readers and writers share the processor.
 """
 
 import itertools
@@ -26,7 +26,7 @@ USER = {"family_name": "Somerville", "attributes": {"about": "x" * 1000}}
 
 
 class Looped(threading.Thread):
-    """A caller that goes on until stopped."""
+    """A client that repeats its request until stopped."""
 
     def __init__(self, service, until):
         super().__init__(daemon=True)
@@ -69,7 +69,7 @@ class Exporter(Looped):
 
 
 class Writer(Looped):
-    """Creates users and replaces them, at its share of the rate; 0 is as fast as it can."""
+    """Creates users and replaces them, at its share of the rate; 0 means as fast as possible."""
 
     numbers = itertools.count()
 
@@ -106,7 +106,8 @@ def fill(service, users):
 
 
 def phase(service, options, loops, seconds):
-    """Rate of the writers, the log's largest size, what became of the readings."""
+    """Returns the rate of the writers, the maximum size of the log, and the results of the reads.
+    """
     until = threading.Event()
     writers = [Writer(service, until, options.rate) for _ in range(WRITERS)]
     readers = [Reader(service, until, target) for target in LOOPS] if loops else []

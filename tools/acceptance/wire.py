@@ -1,9 +1,10 @@
-"""A wire between the service and PostgreSQL that can be cut at any message of a write.
+"""A proxy between the service and PostgreSQL that can break the connection at any message of a
+write.
 
-A TCP proxy that understands just enough of PostgreSQL's protocol (version 3): the packets of the
-start, then a type and a length for each message, and which SQL a message has run, so that it knows
-where a transaction begins and where it commits. It changes nothing that passes; it counts, and
-when the armed cut is due it does what the cut says. It runs in a thread of its own.
+It is a TCP proxy that understands as much of PostgreSQL's protocol (version 3) as it needs: the
+packets of the start, then a type and a length for each message, and the SQL of a message, so that
+it knows where a transaction begins and where it commits. It changes nothing. It counts messages,
+and executes the armed cut when it is due. It runs in a separate thread.
 """
 
 import asyncio
@@ -18,17 +19,18 @@ CANCEL, TLS, GSS = 80877102, 80877103, 80877104
 
 
 class Cut:
-    """Where the wire is cut, once, and how.
+    """Where and how the connection is cut once.
 
-    Places: `front k` after the k-th message of a batch went to PostgreSQL (0: before the first);
-    `back k` with the k-th message of its answers in hand; `before commit`, `after commit`, and
-    `commit held` with PostgreSQL's word of the commit in hand; `opening k` with the k-th message,
-    of either side, of a connection that was opened after arming. Ways: `reset` (all connections,
-    hard), `dark` (reset, and nothing gets through for `seconds`), `freeze` (silence for `seconds`,
-    then all goes on), `freeze and reset`, `orphan` (this one connection is silent for good, from
-    the next end of a request on: in the middle of one only the death of TCP would tell), and
-    `late` (this one connection is reset for the service, and the message in hand reaches
-    PostgreSQL `seconds` later all the same).
+    Places: `front k` after the k-th message of a batch was sent to PostgreSQL (0: before the
+    first); `back k` when the k-th message of its responses has arrived at the proxy; `before
+    commit`, `after commit`, and `commit held` when PostgreSQL's response to the commit has arrived
+    at the proxy; `opening k` when the k-th message, of either side, of a connection has arrived
+    that was opened after arming. Ways: `reset` (all connections are reset), `dark` (reset, and
+    nothing is forwarded for `seconds`), `freeze` (nothing is forwarded for `seconds`, then
+    everything continues), `freeze and reset`, `orphan` (this one connection is silent permanently,
+    from the next end of a request on, because in the middle of one only a TCP timeout would reveal
+    it), and `late` (this one connection is reset for the service, and the held message still
+    reaches PostgreSQL `seconds` later).
     """
 
     def __init__(self, place, number, way, seconds=0.0):
@@ -42,7 +44,7 @@ class Cut:
 
 
 class Batch:
-    """What passed on one connection since its transaction began."""
+    """What was forwarded on one connection since its transaction began."""
 
     def __init__(self):
         self.statements, self.portals = {}, {}
@@ -50,7 +52,7 @@ class Batch:
         self.front, self.back, self.shape = 0, 0, []
 
     def sql(self, kind, payload):
-        """The SQL that a message from the service has run; None for any other message."""
+        """The SQL that a message from the service executes; None for any other message."""
         if kind == b"Q":
             return payload.rstrip(b"\0")
         if kind == b"P":
@@ -72,26 +74,27 @@ class Batch:
         if self.open:
             self.front += 1
             self.shape.append("F" + kind.decode())
-            # All in one simple query is a commit as well.
+            # A simple query that contains the whole transaction is also a commit.
             self.committing |= b"COMMIT" in sql
         return self.open and b"COMMIT" in sql
 
     def from_server(self, kind, payload):
-        """Whether the message tells of the commit."""
+        """Whether the message reports the commit."""
         if self.open:
             self.back += 1
             self.shape.append("B" + kind.decode())
         return self.open and kind == b"C" and payload.startswith(b"COMMIT")
 
     def passed_back(self, kind, payload):
-        """After a message of PostgreSQL went on: the end of the transaction ends the batch."""
+        """After a message of PostgreSQL was forwarded: the end of the transaction ends the batch.
+        """
         if self.open and kind == b"Z":
             self.began |= payload != b"I"
             self.open = payload != b"I" or not (self.began or self.committing)
 
 
 class Link:
-    """One connection of the service, and its other half to PostgreSQL."""
+    """One connection of the service, and the corresponding one to PostgreSQL."""
 
     def __init__(self, wire, service, server):
         self.wire, self.service, self.server = wire, service, server
@@ -100,7 +103,7 @@ class Link:
         self.kind = b""
 
     async def pass_on(self, side, raw, kind, payload):
-        """One message: counted, perhaps cut, sent on."""
+        """Handles one message: counts it, possibly cuts, and forwards it."""
         self.messages += 1
         self.kind = kind
         tells = self.batch.to_server if side == "front" else self.batch.from_server
@@ -156,12 +159,12 @@ class Link:
         tasks = [asyncio.ensure_future(self.front()), asyncio.ensure_future(self.back())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            # A frozen wire tells nobody that one side is gone.
+            # While the connection is frozen, neither side learns that the other is gone.
             await self.flowing()
         finally:
             for task in tasks:
                 task.cancel()
-            # What ended them is known: a side went away.
+            # The cause of the end is known: one side closed.
             await asyncio.wait(tasks, timeout=1.0)
             for task in tasks:
                 task.done() and not task.cancelled() and task.exception()
@@ -171,7 +174,8 @@ class Link:
                 self.server[1].close()
 
     def deliver(self):
-        """What was in hand when the service was cut off arrives now; its answer is for nobody."""
+        """Forwards the held message after the service was disconnected. Its response is discarded.
+        """
         self.server[1].write(self.held)
         self.wire.loop.call_later(1.0, self.server[1].close)
 
@@ -181,7 +185,7 @@ class Link:
 
 
 def reset(writer):
-    """Closes hard: the other side is told that the connection never ended well."""
+    """Resets a connection."""
     raw = writer.get_extra_info("socket")
     if raw is not None and raw.fileno() >= 0:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -189,13 +193,13 @@ def reset(writer):
 
 
 class Wire:
-    """The proxy; `url` is what the service is given."""
+    """The proxy; `url` is the database URL for the service."""
 
     def __init__(self, database):
         parts = urlsplit(database)
         self.upstream, self.links, self.cut = (parts.hostname, parts.port), set(), None
         self.dark, self.cancels, self.made, self.last = False, 0, 0, None
-        # The most messages that any connection needed until PostgreSQL was first ready.
+        # The maximum number of messages that a connection needed until PostgreSQL was first ready.
         self.opening = 0
         self.fired, self.whole, self.whole_at = threading.Event(), threading.Event(), 0.0
         self.whole.set()
@@ -231,12 +235,12 @@ class Wire:
         self.links.add(link)
         if self.cut and self.cut.place == "opening" and self.cut.link is None:
             self.cut.link = link
-        # The proxy's own end is no error.
+        # The end of the proxy itself is no error.
         with contextlib.suppress(asyncio.CancelledError):
             await link.run()
 
     def arm(self, cut):
-        """The next cut; what came of the last one is forgotten."""
+        """Arms the next cut, and forgets the result of the last one."""
         self.fired.clear()
         self.whole.set()
         self.cut = cut
@@ -253,7 +257,7 @@ class Wire:
             link.reset()
 
     async def look(self, link, side, commit, sent):
-        """Fires the armed cut when this message is where it is due."""
+        """Executes the armed cut when this message is at its place."""
         cut, batch = self.cut, link.batch
         if cut is None or not due(cut, link, side, commit, sent):
             return
@@ -312,7 +316,7 @@ class Wire:
 
 
 def due(cut, link, side, commit, sent):
-    """Whether the cut is due at this message of `side`, before or after it was sent on."""
+    """Whether the cut is due at this message of `side`, before or after it was forwarded."""
     batch = link.batch
     if cut.place == "opening":
         return cut.link is link and not sent and link.messages >= cut.number

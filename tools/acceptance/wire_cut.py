@@ -1,15 +1,15 @@
-"""The wire between service and PostgreSQL is cut at every stage of a write: nothing lost, nothing
-doubled, never a 500.
+"""The connection between service and PostgreSQL is cut at every stage of a write: no write is lost
+or executed twice, and none returns 500.
 
-First one write at a time: for each kind of write and each way of cutting, the wire is cut before
-the first message of its transaction, after each message to PostgreSQL, with each message of its
-answers in hand, right before COMMIT, after COMMIT, and with PostgreSQL's word of it in hand; and
-at each message of a new connection's start. Also the COMMIT of a connection that the service lost
-may arrive late, while the write is sent again. Then cuts at random places while eight writers
-write. Every answer must be what the write deserves or 503 with Retry-After; the write is sent again
-with its key until it is answered. Within 2 s of the wire being whole another write must be
-answered. In the end the change log must hold each write once, and reads meanwhile showed nothing
-stale.
+First, one write at a time: for each kind of write and each way of cutting, the connection is cut
+before the first message of its transaction, after each message to PostgreSQL, at each message of
+its responses, right before COMMIT, after COMMIT, and before the response to the COMMIT is
+forwarded; and at each message of a new connection's start. The COMMIT of a connection that the
+service lost may also arrive late, while the write is sent again. Then eight writers write while the
+connection is cut at random places. Every response must be the expected one or 503 with Retry-After.
+The write is sent again with its key until it gets its result. Within 2 s of the connection being
+restored another write must succeed. At the end the change log must have each write once, and reads
+meanwhile must not have been stale.
 """
 
 import random
@@ -33,7 +33,7 @@ STAGES_MAX = 200
 
 
 class Run:
-    """The service behind its wire, and what was measured."""
+    """The service behind its proxy, and the measurements."""
 
     def __init__(self, service, wire, ledger, disk, seed):
         self.service, self.wire, self.ledger, self.disk = service, wire, ledger, disk
@@ -52,7 +52,8 @@ class Run:
             raise Fault(write.fault)
 
     def stage(self, kind, cut, opening=False):
-        """One write of `kind` and one cut; whether the write came by the place of the cut."""
+        """One write of `kind` and one cut. Returns whether the write reached the place of the cut.
+        """
         write = self.ledger.take(kind)
         self.wire.arm(cut)
         if opening:
@@ -75,12 +76,12 @@ class Run:
         return fired
 
     def recover(self, cut):
-        """From the moment that the wire is whole: how long until a write is answered."""
+        """The time from the restoration of the connection until a write succeeds."""
         if not self.wire.whole.wait(cut.seconds + 10):
             raise Fault(f"cut {cut}: the wire was not whole again")
         self.write("create")
         now = time.monotonic()
-        # What PostgreSQL itself stood still meanwhile is not the service's.
+        # The time in which PostgreSQL itself stalled does not count.
         took = now - self.wire.whole_at - self.disk.stalled(self.wire.whole_at, now)
         self.recoveries.setdefault(cut.way, []).append(took)
         if took > RECOVERY_SECONDS_MAX:
@@ -88,13 +89,13 @@ class Run:
             raise Fault(f"{where}: a write was answered {took:.2f} s after the wire was whole")
 
     def every_stage(self, kind, way, seconds, step=1):
-        """All places of one write; `step` leaves numbered ones out."""
+        """All places of one write; `step` skips numbered ones."""
         for place in COMMITS:
             if not self.stage(kind, Cut(place, 0, way, self.seconds(seconds))):
                 raise Fault(f"a {kind} was written without the place {place!r}")
         for place, first in (("front", 0), ("back", 1)):
             missed, number = 0, first
-            # A connection that was just opened prepares its statements: it says more.
+            # A new connection prepares its statements, so it sends more messages.
             while missed < 2 and number < STAGES_MAX:
                 cut = Cut(place, number, way, self.seconds(seconds))
                 missed = 0 if self.stage(kind, cut) else missed + 1
@@ -106,7 +107,9 @@ class Run:
             self.stage("create", Cut("opening", number, way, self.seconds(seconds)), opening=True)
 
     def late_commits(self, times):
-        """The service is cut off and sends the write again while its COMMIT is still to arrive."""
+        """The service is disconnected and sends the write again while its COMMIT is still to
+        arrive.
+        """
         for number in range(times * len(KINDS)):
             cut = Cut("before commit", 0, "late", self.seconds(1.2))
             self.stage(KINDS[number % len(KINDS)], cut)

@@ -1,7 +1,8 @@
-"""The writes of wire_cut.py: sent with one key each until they are answered, and kept in a ledger.
+"""The writes of wire_cut.py: each is sent with one key until it gets a result, and recorded.
 
-Each write would be refused if it ran twice: a create by its taken name, the others by the version
-they name. So a success that comes at last says that it happened, and the log must hold it once.
+A second execution of a write would be rejected: of a create by its taken name, of the others by
+their version. So a final success means that the write was executed once, and the log must have it
+once.
 """
 
 import json
@@ -19,11 +20,11 @@ PAUSE = 0.025
 
 
 class Fault(Exception):
-    """An answer, or a collection, that is not as it must be."""
+    """A response, or a collection, that is not as expected."""
 
 
 class Ledger:
-    """Every write that was answered, and what the collection must be by them."""
+    """Every write that got a result, and the collection that follows from them."""
 
     def __init__(self, seed):
         self.random, self.lock = random.Random(seed), threading.Lock()
@@ -32,7 +33,7 @@ class Ledger:
         self.answered, self.slowest = 0, 0.0
 
     def take(self, kind):
-        """A write of that kind, of a user that is nobody else's meanwhile."""
+        """A write of this kind, of a user that no other write uses meanwhile."""
         with self.lock:
             self.made += 1
             record = None
@@ -41,7 +42,7 @@ class Ledger:
             return Write(self, kind, self.made, record)
 
     def keep(self, write, record):
-        """Takes note of an answered write."""
+        """Records a write with its result."""
         with self.lock:
             self.answered += 1
             if write.kind == "refused":
@@ -58,7 +59,7 @@ class Ledger:
                 self.deleted[user] = write.record
 
     def refused_for_now(self, answer):
-        """Holds a 503 against what it must be."""
+        """Checks a 503."""
         after, kind = answer.headers.get("retry-after", ""), answer.headers.get("content-type", "")
         if not after.isdecimal() or not kind.startswith("application/problem+json"):
             raise Fault(f"a 503 with the headers {answer.headers}: {answer}")
@@ -77,7 +78,7 @@ class Write:
         self.headers = {"Idempotency-Key": f'"cut-{number}"'}
         body = {"username": f"cut{number}", "nickname": self.mark, "attributes": {"n": number}}
         self.request = ("POST", "/users", body)
-        # One user takes the name that `refused` asks for, and is left alone.
+        # One user takes the name that `refused` requests, and is not changed.
         if kind in ("taker", "refused"):
             body["username"] = "taken"
         elif kind != "create":
@@ -87,7 +88,7 @@ class Write:
             self.request = (method, f"/users/{record['id']}", None if kind == "delete" else body)
 
     def run(self, service):
-        """Sends it until it is answered, for a thread of its own."""
+        """Sends it until it gets a result, for a separate thread."""
         try:
             connection = service.connect(PATIENCE)
             self.send(connection)
@@ -118,7 +119,7 @@ class Write:
         return connection.request(method, path, body, self.headers)
 
     def hold(self, record):
-        """The answer's record must be what this write makes of what it started from."""
+        """The response's record must be what this write makes of its initial record."""
         version = self.record["version"] + 1 if self.record else 1
         body = self.request[2]
         wanted = {**body, "status": "active"}
@@ -127,7 +128,9 @@ class Write:
             raise Fault(f"answered {record}, not version {version} of {wanted}")
 
     def again(self, connection, first):
-        """What was sent more than once is sent once more: that is a replay of the same answer."""
+        """A write that was sent more than once is sent once more, and must get a replay of the same
+        response.
+        """
         for _ in range(400):
             answer = self.once(connection)
             if answer.status != 503:
@@ -141,7 +144,9 @@ class Write:
 
 
 class Reader(threading.Thread):
-    """Reads users all the time: what was acknowledged before, or newer, or a 503."""
+    """Reads users all the time. Each read must return what was acknowledged before, newer data, or
+    503.
+    """
 
     def __init__(self, service, ledger):
         super().__init__(daemon=True)
@@ -178,14 +183,14 @@ class Reader(threading.Thread):
                 raise Fault(f"{path} shows version {shown['version']} after {record['version']}")
 
     def may_be_gone(self, user, path):
-        """A user that is not shown is being deleted, or was."""
+        """A user that is not returned is being deleted, or was deleted."""
         with self.ledger.lock:
             if user in self.ledger.live:
                 raise Fault(f"{path} shows nobody")
 
 
 def events(service):
-    """The whole log, as it is read."""
+    """The whole log, page by page."""
     connection, after = service.connect(), None
     while True:
         path = "/events?limit=1000" + (f"&after={after}" if after else "")
@@ -200,7 +205,9 @@ def events(service):
 
 
 def verify(service, ledger):
-    """No write lost, none doubled: the log is the ledger; the number of its events."""
+    """Checks that no write is lost or doubled: the log equals the ledger. Returns the number of
+    events.
+    """
     found, count = {}, 0
     for event in events(service):
         count += 1
@@ -223,7 +230,7 @@ def verify(service, ledger):
 
 
 def compare(found, history):
-    """The events of each user, as the log has them, against the acknowledged writes."""
+    """Compares the events of each user in the log with the acknowledged writes."""
     for user in found.keys() | history.keys():
         acknowledged = history.get(user, [])
         told = [(e, v, None if e == "user.deleted" else mark) for e, v, mark in acknowledged]
@@ -232,7 +239,7 @@ def compare(found, history):
 
 
 def prove(found, history):
-    """The comparison sees a write that was lost, and one that was doubled."""
+    """Checks that the comparison finds a lost write and a doubled write."""
     user = next(iter(history))
     for planted in (found[user][:-1], found[user] + found[user][-1:]):
         try:

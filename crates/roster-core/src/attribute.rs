@@ -131,7 +131,7 @@ pub enum Kind {
     Status,
     /// One text.
     Text(TextRule),
-    /// The value of the primary entry of a list, as a member of its own.
+    /// The value of the primary entry of a list, as a separate member.
     ShortForm {
         /// The list.
         list: Attribute,

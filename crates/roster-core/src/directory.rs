@@ -36,7 +36,7 @@ pub struct Directory {
     clock: Arc<dyn Clock>,
 }
 
-/// One of many writes that a request has.
+/// One write of a request that has many.
 #[derive(Clone, Debug)]
 pub enum BulkWrite {
     /// Create a user, or update the one that exists.
@@ -157,7 +157,7 @@ impl Directory {
         self.execute(Act::Delete { id, preconditions }, terms).await
     }
 
-    /// Restores a deleted user, and its membership of groups if asked to.
+    /// Restores a deleted user, and its group memberships if requested.
     pub async fn restore(
         &self,
         _may: Permit<WriteUsers>,

@@ -1,8 +1,8 @@
 //! The change log: one event for each change, written in the transaction of the change.
 //!
 //! Positions start at 1, have no gaps and follow commit order: no event ever appears before one
-//! that was already read. A replay from the start gives exactly the stored users and groups. The
-//! event of a group lists the members that joined and left, not all members.
+//! that was already read. A replay from the start results in exactly the stored users and groups.
+//! The event of a group lists the members that joined and left, not all members.
 
 use std::fmt::{self, Write as _};
 

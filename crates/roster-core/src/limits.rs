@@ -3,107 +3,109 @@
 //! The service document and the API description contain them. Interfaces and engines use these
 //! constants.
 
-/// The maximum bytes of a record as JSON.
+/// The maximum size of a record as JSON, in bytes.
 pub const USER_BYTES_MAX: usize = 64 * 1024;
-/// The maximum bytes of `attributes` as JSON.
+/// The maximum size of `attributes` as JSON, in bytes.
 pub const ATTRIBUTES_BYTES_MAX: usize = 16 * 1024;
-/// The maximum levels of nesting inside `attributes`; the object itself is the first.
+/// The maximum number of levels of nesting inside `attributes`; the object itself is the first.
 pub const ATTRIBUTES_DEPTH_MAX: usize = 8;
-/// The maximum code points of an ordinary text member, after NFC.
+/// The maximum number of code points of an ordinary text member, after NFC.
 pub const TEXT_LENGTH_MAX: usize = 256;
-/// The maximum code points of the free lines of an address.
+/// The maximum number of code points of the free lines of an address.
 pub const ADDRESS_TEXT_LENGTH_MAX: usize = 1024;
-/// The maximum code points of a text of `roles`, `entitlements` and `ims`, after NFC.
+/// The maximum number of code points of a text of `roles`, `entitlements` and `ims`, after NFC.
 pub const ENTRY_TEXT_LENGTH_MAX: usize = 1024;
-/// The maximum code points of a URL.
+/// The maximum number of code points of a URL.
 pub const URL_LENGTH_MAX: usize = 2048;
-/// The maximum octets of an e-mail address (RFC 5321 section 4.5.3.1.3).
+/// The maximum number of octets of an e-mail address (RFC 5321 section 4.5.3.1.3).
 pub const EMAIL_LENGTH_MAX: usize = 254;
-/// The maximum code points of a telephone number.
+/// The maximum number of code points of a telephone number.
 pub const PHONE_NUMBER_LENGTH_MAX: usize = 64;
-/// The maximum characters of a certificate in base64.
+/// The maximum number of characters of a certificate in base64.
 pub const CERTIFICATE_LENGTH_MAX: usize = 8192;
-/// The maximum entries of `addresses`.
+/// The maximum number of entries of `addresses`.
 pub const ADDRESSES_MAX: usize = 100;
-/// The maximum entries of every other list.
+/// The maximum number of entries of every other list.
 pub const ENTRIES_MAX: usize = 500;
-/// The maximum levels of nesting in any parsed JSON text.
+/// The maximum number of levels of nesting in any parsed JSON text.
 pub const JSON_DEPTH_MAX: usize = 64;
-/// The maximum errors that a response lists; it counts the others.
+/// The maximum number of errors that a response lists; it counts the others.
 pub const ERRORS_MAX: usize = 32;
-/// The maximum parameters of a query, not counting those named `id`.
+/// The maximum number of parameters of a query, not counting those named `id`.
 pub const QUERY_PARAMETERS_MAX: usize = 64;
 
-/// The users on a page without a `limit` parameter.
+/// The number of users on a page without a `limit` parameter.
 pub const PAGE_SIZE_DEFAULT: usize = 50;
-/// The maximum users on a page.
+/// The maximum number of users on a page.
 pub const PAGE_SIZE_MAX: usize = 1000;
 /// A page ends early once its records have this many bytes.
 pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A page ends early, possibly empty, once this many rows were examined.
 pub const PAGE_EXAMINED_MAX: usize = 20_000;
-/// The maximum values of the repeatable `id` parameter.
+/// The maximum number of values of the repeatable `id` parameter.
 pub const ID_PARAMETERS_MAX: usize = 100;
-/// The maximum names in the `fields` parameter.
+/// The maximum number of names in the `fields` parameter.
 pub const FIELDS_MAX: usize = 64;
 /// A filtered total is exact up to this number.
 pub const TOTAL_EXACT_MAX: u64 = 10_000;
-/// The maximum characters of an idempotency key.
+/// The maximum number of characters of an idempotency key.
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
-/// The milliseconds for which an idempotency record is stored: 24 hours.
+/// The time for which an idempotency record is stored, in milliseconds: 24 hours.
 pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
 /// The maximum number of keys. When it is reached, a new key replaces one that expired or was
 /// revoked.
 pub const KEYS_MAX: usize = 1000;
-/// The maximum characters of a key's name.
+/// The maximum number of characters of a key's name.
 pub const KEY_NAME_LENGTH_MAX: usize = 64;
-/// The maximum scopes in the request for a new key. Fewer scopes exist, so a longer list has
-/// duplicates.
+/// The maximum number of scopes in the request for a new key. Fewer scopes exist, so a longer list
+/// has duplicates.
 pub const KEY_SCOPES_MAX: usize = 16;
-/// The milliseconds after which a key expires unless the request says otherwise: 365 days.
+/// The default lifetime of a key, in milliseconds: 365 days.
 pub const KEY_LIFETIME_DEFAULT_MS: i64 = 365 * 24 * 60 * 60 * 1000;
-/// The milliseconds for which a rotated key's previous secret stays valid unless the request says
-/// otherwise: 24 hours.
+/// The default time for which a rotated key's previous secret stays valid, in milliseconds: 24
+/// hours.
 pub const KEY_OVERLAP_DEFAULT_MS: i64 = 24 * 60 * 60 * 1000;
-/// The maximum milliseconds for which a rotated key's previous secret may stay valid: 30 days.
+/// The maximum time for which a rotated key's previous secret may stay valid, in milliseconds: 30
+/// days.
 pub const KEY_OVERLAP_MAX_MS: i64 = 30 * 24 * 60 * 60 * 1000;
-/// The maximum bytes of a filter.
+/// The maximum size of a filter, in bytes.
 pub const FILTER_LENGTH_MAX: usize = 4096;
-/// The maximum levels of nesting in a filter; the whole filter is the first.
+/// The maximum number of levels of nesting in a filter; the whole filter is the first.
 pub const FILTER_DEPTH_MAX: usize = 32;
-/// The maximum tests in a filter.
+/// The maximum number of tests in a filter.
 pub const FILTER_TERMS_MAX: usize = 64;
-/// The maximum operations of one SCIM bulk request.
+/// The maximum number of operations of one SCIM bulk request.
 pub const BULK_OPERATIONS_MAX: usize = 1000;
-/// The maximum operations of one SCIM PATCH.
+/// The maximum number of operations of one SCIM PATCH.
 pub const PATCH_OPERATIONS_MAX: usize = 1000;
-/// The maximum values of one list, other than a group's members, while a SCIM PATCH is executed.
-/// The resulting list has its own limit.
+/// The maximum number of values of one list, other than a group's members, while a SCIM PATCH is
+/// executed. The resulting list has a separate limit.
 pub const PATCH_VALUES_MAX: usize = 1000;
-/// The maximum bytes of a search text.
+/// The maximum size of a search text, in bytes.
 pub const SEARCH_LENGTH_MAX: usize = 1024;
-/// The maximum words of a search.
+/// The maximum number of words of a search.
 pub const SEARCH_WORDS_MAX: usize = 4;
-/// The maximum code points of a search word; longer words are cut.
+/// The maximum number of code points of a search word; longer words are cut.
 pub const WORD_LENGTH_MAX: usize = 64;
-/// The maximum direct members of a group.
+/// The maximum number of direct members of a group.
 pub const GROUP_MEMBERS_MAX: u64 = 100_000;
-/// The maximum members that one request may add and remove.
+/// The maximum number of members that one request may add and remove.
 pub const GROUP_MEMBERS_CHANGE_MAX: usize = 20_000;
-/// The maximum members that a replacement of a group may name: those of the largest group.
+/// The maximum number of members that a replacement of a group may name: the maximum size of a
+/// group.
 pub const GROUP_MEMBERS_NAMED_MAX: usize = 100_000;
-/// The maximum bytes of a SCIM request that creates, replaces or patches a group: the largest group
-/// as it is shown.
+/// The maximum size of a SCIM request that creates, replaces or patches a group, in bytes: enough
+/// for the largest group as responses contain it.
 pub const GROUP_BODY_BYTES_MAX: usize = 20_000_000;
-/// The maximum groups that a user or a group may be a direct member of.
+/// The maximum number of groups that a user or a group may be a direct member of.
 pub const GROUPS_OF_MEMBER_MAX: u64 = 1000;
-/// The maximum levels of nested groups; a group that is in no other is the first.
+/// The maximum number of levels of nested groups; a group that is in no other is the first.
 pub const GROUP_DEPTH_MAX: usize = 8;
-/// The maximum groups that are visited above, and below, when a group joins another.
+/// The maximum number of groups that are visited above, and below, when a group joins another.
 pub const GROUP_NESTING_MAX: usize = 10_000;
-/// The maximum unknown ids of members that a rejection lists.
+/// The maximum number of unknown ids of members that a rejection lists.
 pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
-/// The maximum members of `attributes` that the schema declares.
+/// The maximum number of members of `attributes` that the schema declares.
 pub const DECLARED_MEMBERS_MAX: usize = 100;
-/// The maximum bytes of SQLite's write-ahead log while no other process reads the store.
+/// The maximum size of SQLite's write-ahead log while no other process reads the store, in bytes.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;

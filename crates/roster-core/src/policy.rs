@@ -11,10 +11,10 @@ use crate::{
     id::UserId,
 };
 
-/// The maximum shared keys that a rejected change lists.
+/// The maximum number of shared keys that a rejected change lists.
 pub const SHARED_KEYS_LISTED_MAX: i64 = 10;
 
-/// The maximum users that are listed for one shared key.
+/// The maximum number of users that are listed for one shared key.
 pub const SHARING_USERS_LISTED_MAX: i64 = 5;
 
 /// A key with a uniqueness policy.

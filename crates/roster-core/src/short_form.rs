@@ -40,9 +40,9 @@ pub fn resolve(
     }
 }
 
-/// Removes the list of each short form that a patch removes, if it has the primary entry alone and
-/// the patch does not contain it. Returns the short forms whose lists have further entries: nothing
-/// says which of these is the primary one from then on.
+/// Removes the list of each short form that a patch removes, if the list has only the primary entry
+/// and the patch does not contain it. Returns the short forms whose lists have further entries,
+/// because it is unknown which of these would become the primary one.
 pub fn remove_cleared(record: &mut Vec<(String, Json)>, patch: &Json) -> Vec<Attribute> {
     let mut kept = Vec::new();
     for short_form in Attribute::ALL.iter().copied() {

@@ -24,7 +24,7 @@ use crate::{
     walk::WalkStore,
 };
 
-/// The maximum pending erasures that are returned at once.
+/// The maximum number of pending erasures that are returned at once.
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
 /// The operations of an engine.

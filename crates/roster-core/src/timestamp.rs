@@ -64,7 +64,7 @@ fn is_rfc_3339(text: &[u8]) -> bool {
     fits(SECONDS, seconds) && zone.is_some_and(is_zone)
 }
 
-/// Whether a text matches the pattern, in which 0 stands for any digit.
+/// Whether a text matches the pattern, in which 0 matches any digit.
 fn fits(pattern: &[u8], text: &[u8]) -> bool {
     let like = |(pattern, byte): (&u8, &u8)| match pattern {
         b'0' => byte.is_ascii_digit(),

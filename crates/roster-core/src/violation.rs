@@ -135,7 +135,7 @@ pub enum Excuse {
 /// The stored user decides which of them count, because it may excuse any of them. Violations with
 /// the same excuse are excused together, so each such group keeps as many as a response lists and
 /// counts the others by their code. Violations that a single entry or part excuses are always kept;
-/// the parser limits their number by the maximum entries of a list.
+/// the parser limits their number by the maximum number of entries of a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<(Violation, Excuse)>,

@@ -1,16 +1,16 @@
 //! The ends of SCIM pages by index, shared by the processes of one store.
 //!
-//! The next page by index may be requested from another process than the last one. An engine that
-//! several processes share therefore stores these positions for all of them. A process that is the
-//! only one keeps them in memory. An engine does not interpret them: a walk is identified by a
-//! digest, and a position is encrypted.
+//! A client may request the next page by index from another process. An engine that several
+//! processes share therefore stores these positions for all of them. The only process of a store
+//! keeps them in memory. An engine does not interpret them: a walk is identified by a digest, and a
+//! position is encrypted.
 
 use crate::{failure::StoreError, outcome::Answer, timestamp::Timestamp};
 
 /// The digest of a caller and a query.
 pub type WalkId = [u8; 32];
 
-/// The maximum ends that are stored; the oldest is removed first.
+/// The maximum number of stored ends. The oldest is removed first.
 pub const WALK_ENDS_MAX: usize = 20_000;
 
 /// The end of a page.

@@ -1,8 +1,8 @@
 //! Search words: the words by which `q` finds a user.
 //!
-//! The words of users and of searches are computed here for every engine, so a word of a user
-//! always finds the user: NFKC, case-folded, split at characters that are neither letters, digits
-//! nor combining marks. A run of ideographs is one word, matched from its start.
+//! The words of users and of searches are computed here for every engine, so that every word of a
+//! user finds the user: NFKC, case-folded, split at characters that are neither letters, digits nor
+//! combining marks. A run of ideographs is one word, matched from its start.
 
 use icu_casemap::CaseMapper;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark, is_nfkc};
@@ -105,8 +105,8 @@ fn is_of_word(c: char) -> bool {
 /// The NFKC and case-folded form of a text. It is a fixed point.
 fn form(text: &str) -> String {
     let mut form: String = text.nfkc().collect();
-    // Folding may give text that is not normalized, and normalizing text that is not folded;
-    // repeating both reaches the fixed point.
+    // Case folding may denormalize a text, and normalizing may unfold it. Repeating both reaches
+    // the fixed point.
     for _ in 0..3 {
         let folded = CaseMapper::new().fold_string(&form).into_owned();
         let is_stable = folded == form && is_nfkc(&form);

@@ -1,7 +1,8 @@
-//! Execution of a batch of commands in memory: a result for each, and everything that is written.
+//! Executes a batch of commands in memory: returns a result for each command, and everything that
+//! must be written.
 //!
-//! Nothing is read from the database but through [`Facts`], and nothing is written. Each command is
-//! decided on the facts and on what the commands before it changed.
+//! Database reads go only through [`Facts`], and this module writes nothing. Each command is
+//! decided on the facts and on the changes of the commands before it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,17 +26,17 @@ use crate::{
     writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
 };
 
-/// Once a transaction has looked at or changed so many memberships it executes no further command:
-/// the next ones wait for no other change of a large group.
+/// The number of examined or changed memberships after which a transaction executes no further
+/// command. So the next commands wait for only one change of a large group.
 pub const MEMBERSHIPS_MAX: usize = 2000;
 
-/// What a batch comes to, before it is written.
+/// The result of a batch, before it is written.
 #[derive(Debug)]
 pub struct Completed {
-    /// The results of the commands, in their order. There may be fewer than commands: the others
-    /// are to be executed by a later batch.
+    /// The results of the commands, in their order. There may be fewer results than commands: a
+    /// later batch must execute the remaining commands.
     pub results: Vec<Result<Executed, Failure>>,
-    /// What is to be written.
+    /// Everything that must be written.
     pub writes: Writes,
 }
 
@@ -60,15 +61,15 @@ impl Executed {
     }
 }
 
-/// The batches that a queue of requests is executed in. Commands about users share a batch. One
-/// about a group has a batch of its own: it reads memberships, which batches do not keep. So has
-/// one that restores memberships. One about the schema has too: the commands after it are decided
-/// under the new schema.
+/// Splits the requests of a queue into batches. Commands about users share a batch. A command about
+/// a group has a separate batch, because it reads memberships, which a batch does not keep up to
+/// date. So does a command that restores memberships. A command about the schema has a separate
+/// batch too, because the commands after it are decided under the new schema.
 pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r Request]> {
     requests.chunk_by(|one, other| one.shares_batch() && other.shares_batch())
 }
 
-/// Executes a batch. If a fact is missing the result is incomplete and not to be written.
+/// Executes a batch. If a fact is missing, the result is incomplete and must not be written.
 pub fn run(
     rules: Rules,
     schema: &Arc<UserSchema>,
@@ -81,7 +82,7 @@ pub fn run(
         match batch.execute_or_replay(request) {
             Ok(executed) => results.push(Ok(executed)),
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
-            // The next commands go on, so that all missing facts are known at once.
+            // Continue, so that one run finds all missing facts.
             Err(CommandError::MissingFact) => {}
         }
         if batch.writes.groups.memberships() >= MEMBERSHIPS_MAX {
@@ -91,8 +92,8 @@ pub fn run(
     Completed { results, writes: batch.writes }
 }
 
-/// What a request would come to if it never came before; `None` if a fact is missing. `position` is
-/// that of the log.
+/// The outcome of a request as if it were sent for the first time; `None` if a fact is missing.
+/// `position` is the current position of the log.
 pub fn preview(
     rules: Rules,
     schema: &Arc<UserSchema>,
@@ -111,13 +112,13 @@ pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,
     schema: Arc<UserSchema>,
     pub(crate) facts: &'f mut F,
-    /// Whether there are several commands: only then the state that follows is looked at.
+    /// Whether there are several commands. Only then must changes be tracked for later commands.
     has_several: bool,
-    /// Who holds unique keys by now.
+    /// The users that hold unique keys after the commands so far.
     holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
-    /// Groups that changed.
+    /// The changed groups.
     groups: HashMap<GroupId, Group>,
-    /// Users that left all their groups.
+    /// Users that were removed from all their groups.
     without_groups: HashSet<UserId>,
     pub(crate) writes: Writes,
 }
@@ -136,13 +137,14 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// Returns the stored result of a repeated request, else executes it.
+    /// Returns the stored result of a repeated request. Executes any other request.
     fn execute_or_replay(&mut self, request: &Request) -> Result<Executed, CommandError> {
         let (at, Some(idempotency)) = request.idempotency() else { return self.execute(request) };
         let record = match self.idempotency_record(&idempotency.key) {
             Ok(record) => record,
             Err(error) => {
-                // What the command itself needs is read in the same step.
+                // Execute anyway, so that the facts that the command needs are read in the same
+                // step.
                 let _also_missing = self.execute(request);
                 return Err(error);
             }
@@ -155,14 +157,15 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
         let events_before = self.writes.event_count();
         let executed = self.execute(request)?;
-        // The event whose record is replayed: events of the groups that a user leaves come before
-        // its own, those of the groups that it joins again come after it.
+        // Finds the event whose record is returned to a repeated request. When a user is deleted,
+        // the events of its groups precede that of the user. When it is restored, they follow it.
         let nth = if executed.effect == Effect::Changed(EventKind::Restored) {
             events_before + 1
         } else {
             self.writes.event_count()
         };
-        // A repeated create that was skipped gets the user as unchanged: the response is the same.
+        // If a create was skipped, a repeated request gets the user as unchanged. The response is
+        // the same.
         let effect = match executed.effect {
             Effect::Skipped => Effect::Unchanged,
             effect @ (Effect::Unchanged | Effect::Changed(_)) => effect,
@@ -228,7 +231,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             Target::New => None,
             Target::Live => match self.live(id) {
                 Err(CommandError::MissingFact) if matches!(command.act, Act::Delete { .. }) => {
-                    // Read in the same step as the user.
+                    // The groups are read in the same step as the user.
                     let _also_missing = self.facts.groups_of(id);
                     return Err(CommandError::MissingFact);
                 }
@@ -282,7 +285,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// Does what a conflict leads to; `None` if there is none.
+    /// Continues a command after its conflicts are settled. Returns `None` if there is no conflict.
     fn follow(&mut self, settlement: Settlement) -> Result<Option<Executed>, CommandError> {
         match settlement {
             Settlement::Free => Ok(None),
@@ -303,20 +306,20 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// The other users that hold what is claimed.
+    /// The other users that hold the claimed keys.
     fn holders_of(&mut self, claims: &Claims, id: UserId) -> Result<Holders, CommandError> {
         let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
             let Some(key) = key else { return Ok(None) };
             Ok(self.holder(kind, key)?.filter(|holder| *holder != id))
         };
-        // All are read before any of them is found to be missing.
+        // Read all holders before returning, so that one run finds all missing facts.
         let username = holder(ClaimKind::Username, &claims.username);
         let email = holder(ClaimKind::Email, &claims.email);
         let external_id = holder(ClaimKind::ExternalId, &claims.external_id);
         Ok(Holders { username: username?, email: email?, external_id: external_id? })
     }
 
-    /// The live user that holds a unique key by now.
+    /// The live user that holds a unique key after the commands so far.
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
         match self.holders.get(&kind).and_then(|holders| holders.get(key)) {
             Some(holder) => Ok(*holder),
@@ -346,7 +349,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         self.append(Arc::clone(&change.event), record)
     }
 
-    /// Remembers who holds the unique keys that a change takes or releases.
+    /// Records who holds the unique keys that a change takes or releases.
     fn track_keys(&mut self, change: &Change) {
         if !self.has_several {
             return;
@@ -376,7 +379,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// Erases a deleted user, what this batch already holds of it included.
+    /// Erases a deleted user, including what this batch wrote about it.
     fn purge(&mut self, event: &Arc<Event>) -> Executed {
         let id = event.user_id;
         self.writes.change_deleted_user(id, None);
@@ -438,8 +441,9 @@ fn current(change: &Change) -> Arc<Current> {
     Arc::new(Current { user: change.user.clone(), record: change.record.clone() })
 }
 
-/// Over PostgreSQL the holder of a key is read before its user is locked, so another process may
-/// delete the user in between. The client may repeat the request.
+/// The error if a user was deleted between two reads. On PostgreSQL the holder of a key is read
+/// before its row is locked, so another process may delete the user in between. The client may
+/// repeat the request.
 fn deleted_meanwhile() -> StoreError {
     StoreError::Unavailable("the user was deleted at the same time".into())
 }

@@ -6,26 +6,26 @@ use roster_core::{
     page::Flow,
 };
 
-/// What each engine writes in its own way.
+/// The parts of statements that differ between the engines.
 pub trait Dialect {
-    /// Each id of a list that is a parameter: what a column has to equal.
+    /// The right side of a comparison of a column with each id of a list, which is a parameter.
     fn any(parameter: &str) -> String;
 
-    /// The value of a sort key that is absent. It comes after every text.
+    /// The value of an absent sort key. It sorts after every text.
     const ABSENT_KEY: &'static str;
 
-    /// Names the index to read a table along, for an engine that does not choose it by itself.
+    /// Names the index along which a table is read, for an engine that needs the name.
     fn indexed_by(index: &str) -> String;
 }
 
 /// Runs the statements of one transaction or snapshot. Their parameters are `$1`, `$2` and so on,
-/// first used in this order.
+/// and first appear in this order.
 pub trait Database: Dialect + Copy {
-    /// Why a statement fails.
+    /// The error of a failed statement.
     type Error: From<StoreError>;
 
-    /// Shows each row of a statement until `show` stops. An engine may run the statement once for
-    /// each id of a list.
+    /// Calls `show` with each row of a statement until it returns [`Flow::Stop`]. An engine may run
+    /// the statement once for each id of a list.
     fn each(
         self,
         sql: &str,
@@ -33,7 +33,7 @@ pub trait Database: Dialect + Copy {
         show: impl FnMut(Values) -> Result<Flow, StoreError>,
     ) -> impl Future<Output = Result<(), Self::Error>>;
 
-    /// Executes a statement; returns the number of rows that it changed.
+    /// Executes a statement. Returns the number of rows that it changed.
     fn execute(
         self,
         sql: &str,
@@ -83,13 +83,13 @@ pub async fn first<D: Database>(
 /// A value in a row, or a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cell {
-    /// None.
+    /// NULL.
     Null,
-    /// An integer or a truth value.
+    /// An integer or a boolean.
     Integer(i64),
     /// A text, or a key made from one.
     Text(Bytes),
-    /// An id or bytes. Empty bytes come before every id.
+    /// An id or bytes. Empty bytes sort before every id.
     Bytes(Bytes),
     /// A list of ids.
     Ids(Vec<UserId>),
@@ -124,7 +124,7 @@ impl From<UserId> for Cell {
 pub struct Values(pub Vec<Cell>);
 
 impl Values {
-    /// The bytes of all values.
+    /// The size of all values in bytes.
     pub fn size(&self) -> usize {
         let size = |value: &Cell| match value {
             Cell::Null => 0,
@@ -143,7 +143,7 @@ impl Values {
         Err(corrupt(place))
     }
 
-    /// A moment.
+    /// A time.
     pub fn moment(&self, index: usize, place: &str) -> Result<Timestamp, StoreError> {
         self.number(index, place).map(Timestamp::from_millis)
     }
@@ -224,7 +224,7 @@ pub(crate) fn corrupt_record(table: &str, id: UserId, member: &str) -> StoreErro
     corrupt(&format!("{table}.record of {id}, {member}"))
 }
 
-/// Stored bytes that are not what they must be.
+/// The error for stored bytes that are invalid.
 pub fn corrupt(place: &str) -> StoreError {
     StoreError::Corrupt { place: place.to_owned() }
 }

@@ -12,7 +12,7 @@ use crate::{
     page_sql::Parameters,
 };
 
-/// The number of rows that are read at a time to be tested.
+/// The number of rows that are read at a time and tested.
 const PORTION: usize = 256;
 
 /// The deleted user of an id.

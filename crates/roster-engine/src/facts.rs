@@ -13,10 +13,10 @@ use crate::{
 /// Why a command has no result.
 #[derive(Debug)]
 pub enum CommandError {
-    /// The command fails; the other commands of the batch go on.
+    /// The command fails. The other commands of the batch continue.
     Failed(Failure),
     /// A fact that the command needs is not available. The implementation of [`Facts`] knows which
-    /// one, or why it could not be read; the batch is not to be written.
+    /// one, or why it could not be read. The batch must not be written.
     MissingFact,
 }
 
@@ -32,10 +32,10 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// What a batch reads from the database: the state before its first command. The batch keeps what
-/// its own commands change.
+/// The facts that a batch reads from the database: the state before its first command. The batch
+/// itself tracks the changes of its commands.
 pub trait Facts {
-    /// How the statements are written.
+    /// The dialect of the statements.
     type Dialect: Dialect;
 
     /// The live user of that id.
@@ -74,7 +74,7 @@ pub struct Current {
 }
 
 impl Current {
-    /// Reads a record; `table` names its place in the error.
+    /// Parses a record. `table` is its location in an error.
     pub fn read(id: UserId, record: Bytes, table: &str) -> Result<Self, StoreError> {
         match User::from_record(&record) {
             Ok(user) => Ok(Self { user, record }),
@@ -82,7 +82,7 @@ impl Current {
         }
     }
 
-    /// The user as a result shows it.
+    /// The user as it appears in a result.
     pub fn stored(&self) -> Stored {
         Stored { id: self.user.id, version: self.user.version, record: self.record.clone() }
     }
@@ -93,8 +93,8 @@ impl Current {
 pub enum ClaimKind {
     /// The user name.
     Username,
-    /// The primary e-mail address, where the policy says that it is unique.
+    /// The primary e-mail address, if it is unique by policy.
     Email,
-    /// The external id, where the policy says that it is unique.
+    /// The external id, if it is unique by policy.
     ExternalId,
 }

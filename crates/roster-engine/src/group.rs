@@ -20,7 +20,7 @@ use crate::{
 /// All members of a group.
 pub const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
 
-/// The groups whose neighbours are read at once: each may have many.
+/// The maximum number of groups whose neighbours are read at once, because each may have many.
 const FRONT_MAX: usize = 100;
 
 /// The members of a group among some ids. The condition on the group is a range, so that the
@@ -33,8 +33,8 @@ pub fn members_among<D: Dialect>() -> String {
     )
 }
 
-/// Which of some ids are users or groups, and of how many groups each is a member, counted up to
-/// the limit.
+/// Which of some ids are users or groups, and the number of groups that each is a member of,
+/// counted up to the limit.
 pub fn newcomers<D: Dialect>() -> String {
     let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
     let of = |table, kind| {
@@ -72,8 +72,8 @@ pub fn groups_below<D: Dialect>() -> String {
 pub const LAST_EVENT: &str = "SELECT position, request_id FROM events \
      WHERE subject_id = $1 ORDER BY subject_id DESC, position DESC LIMIT 1";
 
-/// The groups that a member left by itself in a request, between two positions, the last first.
-/// `$4` is how such an event states its members.
+/// The groups that a member left in a request, between two positions, the last first. `$4` is the
+/// text for the member in such an event.
 pub fn groups_left() -> String {
     format!(
         "SELECT position, subject_id FROM events WHERE position BETWEEN $1 AND $2 \
@@ -111,7 +111,7 @@ impl<F: Facts> Batch<'_, F> {
     }
 
     /// The groups that a command makes its user a member of: those that the user left when it was
-    /// deleted and that still exist and have room, in the order of their ids.
+    /// deleted, if they still exist and have room, in the order of their ids.
     pub(crate) fn groups_to_join(&mut self, command: &Command) -> Result<Vec<Group>, CommandError> {
         let Act::Restore { id, joins_groups: true, .. } = command.act else {
             return Ok(Vec::new());
@@ -128,7 +128,7 @@ impl<F: Facts> Batch<'_, F> {
         ];
         let mut left = BTreeSet::new();
         for (row, before) in self.facts.rows(groups_left(), parameters)?.iter().zip(1..) {
-            // Only the events immediately before the deletion belong to it.
+            // Only the events immediately before the deletion belong to the same request.
             if row.number(0, "events.position")? != position - before {
                 break;
             }
@@ -174,7 +174,7 @@ impl<F: Facts> Batch<'_, F> {
         Ok(facts)
     }
 
-    /// A group, how it is stored, and the number of its members.
+    /// A group, its stored form, and the number of its members.
     fn group(&mut self, id: GroupId) -> Result<Option<(Group, Stored, u64)>, CommandError> {
         let rows = self.facts.rows(GROUP.to_owned(), vec![id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
@@ -203,7 +203,7 @@ impl<F: Facts> Batch<'_, F> {
         Ok(ids_of(&rows?)?)
     }
 
-    /// Which of these ids are users or groups, and of how many groups each is a member.
+    /// Which of these ids are users or groups, and the number of groups that each is a member of.
     fn newcomers(
         &mut self,
         ids: &BTreeSet<UserId>,
@@ -219,8 +219,8 @@ impl<F: Facts> Batch<'_, F> {
         Ok(found)
     }
 
-    /// The groups that a statement gives for any of these. More than [`GROUP_NESTING_MAX`] need not
-    /// be read.
+    /// The groups that a statement returns for any of these groups. It may stop after more than
+    /// [`GROUP_NESTING_MAX`] groups.
     fn adjacent(
         &mut self,
         sql: &str,
@@ -229,7 +229,7 @@ impl<F: Facts> Batch<'_, F> {
         let front: Vec<GroupId> = front.iter().copied().collect();
         let (mut found, mut missing) = (BTreeSet::new(), None);
         for ids in front.chunks(FRONT_MAX) {
-            // All are read before any of them is found to be missing.
+            // Run all statements before returning, so that one run finds all missing facts.
             match self.facts.rows(sql.to_owned(), vec![Cell::Ids(ids.to_vec())]) {
                 Ok(rows) => found.extend(ids_of(&rows)?),
                 Err(error) => missing = Some(error),

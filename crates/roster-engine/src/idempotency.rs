@@ -1,5 +1,4 @@
-//! Idempotency keys: a request that succeeded is answered with its stored result when it is
-//! repeated.
+//! Idempotency keys: a repeated request gets the stored result if the first one succeeded.
 //!
 //! The record of a key is written in the transaction of the request, so it exists only if the
 //! request is committed. It is deleted after 24 hours, and when its user is purged. A refusal is
@@ -16,7 +15,7 @@ use crate::{
     database::{Values, corrupt},
 };
 
-/// The effect of a request that changed nothing, as its record spells it.
+/// The effect of a request that changed nothing, as stored in its record.
 pub(crate) const UNCHANGED: &str = "unchanged";
 
 /// The stored result of a request.
@@ -24,9 +23,9 @@ pub(crate) const UNCHANGED: &str = "unchanged";
 pub struct IdempotencyRecord {
     /// A digest of the request without its key.
     pub fingerprint: [u8; 32],
-    /// When the request came.
+    /// The time of the request.
     pub at: Timestamp,
-    /// What it did.
+    /// The effect of the request.
     pub effect: Effect,
     /// The user or group after it. `None` if the log no longer holds it: the request is then
     /// executed again.

@@ -1,8 +1,8 @@
 //! The pages of a list of users, for every engine.
 //!
-//! [`Plan`] chooses the index. Here are the steps that follow from it: ids that indexes find, their
-//! places in the order of the page, rows of ids, rows along an index. All steps of a page are
-//! statements of one snapshot.
+//! [`Plan`] chooses the index. This module has the steps that follow from it: ids that indexes
+//! find, their sort keys, rows of ids, rows along an index. All steps of a page are statements of
+//! one snapshot.
 
 use std::{cmp::Ordering, collections::HashMap};
 
@@ -28,18 +28,21 @@ use crate::{
     stored_groups::direct_groups,
 };
 
-/// The maximum number of index entries that are read on the thread of the request: less work than a
-/// page of the default size.
+/// The maximum number of index entries that are read on the thread of the request. This is less
+/// work than a page of the default size.
 pub const FEW: usize = 32;
 
-/// The numbers of entries of each word that are read, one after the other. As soon as one word has
-/// no more, the other words are tested on its rows. If each word has more, all rows are tested.
+/// The maximum numbers of entries that are read for each word, tried one after the other. If some
+/// words have at most this many entries, the page is built from their users, and the other words
+/// are tested on the rows. If each word has more entries than the last number, the words are tested
+/// on all rows.
 const WORD_ENTRIES: [usize; 3] = [FEW, 1000, 20_000];
 
 /// The maximum number of rows that are examined for a total.
 const COUNT_EXAMINED_MAX: usize = 100_000;
 
-/// Rows of the first portion of a walk along an index; each further one is four times as large.
+/// The number of rows in the first portion of a walk along an index. Each further portion is four
+/// times as large, up to the maximum.
 const PORTION_MIN: usize = 64;
 const PORTION_MAX: usize = 1024;
 
@@ -60,7 +63,7 @@ pub async fn read_page<D: Database>(
     Ok(walk(db, head, query, plan, Walk::new).await?.page(head.position, total))
 }
 
-/// Reads a page of users that indexes find, if they are few; `None` if they are not.
+/// Reads a page if indexes find only few users. Returns `None` if they find more.
 pub async fn read_few<D: Database>(
     db: D,
     head: Head,
@@ -109,14 +112,14 @@ async fn walk<'q, D: Database>(
 
 /// Users that indexes found.
 struct Found {
-    /// Sorted, none twice.
+    /// The ids, sorted and without duplicates.
     ids: Vec<UserId>,
-    /// Each of them has all words of the query.
+    /// Whether each of these users has all words of the query.
     by_all_words: bool,
 }
 
-/// The users that the plan's source finds; `None` if they are too many to be sorted, or if the rows
-/// are read along an index.
+/// The users that the plan's source finds. Returns `None` if there are too many to sort, or if the
+/// rows are read along an index.
 async fn find<D: Database>(
     db: D,
     head: Head,
@@ -129,7 +132,7 @@ async fn find<D: Database>(
         Source::Along(_) => return Ok(None),
         Source::Words => {
             let found = by_words(db, &query.words, most).await?;
-            // In the order of ids, found users need no sorting.
+            // The ids are sorted, so users in the order of ids need no sorting.
             let is_sorted = query.sort.by == SortBy::Id;
             return Ok(found.filter(|found| is_sorted || found.ids.len() <= sorted_max));
         }
@@ -141,13 +144,13 @@ async fn find<D: Database>(
     Ok(is_few.then(|| Found { ids: distinct(ids), by_all_words: false }))
 }
 
-/// Whether the kept counters say that a status has too many users.
+/// Whether the stored counters show that too many users have a status.
 fn has_too_many(head: Head, range: &Range) -> bool {
     let count = range.counter().map(|counter| head.count(counter));
     count.is_some_and(|count| usize::try_from(count).unwrap_or(usize::MAX) > SORTED_ROWS_MAX)
 }
 
-/// The users that have any of the keys, until there are more than so many.
+/// The users that have any of the keys. Stops when there are more than `most` users.
 async fn by_keys<D: Database>(
     db: D,
     lookups: &[Lookup],
@@ -156,7 +159,7 @@ async fn by_keys<D: Database>(
     let mut found = Vec::new();
     for lookup in lookups {
         let (key, further) = match lookup {
-            // Whether there is such a row shows when it is read.
+            // The row may not exist. This is noticed when it is read.
             Lookup::Id(id) => {
                 found.push(*id);
                 continue;
@@ -181,7 +184,8 @@ async fn by_keys<D: Database>(
     Ok(found)
 }
 
-/// The users that have each of the rarer words; `None` if every word has more than `most` entries.
+/// The users that have each of the rarer words. Returns `None` if every word has more than `most`
+/// entries.
 async fn by_words<D: Database>(
     db: D,
     words: &[String],
@@ -220,8 +224,7 @@ fn distinct(mut ids: Vec<UserId>) -> Vec<UserId> {
     ids
 }
 
-/// Shows the rows of users that were found to the walk, in the order of the page and from where it
-/// begins.
+/// Passes the rows of the found users to the walk, in the order of the page and from its start.
 async fn show<D: Database>(
     db: D,
     query: &PageQuery,
@@ -234,7 +237,7 @@ async fn show<D: Database>(
     }
     let (mut ids, sort) = (found.ids, query.sort);
     if sort.by == SortBy::Id {
-        // The id is the key. Whether there is such a row shows when it is read.
+        // The id is the sort key. The row may not exist, which is noticed when it is read.
         if let Some(after) = &query.after {
             ids.retain(|id| match sort.direction {
                 Direction::Ascending => *id > after.id,
@@ -256,7 +259,7 @@ async fn show<D: Database>(
     rows_of(db, &ids, query, status, walk).await
 }
 
-/// How many users meet the query: from the kept counters, else counted up to a bound.
+/// The number of users that match the query: from the stored counters, or counted up to a bound.
 async fn total<D: Database>(
     db: D,
     head: Head,
@@ -272,7 +275,7 @@ async fn total<D: Database>(
         (count(db, range).await?, true)
     } else {
         let enough = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
-        // The order of the page does not matter, and users with words are found in that of ids.
+        // The order does not affect the total, and users with words are found in the order of ids.
         let is_search = plan.source == Source::Words;
         let sort = if is_search { PageQuery::first(0).sort } else { query.sort };
         let query = PageQuery {
@@ -290,7 +293,7 @@ async fn total<D: Database>(
     Ok(if is_exact { Total::Exactly(count) } else { Total::AtLeast(count.min(TOTAL_EXACT_MAX)) })
 }
 
-/// The ids that a statement gives.
+/// The ids that a statement returns.
 async fn ids<D: Database>(db: D, sql: &str, to: &[Cell]) -> Result<Vec<UserId>, D::Error> {
     let mut ids = Vec::new();
     let keep = |row: Values| {
@@ -301,7 +304,7 @@ async fn ids<D: Database>(db: D, sql: &str, to: &[Cell]) -> Result<Vec<UserId>, 
     Ok(ids)
 }
 
-/// The ids of a range: at most so many and one more.
+/// The ids of a range: at most `most` + 1.
 async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<UserId>, D::Error> {
     let mut to = Parameters::default();
     let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
@@ -317,7 +320,7 @@ async fn count<D: Database>(db: D, range: &Range) -> Result<u64, D::Error> {
     Ok(row.number(0, "a count")?.unsigned_abs())
 }
 
-/// The places of these users in an order. Users that do not exist are left out.
+/// The sort keys and ids of these users. Users that do not exist are left out.
 async fn places<D: Database>(db: D, ids: &[UserId], by: SortBy) -> Result<Vec<Place>, D::Error> {
     let mut to = Parameters::default();
     let sql = places_of_ids::<D>(ids, by, &mut to);
@@ -325,7 +328,7 @@ async fn places<D: Database>(db: D, ids: &[UserId], by: SortBy) -> Result<Vec<Pl
     Ok(rows(db, &sql, &to.0).await?.iter().map(place).collect::<Result<_, StoreError>>()?)
 }
 
-/// Shows the rows of these users to the walk, in this order.
+/// Passes the rows of these users to the walk, in this order.
 async fn rows_of<D: Database>(
     db: D,
     ids: &[UserId],
@@ -351,8 +354,8 @@ async fn rows_of<D: Database>(
     Ok(())
 }
 
-/// Shows the rows of a range to the walk, in the order of the page and from where it begins. They
-/// are read in growing portions, so that what is examined is bounded.
+/// Passes the rows of a range to the walk, in the order of the page and from its start. The rows
+/// are read in growing portions, so that the number of examined rows is bounded.
 async fn along<D: Database>(
     db: D,
     range: &Range,
@@ -400,7 +403,8 @@ async fn along<D: Database>(
     }
 }
 
-/// What the groups of these users make of the walk's filter. No statement if it does not read them.
+/// The results of the walk's tests of groups for these users. Runs no statement if the filter does
+/// not read groups.
 async fn memberships<D: Database>(
     db: D,
     walk: &Walk<'_>,
@@ -418,7 +422,7 @@ async fn memberships<D: Database>(
     Ok(memberships)
 }
 
-/// Shows a row to the walk: id, version, sort key, record. `groups` are those of the user, if the
+/// Passes a row to the walk: id, version, sort key, record. `groups` are those of the user, if the
 /// walk's filter reads them.
 pub fn show_row(
     walk: &mut Walk<'_>,
@@ -432,7 +436,7 @@ pub fn show_row(
     walk.take(&Row { id, version, record, groups }, || key_of(row, 2, by))
 }
 
-/// Whether a row comes after a place. Of the rows that follow it, at most the first one does not.
+/// Whether a row comes after a position. Only for the first row of a statement this may be false.
 pub fn is_behind(row: &Values, after: Option<&PageKey>, sort: Sort) -> Result<bool, StoreError> {
     let Some(after) = after else { return Ok(true) };
     let place = (key_of(row, 2, sort.by)?, row.id(0, "users.id")?);

@@ -1,9 +1,9 @@
 //! The statements of a page.
 //!
-//! Each is written so that one index alone has its rows in its order: keys are ranges of that
-//! index, the order names all its columns, and an engine that does not choose the index by itself
-//! gets its name. So no statistics turn a page into a scan. A row of another status is stepped over
-//! without its record being read.
+//! Each statement is written so that only one index has its rows in its order: keys are ranges of
+//! that index, the order names all its columns, and an engine that does not choose the index by
+//! itself gets its name. So no statistics can make the engine scan the table. The record of a row
+//! with another status is not read.
 
 use std::{fmt::Write as _, ops::Bound};
 
@@ -15,11 +15,11 @@ use roster_core::{
 
 use crate::database::{Cell, Dialect};
 
-/// The users that have a key besides their primary address (0) or number (1).
+/// The users that have a key other than that of their primary address (kind 0) or number (kind 1).
 pub const FURTHER: &str =
     "SELECT id FROM further_keys WHERE kind = $1 AND key = $2 ORDER BY kind, key, id LIMIT $3";
 
-/// The users that have a word of a beginning, once for each such word.
+/// The users with words that have a prefix. A user is returned once for each such word.
 pub const WORDS: &str =
     "SELECT id FROM words WHERE word >= $1 AND word <= $2 ORDER BY word, id LIMIT $3";
 
@@ -61,7 +61,8 @@ impl Parameters {
     }
 }
 
-/// The limit of a statement that gives so many rows and one more, which shows that there are more.
+/// The limit of a statement that returns at most this many rows and one more, which shows that
+/// there are more.
 pub(crate) fn limit(most: usize) -> Cell {
     i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1).into()
 }
@@ -74,7 +75,7 @@ pub const fn status_number(status: Status) -> i64 {
     }
 }
 
-/// The users of one key of a column.
+/// The users with this key in a column.
 pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
     let index = match lookup {
         Lookup::Id(_) => Index::Sort(SortBy::Id),
@@ -97,8 +98,8 @@ pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
     sql
 }
 
-/// The rows of a range in the order of the page, after a row: id, version, key, record (NULL for
-/// another status). Of user names, the first row may be that row itself.
+/// The rows of a range in the order of the page, after a row: id, version, key, record (NULL if the
+/// status differs). In the order of usernames, the first row may be that row itself.
 pub fn rows_along<D: Dialect>(
     range: &Range,
     sort: Sort,
@@ -111,7 +112,7 @@ pub fn rows_along<D: Dialect>(
     sql.push_str(&from::<D>(range.index));
     if range.index == Index::Sort(sort.by) {
         let after = after.filter(|after| range.begins_after(after, sort));
-        // The row replaces the bound that it has passed.
+        // The position after the row replaces the bound at the start of the walk.
         let replaced = after.map(|_| sort.direction);
         let word = bounds::<D>(&mut sql, range, replaced, to);
         if let Some(after) = after {
@@ -126,7 +127,7 @@ pub fn rows_along<D: Dialect>(
     sql
 }
 
-/// The rows of some ids, in no order, with the columns of [`rows_along`].
+/// The rows of some ids, unordered, with the columns of [`rows_along`].
 pub fn rows_of_ids<D: Dialect>(
     ids: &[UserId],
     by: SortBy,
@@ -137,7 +138,7 @@ pub fn rows_of_ids<D: Dialect>(
     format!("{select}{by_id} WHERE id = {}", to.any::<D>(ids))
 }
 
-/// The keys and ids of some ids, in no order.
+/// The keys and ids of some ids, unordered.
 pub fn places_of_ids<D: Dialect>(ids: &[UserId], by: SortBy, to: &mut Parameters) -> String {
     let (key, by_id) = (Index::Sort(by).column(), from::<D>(Index::Sort(SortBy::Id)));
     format!("SELECT {key}, id {by_id} WHERE id = {}", to.any::<D>(ids))
@@ -148,7 +149,7 @@ pub fn ids_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters
     within::<D>("id", range, limit, to)
 }
 
-/// How many rows a range has, up to a limit.
+/// The number of rows in a range, counted up to a limit.
 pub fn count_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters) -> String {
     format!("SELECT count(*) FROM ({}) AS met", within::<D>("1", range, limit, to))
 }
@@ -172,9 +173,9 @@ fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
     format!("SELECT id, version, {}, {record} ", Index::Sort(by).column())
 }
 
-/// Writes the bounds of a range, but the one that a walk in the `replaced` direction begins at.
-/// Gives the word that a further condition begins with. Absent keys, which follow every text, are
-/// in no range but the whole index.
+/// Writes the bounds of a range, except the start of a walk in the `replaced` direction. Returns
+/// the keyword before a further condition. Absent keys, which sort after every text, are only in
+/// the range of the whole index.
 fn bounds<D: Dialect>(
     sql: &mut String,
     range: &Range,
@@ -207,7 +208,8 @@ fn bounds<D: Dialect>(
     "AND"
 }
 
-/// Writes the rows that follow one in the order of the index. The index of user names has no id.
+/// Writes the condition for the rows after a row, in the order of the index. The index of usernames
+/// has no id.
 fn follow<D: Dialect>(
     sql: &mut String,
     word: &str,
@@ -229,8 +231,8 @@ fn follow<D: Dialect>(
     };
 }
 
-/// Writes the rows of one key that follow an id. The key is a range and not an equality, so that no
-/// index but its own has the rows in this order.
+/// Writes the condition for the rows of one key after an id. The condition on the key is a range,
+/// not an equality, so that only its index has the rows in this order.
 fn of_key(
     sql: &mut String,
     range: &Range,
@@ -242,7 +244,7 @@ fn of_key(
     let (column, id_column) = (range.index.column(), id_column(range.index));
     let key = to.bound(key);
     let _infallible = match after {
-        // At most one row has a user name.
+        // At most one row has a given username.
         _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
         None => write!(sql, " WHERE {column} >= {key} AND {column} <= {key}"),
         Some(after) => {
@@ -267,17 +269,17 @@ fn order(sql: &mut String, index: Index, direction: Direction) {
     let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
 }
 
-/// Whether an index has no id behind its key: each key is one row's.
+/// Whether an index has no id after its key, because each key belongs to one row.
 const fn has_no_id(index: Index) -> bool {
     matches!(index, Index::Sort(SortBy::Id | SortBy::Username))
 }
 
-/// The id that the key of an index is followed by.
+/// The column of the id that follows the key of an index.
 const fn id_column(index: Index) -> &'static str {
     if matches!(index, Index::Member) { "member_id" } else { "id" }
 }
 
-/// The table of an index. Of members, the users are read by their ids.
+/// The table of an index. For members, the users are joined by their ids.
 fn from<D: Dialect>(index: Index) -> String {
     if index == Index::Member {
         let by_id = D::indexed_by("users_id");
@@ -298,7 +300,7 @@ fn from<D: Dialect>(index: Index) -> String {
     format!("FROM users{indexed}")
 }
 
-/// Writes what joins members to users.
+/// Writes the condition that joins members to users.
 fn join(sql: &mut String, index: Index) {
     if index == Index::Member {
         sql.push_str(" AND kind = 0 AND id = member_id");

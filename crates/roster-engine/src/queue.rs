@@ -1,9 +1,9 @@
 //! The queue before the writers.
 //!
-//! It holds a bounded number of commands for a bounded time: a full queue refuses at once, and a
-//! command that has waited too long is refused before it is begun. Single commands go before
-//! batches of an import. An import keeps its order and gets a share of every transaction, so that
-//! neither starves the other.
+//! It holds a limited number of commands for a limited time: a full queue refuses a command at
+//! once, and a command that has waited too long is refused before it begins. Single commands have
+//! priority over batches of an import. An import keeps its order and gets a share of every
+//! transaction, so that neither starves the other.
 
 use std::{
     collections::VecDeque,
@@ -16,24 +16,24 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::request::Request;
 
-/// Most commands of one transaction.
+/// The maximum number of commands in one transaction.
 pub const TRANSACTION_COMMANDS_MAX: usize = 512;
 
-/// Commands of a transaction that are reserved for a waiting import.
+/// The number of commands in a transaction that are reserved for a waiting import.
 const IMPORT_COMMANDS_MIN: usize = 64;
 
 /// The results of a job, in the order of its requests.
 pub type Results = Vec<Result<Outcome, Failure>>;
 
-/// A job that has its results.
+/// A job with its results.
 pub struct Answered {
-    /// The requests. Their caller drops them: that takes time too.
+    /// The requests. The caller drops them, because that takes time too.
     pub requests: Vec<Request>,
     /// Their results.
     pub results: Results,
 }
 
-/// Requests that came together, and the caller that waits for them.
+/// Requests that were sent together, with a channel to the waiting caller.
 pub struct Job {
     requests: Vec<Request>,
     results: Results,
@@ -41,7 +41,7 @@ pub struct Job {
     queued_at: Instant,
 }
 
-/// A job and how many of its requests are to be executed now.
+/// A job, and the number of its requests that must be executed now.
 pub struct Work {
     job: Job,
     count: usize,
@@ -59,17 +59,17 @@ pub struct Queue {
 struct State {
     single: VecDeque<Job>,
     imports: VecDeque<Job>,
-    /// How many requests wait.
+    /// The number of waiting requests.
     requests: usize,
-    /// Whether a writer executes imports: they are executed in the order in which they came, so no
-    /// other writer takes what is behind them.
+    /// Whether a writer executes imports. Imports run in the order of arrival, so meanwhile no
+    /// other writer takes one.
     imports_taken: bool,
     woken: bool,
     closed: bool,
 }
 
 impl Job {
-    /// A job, and where its results will come.
+    /// A job, and the receiver of its results.
     pub fn new(requests: Vec<Request>) -> (Self, oneshot::Receiver<Answered>) {
         let (reply, answer) = oneshot::channel();
         let (results, queued_at) = (Vec::with_capacity(requests.len()), Instant::now());
@@ -84,7 +84,7 @@ impl Job {
         self.requests.len() > 1
     }
 
-    /// Refuses a single request that was not begun.
+    /// Refuses a single request that did not begin.
     fn refuse(self) {
         let results = vec![Err(Failure::Store(StoreError::TimedOut))];
         // The caller may be gone.
@@ -93,26 +93,27 @@ impl Job {
 }
 
 impl Work {
-    /// The requests that are to be executed now.
+    /// The requests that must be executed now.
     pub fn requests(&self) -> impl Iterator<Item = &Request> {
         self.job.requests.iter().skip(self.job.results.len()).take(self.count)
     }
 }
 
 impl Queue {
-    /// A queue of at most so many requests, in which a single one waits at most that long.
+    /// A queue of at most `requests_max` requests, in which a single one waits for at most
+    /// `wait_max`.
     pub fn new(requests_max: usize, wait_max: Duration) -> Self {
         Self { state: Mutex::default(), changed: Notify::new(), requests_max, wait_max }
     }
 
-    /// Queues a job; refused when the queue is full or closed.
+    /// Queues a job. Fails if the queue is full or closed.
     pub fn push(&self, job: Job) -> Result<(), StoreError> {
         let mut state = self.lock();
         if state.closed {
             return Err(StoreError::Unavailable("the store is closing".into()));
         }
         let requests = job.requests.len();
-        // An import larger than the queue is accepted when nothing else waits.
+        // An import that is larger than the queue is accepted if nothing else waits.
         if state.requests > 0 && state.requests + requests > self.requests_max {
             return Err(StoreError::Unavailable("too many writes wait".into()));
         }
@@ -137,7 +138,7 @@ impl Queue {
         let error = match self.push(job) {
             Ok(()) => match answer.await {
                 Ok(Answered { results, .. }) => return results,
-                // It is not known whether the writer wrote.
+                // It is unknown whether the write happened.
                 Err(_) => "the writer has stopped".to_owned(),
             },
             Err(error) => error.to_string(),
@@ -152,7 +153,7 @@ impl Queue {
         self.execute(vec![request]).await.pop().unwrap_or_else(lost)
     }
 
-    /// Waits for work. The work is empty when the writer is only woken; `None` once the queue is
+    /// Waits for work. Returns no work if the writer was only woken, and `None` once the queue is
     /// closed and empty.
     pub async fn next(&self) -> Option<Vec<Work>> {
         loop {
@@ -178,8 +179,8 @@ impl Queue {
         }
     }
 
-    /// Takes back work with the results of its first requests. A job with all results is answered;
-    /// any other one waits on at the front.
+    /// Takes back work with the results of its first requests. A job with all results is sent to
+    /// its caller. Any other job waits again, at the front of the queue.
     pub fn finish(&self, work: Vec<Work>, results: Results) {
         let mut results = results.into_iter();
         let had_imports = work.iter().any(|work| work.job.is_import());
@@ -220,14 +221,14 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Closes the queue and drops what waits. The writer died, so the callers get the error of a
-    /// write that may have happened.
+    /// Closes the queue and drops all waiting jobs. The writer has died, so the callers get the
+    /// error of a write that may have happened.
     pub fn abandon(&self) {
         *self.lock() = State { closed: true, ..State::default() };
         self.changed.notify_one();
     }
 
-    /// How many requests wait.
+    /// The number of waiting requests.
     pub fn waiting(&self) -> usize {
         self.lock().requests
     }
@@ -242,7 +243,7 @@ impl State {
         !self.single.is_empty() || (!self.imports_taken && !self.imports.is_empty())
     }
 
-    /// Refuses the requests that have waited too long, before they are begun.
+    /// Refuses the requests that have waited too long.
     fn expire(&mut self, wait_max: Duration) {
         while let Some(job) = self.single.pop_front_if(|job| job.queued_at.elapsed() > wait_max) {
             self.requests -= 1;
@@ -256,7 +257,7 @@ impl State {
         let single = self.single.len().min(TRANSACTION_COMMANDS_MAX - reserved);
         let mut work = Vec::with_capacity(single);
         for job in self.single.drain(..single) {
-            // A single command that was begun before may begin again.
+            // A single command that has begun before may begin again.
             if job.requests.first().is_none_or(Request::begin) {
                 work.push(Work { job, count: 1 });
             } else {
@@ -271,7 +272,7 @@ impl State {
         {
             let count = job.waiting().min(room);
             room -= count;
-            // What is left of it comes back by `finish`.
+            // `finish` adds the remaining requests again.
             self.requests -= job.waiting();
             self.imports_taken = true;
             work.push(Work { job, count });

@@ -1,4 +1,4 @@
-//! A command on its way to a writer, with the decision that was made before its turn.
+//! A queued command, with a decision that may be made before its execution.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use roster_core::{
 
 use crate::facts::Current;
 
-/// A command on its way to a writer.
+/// A queued command.
 #[derive(Debug)]
 pub enum Request {
     /// About a user.
@@ -27,9 +27,9 @@ pub struct UserRequest {
     precomputed: Mutex<Option<Precomputed>>,
 }
 
-/// A decision made on a record under these rules and this version of the schema. It counts only if
-/// the record's bytes are the same: equal versions are not enough, since the record may be one that
-/// was never committed.
+/// A decision made on a record under these rules and this version of the schema. It is used only if
+/// the stored record has the same bytes. An equal version is not enough, because the record may
+/// come from a transaction that was never committed.
 #[derive(Clone, Debug)]
 struct Precomputed {
     on: Option<Arc<Current>>,
@@ -39,7 +39,7 @@ struct Precomputed {
 }
 
 impl Request {
-    /// Whether the command may be executed: its caller still waits for it.
+    /// Whether the command may be executed because its caller still waits for it.
     pub fn begin(&self) -> bool {
         match self {
             Self::User(request) => request.command.begin(),
@@ -58,7 +58,7 @@ impl Request {
         }
     }
 
-    /// When the request came, and its idempotency key.
+    /// The time of the request, and its idempotency key.
     pub(crate) const fn idempotency(&self) -> (Timestamp, Option<&Idempotency>) {
         match self {
             Self::User(UserRequest { command, .. }) => (command.at, command.idempotency.as_ref()),
@@ -67,7 +67,7 @@ impl Request {
         }
     }
 
-    /// The record that the command was decided on before its turn.
+    /// The record that the command was decided on in advance.
     pub fn decided_on(&self) -> Option<Arc<Current>> {
         let Self::User(request) = self else { return None };
         request.precomputed()?.on
@@ -75,7 +75,7 @@ impl Request {
 }
 
 impl UserRequest {
-    /// A command that is decided now if it creates a user, and else at its turn.
+    /// A command that is decided now if it creates a user, and otherwise when it is executed.
     pub fn new(rules: Rules, schema: &UserSchema, command: Command) -> Self {
         let is_new = command.target() == Target::New;
         let request = Self { command, precomputed: Mutex::default() };

@@ -1,4 +1,4 @@
-//! What is kept for a time: the clock mark, deletion by age, and the history of purged users.
+//! Data with a limited lifetime: the clock mark, deletion by age, and the history of purged users.
 
 use roster_core::{
     ClockMark, ClockReading, Erasure, Outlived, UserId, clock_mark::PendingMark, erasure::STEP_MAX,
@@ -19,40 +19,41 @@ pub const NEWEST_EVENT: &str =
 pub const FORGET_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
      (SELECT key FROM idempotency_keys WHERE at < $1 ORDER BY at LIMIT $2)";
 
-/// The oldest events. The last one before the first that is kept ends the step.
+/// The oldest events. A step deletes those before the first event that is kept.
 pub const OLDEST_EVENTS: &str = "SELECT position, at FROM events ORDER BY position LIMIT $1";
 
 /// Deletes the oldest events.
 pub const FORGET_EVENTS: &str = "DELETE FROM events WHERE position <= $1";
 
-/// The most rows that one step of [`forget`] deletes from each table.
+/// The maximum number of rows that one step of [`forget`] deletes from each table.
 const FORGOTTEN_MAX: i64 = 1000;
 
 /// The users whose history is still to be erased.
 pub const PENDING_ERASURES: &str = "SELECT id FROM erasures ORDER BY id LIMIT $1";
 
-/// Notes how far an erasure came.
+/// Stores the progress of an erasure.
 pub const MOVE_ERASURE: &str = "UPDATE erasures SET reached = $1 WHERE id = $2";
 
 /// Ends an erasure.
 pub const END_ERASURE: &str = "DELETE FROM erasures WHERE id = $1";
 
-/// The statements of an erasure that each engine has its own of.
+/// The statements of an erasure that differ between the engines.
 #[derive(Clone, Copy, Debug)]
 pub struct ErasureSql {
-    /// How far it came; no row if another process works at it.
+    /// The progress of the erasure; no row if another process works on it.
     pub reached: &'static str,
     /// The number of events of the next step after `$2`, and the position of the last one.
     pub next: &'static str,
     /// Empties the records of the events from `$2` up to `$3`.
     pub empty: &'static str,
-    /// Deletes the idempotency records, but that of the purge: a caller may repeat that request
-    /// too.
+    /// Deletes the idempotency records except that of the purge, because a caller may repeat that
+    /// request too.
     pub drop_keys: &'static str,
 }
 
-/// Moves the clock mark by a reading of this process; returns the mark that is stored then. `write`
-/// is the statement of an engine, which writes nothing if another process was first.
+/// Advances the clock mark by a measurement of this process. Returns the mark that is stored
+/// afterwards. `write` is the statement of an engine. It writes nothing if another process was
+/// first.
 pub async fn advance_clock_mark<D: Database>(
     db: D,
     write: &str,
@@ -88,9 +89,9 @@ async fn clock_mark<D: Database>(db: D) -> Result<Option<ClockMark>, D::Error> {
     }))
 }
 
-/// Deletes what is too old, a bounded number of rows at a time, so that writes do not wait long for
-/// it; returns how many rows. Events are deleted only from the start of the log, which therefore
-/// has no gaps.
+/// Deletes expired data, a limited number of rows at a time, so that writes do not wait long for
+/// it. Returns the number of rows. Events are deleted only from the start of the log, which
+/// therefore has no gaps.
 pub async fn forget<D: Database>(db: D, before: Outlived) -> Result<u64, D::Error> {
     let keys_before = before.keys_before.as_millis();
     let keys = db.execute(FORGET_KEYS, &[keys_before.into(), FORGOTTEN_MAX.into()]).await?;
@@ -107,8 +108,8 @@ pub async fn forget<D: Database>(db: D, before: Outlived) -> Result<u64, D::Erro
     Ok(keys + db.execute(FORGET_EVENTS, &[last.into()]).await?)
 }
 
-/// Erases the next step of the history of a purged user. It is the last one only if it `may_end`.
-/// `None` if there is no such erasure, or another process works at it.
+/// Erases the next step of the history of a purged user. It can be the last step only if `may_end`
+/// is true. Returns `None` if there is no such erasure, or if another process works on it.
 pub async fn erase<D: Database>(
     db: D,
     sql: &ErasureSql,

@@ -1,4 +1,4 @@
-//! The settings that a store keeps of itself.
+//! The settings that a store contains.
 
 use std::sync::Arc;
 
@@ -12,35 +12,35 @@ pub const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
 /// The name of the schema of users. It is missing until the schema is first replaced.
 pub const SCHEMA_SETTING: &str = "user_schema";
 
-/// The name of the secret that cursors are sealed with.
+/// The name of the secret that encrypts cursors.
 pub const SECRET_SETTING: &str = "cursor_secret";
 
-/// A setting of the store: a row with its value.
+/// The row of a setting, with its value.
 pub async fn setting<D: Database>(db: D, name: &str) -> Result<Option<Values>, D::Error> {
     first(db, SETTING, &[name.into()]).await
 }
 
-/// The schema of users of such a value.
+/// Parses the schema of users from such a value.
 pub fn schema_of(value: Option<&[u8]>) -> Result<Arc<UserSchema>, StoreError> {
     let Some(value) = value else { return Ok(Arc::default()) };
     UserSchema::from_record(value).map(Arc::new).map_err(|_| corrupt(SCHEMA_SETTING))
 }
 
-/// The schema of users that is stored.
+/// The stored schema of users.
 pub async fn user_schema<D: Database>(db: D) -> Result<Arc<UserSchema>, D::Error> {
     let row = setting(db, SCHEMA_SETTING).await?;
     let value = row.as_ref().map(|row| row.bytes(0, SCHEMA_SETTING)).transpose()?;
     Ok(schema_of(value.map(|value| &**value))?)
 }
 
-/// The secret, where the store has one.
+/// The secret, if the store has one.
 pub async fn secret<D: Database>(db: D) -> Result<Option<[u8; 32]>, D::Error> {
     let Some(row) = setting(db, SECRET_SETTING).await? else { return Ok(None) };
     let secret = row.bytes(0, SECRET_SETTING)?[..].try_into();
     Ok(Some(secret.map_err(|_| corrupt(SECRET_SETTING))?))
 }
 
-/// The policy of a key, where one was decided.
+/// The policy of a key, if one is stored.
 pub async fn stored_policy<D: Database>(
     db: D,
     key: PolicyKey,
@@ -51,7 +51,7 @@ pub async fn stored_policy<D: Database>(
     Ok(Some(sharing.ok_or_else(|| corrupt(name))?))
 }
 
-/// The policy of all keys; `None` where that of one is not decided.
+/// The policy of all keys; `None` if that of a key is not stored.
 pub async fn whole_policy<D: Database>(
     db: D,
 ) -> Result<Option<Vec<(PolicyKey, Sharing)>>, D::Error> {
@@ -63,7 +63,7 @@ pub async fn whole_policy<D: Database>(
     Ok(Some(policy))
 }
 
-/// These rules with a stored policy. Of the stated keys, the rules must have the same policy.
+/// These rules with the stored policy. Fails if the rules have another policy for a stated key.
 pub fn rules_with(
     rules: Rules,
     stated: &[PolicyKey],

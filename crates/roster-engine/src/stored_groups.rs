@@ -1,8 +1,8 @@
 //! Reading groups, their members, and the groups of users.
 //!
-//! A name has one group, a member has few and ids are few: if the query names one of them, all
-//! groups that it leads to are read, and the other conditions are tested on them. Else a page is
-//! read along the index of the external id, of the names or of the ids.
+//! A query that names ids, a name or a member matches few groups. So all groups of one of these
+//! conditions are read, and the other conditions are tested on them. Any other page is read along
+//! the index of the external id, of the names or of the ids.
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
@@ -38,7 +38,7 @@ pub fn groups_of_ids<D: Dialect>() -> String {
     format!("SELECT id, version, record, members FROM groups WHERE id = {}", D::any("$1"))
 }
 
-/// The groups that some are direct members of, each with who that is.
+/// The direct groups of some members, each with the id of the member.
 pub fn direct_groups<D: Dialect>() -> String {
     let (by_member, any) = (D::indexed_by("group_members_member"), D::any("$1"));
     format!(
@@ -133,8 +133,9 @@ pub async fn group_page<D: Database>(
     Ok(page)
 }
 
-/// The groups that meet the conditions, where one of these leads to few: those that follow the page
-/// before, in the order of the query, and the number of all.
+/// The groups that match the conditions, if one of the conditions limits them to few: those after
+/// the previous page, in the order of the query, and the number of all. Returns `None` if no
+/// condition does.
 async fn few<D: Database>(
     db: D,
     query: &GroupQuery,
@@ -201,7 +202,7 @@ async fn total<D: Database>(db: D, query: &GroupQuery) -> Result<Total, D::Error
     Ok(if is_exact { Total::Exactly(total) } else { Total::AtLeast(TOTAL_EXACT_MAX) })
 }
 
-/// Reads a page of members with the group; `None` if there is no such group.
+/// Reads a page of members with the group. Returns `None` if the group does not exist.
 pub async fn members_page<D: Database>(
     db: D,
     head: Head,
@@ -246,7 +247,7 @@ pub(crate) fn member_kind(row: &Values, index: usize) -> Result<MemberKind, Stor
     }
 }
 
-/// Reads the direct groups of users; `None` if these are more than so many memberships.
+/// Reads the direct groups of users. Returns `None` if there are more than this many memberships.
 pub async fn groups_of<D: Database>(
     db: D,
     users: &[UserId],

@@ -1,6 +1,7 @@
-//! The keys of callers: all of them are read at once, one is written.
+//! API keys. All of them are read at once, and one is written at a time.
 //!
-//! [`decide_keys`] has the rules. A moment of 0 and an empty secret are none.
+//! [`decide_keys`] has the rules. In a column for a time, 0 means that there is none. So does an
+//! empty secret.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use roster_core::{
 
 use crate::database::{Cell, Database, Values, corrupt, first};
 
-/// How often the keys changed.
+/// The number of changes of the keys.
 pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
 
 /// All keys.
@@ -40,7 +41,7 @@ pub const COUNT_KEY_CHANGE: &str = "INSERT INTO keys_head (id, generation) VALUE
 
 /// Reads all keys, if they changed since generation `known`.
 pub async fn keyring<D: Database>(db: D, known: Option<i64>) -> Result<Option<Keyring>, D::Error> {
-    // A change between the two statements is read again next time.
+    // A change between the two statements is read the next time.
     let generation = match first(db, KEYS_GENERATION, &[]).await? {
         Some(row) => row.number(0, "keys_head.generation")?,
         None => 0,

@@ -1,7 +1,7 @@
 //! The tables of a store, which one engine copies to another.
 //!
-//! Every engine has these tables and columns. A row is read as the same [`Values`] whatever engine
-//! it comes from, and a digest over rows is the same in every engine.
+//! Every engine has these tables and columns. A row is read as the same [`Values`] from every
+//! engine, and a digest of rows is the same in every engine.
 
 use roster_core::page::Flow;
 use sha2::{Digest as _, Sha256};
@@ -29,8 +29,8 @@ pub struct TableDigest {
 }
 
 impl Table {
-    /// Every table but `log_head`, in the order in which they are copied. The one row of `log_head`
-    /// is the identity of the log and its [`Head`](roster_core::Head).
+    /// Every table except `log_head`, in the order in which they are copied. The only row of
+    /// `log_head` is the identity of the log and its [`Head`](roster_core::Head).
     pub const ALL: &'static [Self] = &[
         Self {
             name: "users",
@@ -78,10 +78,10 @@ impl Table {
         Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },
     ];
 
-    /// The key of a row that begins with its columns, to read the rows after it.
+    /// The key of a row, whose first columns are the key. The next rows are read after it.
     pub fn key_of(&self, row: &Values) -> Vec<Cell> {
-        // The only key of bytes. PostgreSQL keeps texts as bytes too, so its rows do not tell them
-        // apart.
+        // Only this key has the type bytes. PostgreSQL stores texts as bytes too, so its rows do
+        // not show the difference.
         let is_bytes = self.name == "idempotency_keys";
         let field = |value: &Cell| {
             let text = if let Cell::Text(bytes) = value { Some(bytes) } else { None };
@@ -91,8 +91,8 @@ impl Table {
         row.0.iter().take(self.key.split(", ").count()).map(field).collect()
     }
 
-    /// Whether a value is an absent sort key: empty bytes, unlike an empty text. Only users have
-    /// sort keys, and no other bytes that may be empty.
+    /// Whether a value is an absent sort key, which is empty bytes, unlike an empty text. Only
+    /// users have sort keys, and they have no other bytes that may be empty.
     pub fn is_absent_key(&self, value: &Cell) -> bool {
         self.name == "users" && matches!(value, Cell::Bytes(bytes) if bytes.is_empty())
     }
@@ -120,14 +120,14 @@ impl Table {
         format!("SELECT count(*) FROM {}", self.rows::<D>())
     }
 
-    /// The rows that are copied, with the index that has the order of the key.
+    /// The rows that are copied, and the index that has the order of the key.
     fn rows<D: Dialect>(&self) -> String {
         match self.name {
             name @ ("users" | "deleted_users") => {
                 format!("{name}{} WHERE true", D::indexed_by(&format!("{name}_id")))
             }
-            // The others are about pages of an SQLite file that are to be overwritten after a
-            // purge, and about the progress of a load.
+            // The other settings belong to the sweep of an SQLite file after a purge, and to the
+            // progress of a load.
             "settings" => "settings WHERE name NOT IN ('purged', 'sweep_purged', 'sweep_page', \
                            'migration') AND name NOT LIKE 'migration.%'"
                 .to_owned(),

@@ -1,4 +1,4 @@
-//! Batches over a store that is a map.
+//! Tests of batches on a store in memory.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     UserRequest, Values, run,
 };
 
-/// Live users only; without one of them a fact is missing.
+/// A store with live users only. The fact of the user `missing` is not available.
 #[derive(Default)]
 struct Stored {
     live: HashMap<UserId, Arc<Current>>,
@@ -114,7 +114,7 @@ fn run_all(requests: &[Request], facts: &mut Stored) -> Completed {
     run(Rules::default(), &Arc::default(), &requests, facts)
 }
 
-/// The user that a create makes.
+/// The user that results from a create.
 fn created(n: u8, body: &str) -> Current {
     let completed = run_all(&requests(vec![create(n, body)]), &mut Stored::default());
     let change = completed.writes.users.get(&id(n)).and_then(|write| write.after()).unwrap();

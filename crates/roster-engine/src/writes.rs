@@ -1,4 +1,4 @@
-//! What a batch writes.
+//! The writes of a batch.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -25,20 +25,20 @@ pub struct Writes {
     pub purged: Vec<(UserId, i64)>,
     /// The groups.
     pub groups: GroupWrites,
-    /// How the kept counters change.
+    /// The changes of the stored counters.
     pub counts: Counts,
     /// The new schema of users.
     pub schema: Option<Arc<UserSchema>>,
 }
 
-/// Differences of the kept counters.
+/// The differences of the stored counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Active users.
     pub active: i64,
     /// Suspended users.
     pub suspended: i64,
-    /// Deleted users that are kept.
+    /// Deleted users that are stored.
     pub deleted: i64,
 }
 
@@ -47,7 +47,7 @@ pub struct Counts {
 pub struct UserWrite {
     first: Arc<Change>,
     last: Arc<Change>,
-    /// The sum of the index deltas, where there are several changes.
+    /// The sum of the index deltas, if there are several changes.
     index: Option<IndexDelta>,
 }
 
@@ -60,14 +60,14 @@ pub struct DeletedWrite {
     pub row: Option<Arc<Change>>,
 }
 
-/// The record of an idempotency key that is to be kept.
+/// The record of an idempotency key that must be stored.
 #[derive(Debug)]
 pub struct NewIdempotencyRecord {
     /// A digest of the request without its key.
     pub fingerprint: [u8; 32],
-    /// When the request came.
+    /// The time of the request.
     pub at: Timestamp,
-    /// What it did.
+    /// The effect of the request.
     pub effect: Effect,
     /// The user or group after it.
     pub stored: Stored,
@@ -90,23 +90,24 @@ pub struct GroupWrites {
     pub added: Vec<(GroupId, Member)>,
     /// Memberships that end.
     pub removed: Vec<(GroupId, UserId)>,
-    /// How many more memberships were looked at, or end with their group.
+    /// The number of other memberships that were examined, or that end with their group.
     pub(crate) others: usize,
 }
 
-/// A group that is written.
+/// A written group.
 #[derive(Debug)]
 pub struct GroupWrite {
     /// The last change.
     pub change: GroupChange,
-    /// By how much the number of members changes.
+    /// The change of the number of members.
     pub members: i64,
     /// Whether its name or external id may change.
     pub changes_keys: bool,
 }
 
 impl NewIdempotencyRecord {
-    /// The effect as it is stored, and the record: that of a change is in its event.
+    /// The stored form of the effect, and the record. A record that a change wrote is in its event
+    /// and not repeated here.
     pub fn effect_and_record(&self) -> (&'static str, Option<&[u8]>) {
         match self.effect {
             Effect::Changed(kind) => (kind.as_str(), None),
@@ -127,7 +128,7 @@ impl Writes {
         self.events.is_empty() && self.idempotency.is_empty()
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub(crate) fn event_count(&self) -> i64 {
         i64::try_from(self.events.len()).unwrap_or(i64::MAX)
     }
@@ -153,7 +154,8 @@ impl Writes {
     /// Sets or removes the row of a deleted user.
     pub(crate) fn change_deleted_user(&mut self, id: UserId, row: Option<Arc<Change>>) {
         self.counts.deleted += if row.is_some() { 1 } else { -1 };
-        // A user enters the deleted users from the collection and leaves them from a row.
+        // A deletion adds a row, a restore or a purge removes one. So there was a row before the
+        // batch if the first change of the batch removes it.
         let existed = row.is_none();
         let write = self.deleted_users.entry(id).or_insert(DeletedWrite { existed, row: None });
         write.row = row;
@@ -176,13 +178,13 @@ impl UserWrite {
         is_live_after(&self.last).then_some(&self.last)
     }
 
-    /// How the rows of search keys change.
+    /// The changes of the rows of search keys.
     pub fn index(&self) -> &IndexDelta {
         self.index.as_ref().unwrap_or(&self.first.index)
     }
 }
 
-/// The keys of a user that was in the collection before the change.
+/// The keys before a change, if the user was in the collection.
 pub(crate) fn live_keys_before(change: &Change) -> Option<&Keys> {
     let was_live = matches!(change.event.kind, EventKind::Updated | EventKind::Deleted);
     change.keys_before.as_ref().filter(|_| was_live)
@@ -193,12 +195,12 @@ pub(crate) fn is_live_after(change: &Change) -> bool {
 }
 
 impl GroupWrites {
-    /// How many memberships are looked at or changed.
+    /// The number of memberships that are examined or changed.
     pub const fn memberships(&self) -> usize {
         self.added.len() + self.removed.len() + self.others
     }
 
-    /// By how much the number of groups changes.
+    /// The change of the number of groups.
     pub fn count(&self) -> i64 {
         number(self.created.len()) - number(self.deleted.len())
     }

@@ -22,7 +22,7 @@ use crate::{
 pub struct App {
     state: AppState,
     router: Router,
-    /// Answers every request as one for which there is no route.
+    /// Responds to every request as to a path without a route.
     no_route: Router,
 }
 
@@ -34,7 +34,7 @@ impl App {
         Self { state, router, no_route }
     }
 
-    /// Loads the keys before the first request. Returns whether no key was ever made.
+    /// Loads the keys before the first request. Returns whether no key was ever created.
     pub async fn load_keys(&self) -> Result<bool, StoreError> {
         self.state.access.begin().await
     }
@@ -45,18 +45,19 @@ impl App {
         self.load_keys().await
     }
 
-    /// Whether callers without a credential are admitted: no key was ever made, no issuer is set,
-    /// and the settings allow it.
+    /// Whether callers without a credential are admitted: no key was ever created, no issuer is
+    /// set, and the settings allow it.
     pub fn is_open(&self) -> bool {
         self.state.access.is_open()
     }
 
-    /// Has the store note which keys were used since this was done last.
+    /// Has the store record which keys were used since the previous call.
     pub async fn note_key_uses(&self) -> Result<(), StoreError> {
         self.state.access.note_uses().await
     }
 
-    /// From here on `/readyz` says that the service is about to stop. Requests are still served.
+    /// After this call `/readyz` reports that the service is about to stop. Requests are still
+    /// served.
     pub fn drain(&self) {
         self.state.drain();
     }
@@ -68,12 +69,14 @@ impl Handle for App {
         let mut request =
             request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         request.extensions_mut().insert(peer.clone());
-        // The router matches a parameter with an empty segment, which no path of ours has.
+        // The router matches a parameter with an empty segment, but no path of this service has
+        // one.
         let has_empty_segment = request.uri().path().contains("//");
         let router = if has_empty_segment { &self.no_route } else { &self.router };
         let Ok(mut response) = router.clone().oneshot(request).await;
-        // The router gives a length to every body that is empty. A response to HEAD that states
-        // none has the length of a page that was not read, and 204 and 304 have no content.
+        // The router adds `Content-Length: 0` to every empty body. This is removed here: the
+        // response to HEAD is for a page that was not read, so its length is unknown, and 204 and
+        // 304 have no content.
         let has_no_content =
             matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if (is_head || has_no_content)

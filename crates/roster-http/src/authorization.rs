@@ -21,7 +21,8 @@ use crate::{
     state::AppState,
 };
 
-/// The caller of a request, if authorized; `state` is their rate limit, for the response headers.
+/// The caller of a request, if authorized. `state` is set to the caller's rate limit, for the
+/// response headers.
 pub(crate) async fn authorize(
     app: &AppState,
     parts: &Parts,
@@ -52,7 +53,7 @@ pub(crate) async fn reauthorize(
     allow(app.access.authenticate(parts).await?, operation, scope)
 }
 
-/// The operation with the scope that it needs, if any; `None` if anybody may call it.
+/// The operation with the scope that it needs, if any; `None` if it needs no credential.
 fn needed(operation: Option<Operation>) -> Option<(Operation, Option<Scope>)> {
     match operation?.needs() {
         Need::Nothing => None,

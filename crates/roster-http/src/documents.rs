@@ -28,7 +28,7 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// A tenth of a second for the longest document.
+/// With this quality, the longest document takes a tenth of a second.
 const BROTLI_QUALITY: u32 = 7;
 const BROTLI_WINDOW_LOG2: u32 = 22;
 
@@ -39,9 +39,9 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// The response with a document, or 304 if the caller has it. `path` is one of few, because
-    /// each document is kept: it is made again only for another version. `make` returns `None` if
-    /// there is no such document.
+    /// The response with a document, or 304 if the caller has it. Each document is kept in memory
+    /// and made again only for another version, so there must be few values of `path`. `make`
+    /// returns `None` if there is no such document.
     pub(crate) fn respond(
         &self,
         (path, media, version): (&str, Media, i64),
@@ -69,7 +69,7 @@ impl Documents {
         Ok(response)
     }
 
-    /// The kept document of this version, or a new one.
+    /// The document of this version from memory, or a new one.
     fn document(
         &self,
         (path, media, version): (&str, Media, i64),

@@ -1,6 +1,6 @@
-//! Attributes of requests that no schema has: tolerant parsing drops them.
+//! Attributes of SCIM requests that no schema has. Tolerant parsing drops them.
 //!
-//! The operator is to notice: each is counted, and each name is logged once.
+//! Each dropped attribute is counted, and each name is logged once, so that the operator notices.
 
 use std::{
     collections::BTreeSet,
@@ -9,13 +9,13 @@ use std::{
 
 use prometheus_client::metrics::counter::Counter;
 
-/// The maximum names that are logged.
+/// The maximum number of names that are logged.
 const NAMES_MAX: usize = 100;
 
-/// The maximum characters of a name in the log.
+/// The maximum length of a name in the log, in characters.
 const NAME_LENGTH_MAX: usize = 100;
 
-/// The names that were dropped, as far as they were logged.
+/// The number of dropped attributes, and the names that were logged.
 #[derive(Debug, Default)]
 pub(crate) struct DroppedAttributes {
     /// How many attributes were dropped.

@@ -1,9 +1,9 @@
-//! What happens before and after every handler, in this order.
+//! The work before and after every handler, in this order.
 //!
-//! Before: the host guard, the guard of the open mode and that of origins; cheap limits; the rate
-//! limit, authentication and the scope; the memory that the connection holds. Health passes by all
-//! of these. After: problems are logged and written, the response is measured, and it gets the
-//! headers that every response has.
+//! Before: the guards of host, open mode and origin; cheap limits; authentication, the rate limit
+//! and the scope; the memory that the connection holds. Health checks skip all of these. After:
+//! problems are logged and written, the response is measured, and the headers that every response
+//! has are added.
 
 use std::{net::IpAddr, pin::Pin, sync::Arc, time::Instant};
 
@@ -39,7 +39,7 @@ use crate::{
 pub(crate) const NOSNIFF: (HeaderName, HeaderValue) =
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 
-/// A handler with all that happens before and after it.
+/// A handler with the work before and after it.
 #[derive(Clone)]
 pub(crate) struct Endpoint<H> {
     /// `None` if the route does not offer the method, or there is no route.
@@ -55,7 +55,7 @@ impl<H> Endpoint<H> {
         Self { operation: Some(operation), duration, handler }
     }
 
-    /// The endpoint of requests that are for no operation.
+    /// The endpoint of requests without an operation.
     pub(crate) const fn of_none(handler: H) -> Self {
         Self { operation: None, duration: None, handler }
     }
@@ -121,7 +121,7 @@ where
     }
 }
 
-/// Decides whether the handler may run, and for whom.
+/// Checks a request before its handler runs. Returns the permissions of the caller.
 async fn guard(
     app: &AppState,
     parts: &Parts,
@@ -148,8 +148,8 @@ async fn guard(
     Ok(authority)
 }
 
-/// Charges what the connection holds to the caller who has authenticated on it, or who calls
-/// through a trusted proxy, and refuses the request where that is too much.
+/// Assigns the memory of the connection to the caller that has authenticated on it, or that calls
+/// through a trusted proxy. Refuses the request if the caller uses too much memory.
 fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<(), Problem> {
     let actor = authority.actor();
     if !matches!(actor, Actor::Anonymous) || client != peer.address.ip() {
@@ -158,7 +158,7 @@ fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<()
     if peer.memory().is_over() { Err(holds_too_much()) } else { Ok(()) }
 }
 
-/// What is needed of a request once its handler has taken it.
+/// The facts about a request that are needed after its handler has run.
 struct After {
     started: Instant,
     method: Method,
@@ -203,12 +203,12 @@ impl After {
         self.cors.write_headers(headers);
         app.admission.tell(self.rate_limit, headers);
         headers.insert(NOSNIFF.0, NOSNIFF.1);
-        // Usually nothing else holds the context any more.
+        // Usually this is the last reference to the context.
         headers.insert(X_REQUEST_ID, Arc::unwrap_or_clone(context).request_id);
         response
     }
 
-    /// The response to a problem. What failed inside is logged here and only here.
+    /// The response to a problem. Internal errors are logged only here.
     fn write(&self, app: &AppState, context: &RequestContext, problem: Problem) -> Response {
         let request_id = context.request_id();
         problem.log(request_id);

@@ -1,6 +1,7 @@
-//! What the service measures of itself, in the Prometheus text format.
+//! The metrics of the service, in the Prometheus text format.
 //!
-//! Labels are operations, statuses and states: never a value of a user or of a request.
+//! Labels are operations, statuses and states. They never contain a value of a user or of a
+//! request.
 
 mod housekeeping;
 
@@ -17,7 +18,7 @@ use roster_server::ServerCounters;
 use crate::{admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
-/// From a cached read to a write behind a slow disk, in seconds.
+/// The buckets of durations in seconds, from a cached read to a write with a slow disk.
 const BUCKETS: [f64; 11] =
     [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5];
 
@@ -59,18 +60,14 @@ impl Metrics {
     ) -> Self {
         let mut registry = Registry::with_prefix("roster");
         let requests = Family::<Answered, Counter>::default();
-        registry.register(
-            "http_requests",
-            "Requests answered, by operation and status",
-            requests.clone(),
-        );
+        registry.register("http_requests", "Responses, by operation and status", requests.clone());
         let durations =
             Family::<OfOperation, Histogram, fn() -> Histogram>::new_with_constructor(|| {
                 Histogram::new(BUCKETS)
             });
         registry.register_with_unit(
             "http_request_duration",
-            "Time from the request's head to the answer's head",
+            "Time from the head of the request to the head of the response",
             Unit::Seconds,
             durations.clone(),
         );
@@ -111,7 +108,7 @@ impl Metrics {
         self.durations.get_or_create(&OfOperation { operation: operation.id() }).clone()
     }
 
-    /// Counts a request that was answered.
+    /// Counts a response.
     pub(crate) fn answered(&self, operation: &'static str, status: u16) {
         self.requests.get_or_create(&Answered { operation, status }).inc();
     }
@@ -154,7 +151,7 @@ pub(crate) fn as_prometheus_text(page: &str) -> String {
     text
 }
 
-/// What is counted about connections.
+/// Registers the metrics of connections.
 fn register_connections(registry: &mut Registry, server: &ServerCounters) {
     for (name, help, counter) in [
         ("connections_accepted", "Connections taken", &server.accepted),

@@ -1,8 +1,9 @@
-//! Every operation of both interfaces, on one page: method, path, operation id, scope and handler.
+//! The table of all operations of both interfaces: method, path, operation id, scope and handler.
 //!
-//! A path is compared exactly, byte for byte: no case folding, no decoding, no forgiven slash, so
-//! that one resource has one URL. The routes, `Allow`, the scopes, the labels of metrics and the
-//! check of the description all come from this table.
+//! A path is compared byte for byte, so that one resource has one URL. There is no case folding and
+//! no decoding. An additional slash makes another path, except at the end of SCIM paths. The
+//! routes, `Allow`, the scopes, the labels of metrics and the check of the description all come
+//! from this table.
 
 use http::Method;
 use roster_core::access::Scope;
@@ -10,11 +11,11 @@ use roster_core::access::Scope;
 /// What a caller needs for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Nothing: anybody may call it.
+    /// Nothing. The operation needs no credential.
     Nothing,
     /// A credential with any scope or none, unless the service is open.
     Caller,
-    /// A credential with that scope, once the service is not open any more.
+    /// A credential with this scope, unless the service is open.
     Scope(Scope),
 }
 
@@ -32,7 +33,7 @@ macro_rules! need {
 
 macro_rules! define {
     ($($name:ident $method:ident $path:literal $id:literal $need:ident $handler:path;)*) => {
-        /// What a request asks for.
+        /// An operation of one of the interfaces.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Operation {
             $(
@@ -42,17 +43,17 @@ macro_rules! define {
         }
 
         impl Operation {
-            /// All of them.
+            /// All operations.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The method. HEAD goes with GET, and OPTIONS with every path.
+            /// The method. A path with GET also has HEAD, and every path has OPTIONS.
             pub const fn method(self) -> Method {
                 match self {
                     $(Self::$name => Method::$method,)*
                 }
             }
 
-            /// The path below the base path. A segment in braces may be anything.
+            /// The path below the base path. A segment in braces matches any segment.
             pub const fn path(self) -> &'static str {
                 match self {
                     $(Self::$name => $path,)*
@@ -167,18 +168,19 @@ pub(crate) use operations;
 operations!(define);
 
 impl Operation {
-    /// Health is asked by machines that know neither the name of the service nor its guards.
+    /// Whether this is a health check. The guards do not apply to it, because monitoring systems
+    /// may not know the host name of the service.
     pub const fn is_health(self) -> bool {
         matches!(self, Self::GetLiveness | Self::GetReadiness)
     }
 
-    /// Machines watch the service by these. They are answered whatever the store does, and at the
-    /// root of the host too.
+    /// Whether monitoring systems call this operation. It responds in every state of the store, has
+    /// no time limit here, and is available at the root of the host too.
     pub const fn is_probe(self) -> bool {
         matches!(self, Self::GetLiveness | Self::GetReadiness | Self::GetMetrics)
     }
 
-    /// Pages that a person may come to from a link elsewhere.
+    /// Whether this is a page that a browser may open from a link on another site.
     pub const fn is_page(self) -> bool {
         matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
     }
@@ -212,7 +214,7 @@ impl Operation {
     }
 }
 
-/// A path and what it offers.
+/// A path and its operations.
 #[derive(Clone, Debug)]
 pub struct Route {
     /// The path below the base path.

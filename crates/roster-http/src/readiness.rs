@@ -1,7 +1,7 @@
 //! Whether the store is ready, checked at most once a second.
 //!
-//! Anybody may ask whether the service is ready. One question at a time reaches the store, whose
-//! connections also read keys, and its answer serves everybody for a second.
+//! `/readyz` needs no credential. So only one check at a time uses the store, whose connections are
+//! also needed to read keys, and its result is used for all requests of one second.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,21 +13,21 @@ use tokio::{
 
 use crate::problem::{Problem, ProblemCode};
 
-/// How long the store is waited for before it counts as not ready: longer than it takes to find
-/// another way to a database, and shorter than those who ask would wait.
+/// How long a check waits before the store counts as not ready. This is longer than the store needs
+/// to find another connection to the database, and shorter than the timeout of usual probes.
 const READY_WAIT_MAX: Duration = Duration::from_millis(4_500);
-/// How long an answer of the store serves.
+/// How long a result is used.
 const READY_KEEP: Duration = Duration::from_secs(1);
 
-/// The last answer of the store.
+/// The last result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
-    /// When it was given, and whether the store was ready. Locked during a check.
+    /// When the check ended, and whether the store was ready. Locked during a check.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
 
 impl Readiness {
-    /// Refuses unless the store is ready, or was within the last second.
+    /// Fails unless the store is ready, or was ready at a check within the last second.
     pub(crate) async fn check(&self, directory: &Directory) -> Result<(), Problem> {
         let end = Instant::now() + READY_WAIT_MAX;
         let not_ready = || Problem::new(ProblemCode::Unavailable);
@@ -39,7 +39,8 @@ impl Readiness {
             return if is_ready { Ok(()) } else { Err(not_ready()) };
         }
         let directory = directory.clone();
-        // A caller who goes away frees no place for another question.
+        // A separate task, so that the check continues and no second one begins if the caller
+        // disconnects.
         let asked = tokio::spawn(async move {
             let health = timeout_at(end, directory.health()).await;
             let health = health.unwrap_or(Err(StoreError::TimedOut));

@@ -1,4 +1,4 @@
-//! One request on its way to its handler, and the extractors that take all of it.
+//! A request before its handler runs, and the extractors that take the whole request.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -24,17 +24,18 @@ use crate::{
     state::AppState,
 };
 
-/// What is known of a request before its handler runs. An `Arc` of it is among the extensions of
-/// the request.
+/// The facts about a request that are known before its handler runs. An `Arc` of them is among the
+/// extensions of the request.
 #[derive(Clone)]
 pub(crate) struct RequestContext {
     pub(crate) peer: Peer,
-    /// The address that the request comes from: the peer's, or what a trusted proxy says.
+    /// The address that the request comes from: the address of the peer, or the one that a trusted
+    /// proxy names.
     pub(crate) client: IpAddr,
     pub(crate) request_id: HeaderValue,
     /// `None` if the route does not offer the method, or there is no route.
     pub(crate) operation: Option<Operation>,
-    /// Who calls, and what they may do.
+    /// The caller and its permissions.
     pub(crate) authority: Authority,
 }
 
@@ -124,14 +125,14 @@ impl Call {
         Ok(self.context.authority.permit()?)
     }
 
-    /// The permission for work of this request that runs on after its response has begun.
+    /// The permission for work of this request that continues after its response has begun.
     pub(crate) fn lease<R: Right>(&self, app: &AppState) -> Result<Lease<R>, Problem> {
         Lease::new(&app.access, &self.parts.headers)
     }
 }
 
-/// The segments at the places that a pattern names. A base path in front of the pattern has
-/// segments of its own.
+/// The segments of a path at the placeholders of a pattern. The path may begin with a base path,
+/// which is skipped.
 fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'p str> {
     let path = if pattern == "/" { path } else { path.strip_suffix('/').unwrap_or(path) };
     let count = pattern.split('/').count();
@@ -141,8 +142,8 @@ fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'
     pairs.filter(|(name, _)| name.starts_with('{')).map(|(_, segment)| segment)
 }
 
-/// A request whose body is to be read. It gives no permit, since a body may take long to come:
-/// what the caller may do is decided after the last byte.
+/// A request whose body has not been read. It gives no permit, because a body may arrive slowly:
+/// the caller is authorized after the last byte.
 pub(crate) struct UnreadCall {
     pub(crate) parts: Parts,
     context: Arc<RequestContext>,

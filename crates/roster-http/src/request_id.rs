@@ -1,16 +1,16 @@
-//! The id of a request: the caller's own where it is usable, else one that we make.
+//! The id of a request: the caller's id if it is usable, otherwise a generated one.
 //!
-//! It stands in every answer, in the log and in the change log. A caller's id is taken only if it
-//! can do no harm in a log line.
+//! The id is in every response, in the log and in the change log. A caller's id is used only if it
+//! is harmless in a log line.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header that carries it, both ways.
+/// The header of the id in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Makes request ids: a random start of its own, then a count.
+/// Generates request ids: a random prefix, then a count.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     prefix: String,
@@ -18,10 +18,10 @@ pub(crate) struct RequestIds {
 }
 
 impl RequestIds {
-    /// Ids that no other process makes.
+    /// Creates a generator whose ids no other process generates.
     pub(crate) fn new() -> Self {
         let mut random = [0; 8];
-        // Without randomness the count alone still tells the requests of this process apart.
+        // Without randomness, the count alone still distinguishes the requests of this process.
         if getrandom::fill(&mut random).is_err() {
             random = [0; 8];
         }

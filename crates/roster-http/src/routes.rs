@@ -1,4 +1,4 @@
-//! The router: the handler of every operation, and what answers where there is none.
+//! The router: the handler of every operation, and the handlers of other methods and paths.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
     state::AppState,
 };
 
-/// The methods of RFC 9110, RFC 5789 and RFC 10008. Any other is answered 501.
+/// The methods of RFC 9110, RFC 5789 and RFC 10008. Any other method gets 501.
 const KNOWN_METHODS: [&str; 10] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"];
 const EVERY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -83,7 +83,7 @@ fn on_method<T: 'static>(
     on(filter, endpoint)
 }
 
-/// What answers the methods that a route does not offer: `OPTIONS` among them.
+/// The handler of the methods that a route does not offer, including `OPTIONS`.
 fn not_offered(route: &Route) -> MethodRouter<AppState> {
     let allow: Arc<str> = route.allow.as_str().into();
     let patch_kind = route.operations.iter().copied().find_map(BodyKind::of_patch);
@@ -103,7 +103,7 @@ fn not_offered(route: &Route) -> MethodRouter<AppState> {
     }))
 }
 
-/// What answers where there is no route.
+/// The handler of paths without a route.
 async fn not_found(State(app): State<AppState>, method: Method, uri: Uri) -> Response {
     if uri.path() == "*" && method == Method::OPTIONS {
         return allowing(EVERY_METHOD);

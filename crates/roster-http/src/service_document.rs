@@ -27,12 +27,12 @@ fn number(value: impl TryInto<i64>) -> Json {
     value.try_into().map_or(Json::Null, Json::Int)
 }
 
-/// A time in seconds; `null` for ever.
+/// A time in seconds; `null` means forever.
 fn seconds(keep: Option<Duration>) -> Json {
     keep.map_or(Json::Null, |keep| number(keep.as_secs()))
 }
 
-/// The service document, under the rules in force.
+/// The service document with the current rules of uniqueness.
 pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
     let link = |path: &str| string(format!("{}{path}", settings.base_url));
     let links = object([

@@ -1,4 +1,4 @@
-//! The settings of the HTTP interfaces: their URL, whom they serve, and their limits.
+//! The settings of the HTTP interfaces.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,45 +10,48 @@ use roster_server::TrustedProxies;
 
 /// The settings of the HTTP interfaces.
 pub struct HttpSettings {
-    /// The absolute URL that all routes are below, without a slash at its end.
+    /// The absolute base URL of all routes, without a slash at its end.
     pub base_url: String,
-    /// Further names that may stand in `Host`; with a port, that port alone.
+    /// Additional names that `Host` may contain. A name with a port is accepted with that port
+    /// only.
     pub hosts: Vec<String>,
-    /// Proxies whose word on the client's address is believed.
+    /// The proxies whose `Forwarded` and `X-Forwarded-For` headers name the client's address.
     pub trusted_proxies: TrustedProxies,
-    /// Origins whose web pages may call once there is a key, as browsers write them.
+    /// The origins whose web pages may call the service, as browsers write them in `Origin`. They
+    /// are ignored while the service is open, that is while no credential is needed.
     pub cors_origins: Vec<String>,
-    /// Most bytes of a request body.
+    /// The maximum size of a request body in bytes.
     pub body_bytes_max: usize,
-    /// Most bytes of path and query.
+    /// The maximum length of path and query in bytes.
     pub uri_bytes_max: usize,
-    /// The longest that a reading may take.
+    /// The time limit of a read.
     pub read_wait_max: Duration,
-    /// Where verdicts of an import are put aside while nobody reads them, in files without names.
+    /// The directory for spill files: unnamed files with the results of an import that its client
+    /// has not read yet.
     pub spill_dir: PathBuf,
-    /// How long a deleted user is kept; for ever without.
+    /// How long a deleted user is kept. `None` means forever.
     pub deleted_keep: Option<Duration>,
-    /// How long an event is kept; for ever without.
+    /// How long an event is kept. `None` means forever.
     pub events_keep: Option<Duration>,
-    /// Whether a filter of SCIM in a URL is refused.
+    /// Whether a SCIM filter in a URL is rejected.
     pub scim_filter_guard: bool,
-    /// What callers may cost.
+    /// The rate limits of callers and the limits of concurrent work.
     pub admission: AdmissionSettings,
-    /// Whether callers without a credential are refused also before the first key.
+    /// Whether callers without a credential are rejected even before the first key is created.
     pub require_key: bool,
-    /// Whose tokens let callers in; with any of them the service is closed to everybody else.
+    /// The issuers whose tokens are accepted. If there are any, every caller needs a credential.
     pub issuers: Vec<TokenIssuer>,
-    /// Whether there is room on the disk, for `/readyz`.
+    /// Returns whether the disk has room. `/readyz` and the spill files of imports use it.
     pub has_room: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// What housekeeping measures, for `/metrics`.
+    /// The measurements of housekeeping, for `/metrics`.
     pub housekeeping: HousekeepingMetrics,
 }
 
-/// Most bytes of path and query when nothing else is set.
+/// The default of [`HttpSettings::uri_bytes_max`].
 pub const URI_BYTES_MAX: usize = 16 * 1024;
 
 impl HttpSettings {
-    /// The path of the base URL: empty where the service is at the root of its host.
+    /// The path of the base URL. It is empty if the service is at the root of its host.
     pub fn base_path(&self) -> &str {
         base_path(&self.base_url)
     }

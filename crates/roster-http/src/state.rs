@@ -1,4 +1,5 @@
-//! What all handlers work with: the directory, and what is made of the settings once.
+//! The state that all handlers share: the directory, and values that are made once from the
+//! settings.
 
 use std::{
     ops::Deref,
@@ -27,7 +28,7 @@ use crate::{
     transfers::Transfers,
 };
 
-/// What every handler may use.
+/// The state that every handler may use.
 #[derive(Clone)]
 pub(crate) struct AppState(Arc<Shared>);
 
@@ -85,7 +86,7 @@ impl AppState {
         }))
     }
 
-    /// From here on the service says that it is about to stop.
+    /// Marks the service as about to stop.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }

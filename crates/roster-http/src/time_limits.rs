@@ -1,8 +1,8 @@
 //! Time limits of requests.
 //!
 //! A read has a time limit. `Prefer: wait` (RFC 7240 section 4.3) lowers it, and sets one for a
-//! write. A read that is late is dropped. A write that is late is given up if it has not begun;
-//! otherwise its result is awaited, so that the caller always learns it.
+//! write. A read that exceeds its limit is dropped. A write that exceeds its limit is cancelled if
+//! it has not begun; otherwise its result is awaited, so that the caller always learns it.
 
 use std::{pin::pin, time::Duration};
 
@@ -40,7 +40,9 @@ pub(crate) async fn in_time<T>(
     let ReadLimit { most, preferred } = limit;
     timeout(preferred.unwrap_or(most), reading).await.map_err(|_| {
         match preferred.map(|wait| wait.as_secs()) {
-            Some(wait) => late(format!("there was no answer within {wait} s, as you asked for")),
+            Some(wait) => {
+                late(format!("there was no result within {wait} s, the time in Prefer: wait"))
+            }
             None => StoreError::TimedOut.into(),
         }
     })
@@ -64,7 +66,7 @@ impl PreferredWait {
         self.start.clone()
     }
 
-    /// Awaits a write, and gives it up if it has not begun in time.
+    /// Awaits a write, and cancels it if it has not begun in time.
     pub(crate) async fn hold<T>(
         &self,
         change: impl Future<Output = Result<T, Problem>>,
@@ -81,7 +83,7 @@ impl PreferredWait {
     }
 }
 
-/// The refusal of a request that took longer than its caller waits.
+/// The problem of a request that took longer than its caller waits.
 fn late(detail: String) -> Problem {
     Problem::saying(ProblemCode::Unavailable, detail)
         .with_header(RETRY_AFTER, HeaderValue::from_static("1"))

@@ -1,7 +1,7 @@
-//! Imports and exports that run: so many in total, and so many for each caller.
+//! The limits of running imports and exports, in total and per caller.
 //!
-//! A caller may keep its places as long as it likes, so one caller must not be able to take them
-//! all. Only a hash of who the caller is is kept.
+//! A caller may make its transfers last as long as it wants, so one caller must not be able to take
+//! all places. Only a hash of the caller's identity is stored.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -17,19 +17,19 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-/// Most imports that run at a time.
+/// The maximum number of concurrent imports.
 pub(crate) const IMPORTS_MAX: usize = 8;
-/// Most imports of one caller that run at a time.
+/// The maximum number of concurrent imports of one caller.
 pub(crate) const IMPORTS_PER_CALLER_MAX: usize = 2;
-/// Most exports that run at a time.
+/// The maximum number of concurrent exports.
 pub(crate) const EXPORTS_MAX: usize = 32;
-/// Most exports of one caller that run at a time.
+/// The maximum number of concurrent exports of one caller.
 pub(crate) const EXPORTS_PER_CALLER_MAX: usize = 8;
-/// Most batches of all imports together that the store is given at a time: they must not fill the
-/// queue that single writes wait in too.
+/// The maximum number of batches of all imports in the store at a time. They must not fill the
+/// queue in which single writes wait too.
 const BATCHES_IN_FLIGHT_MAX: usize = 6;
 
-/// The room that bulk transfers share.
+/// The limits that all transfers share.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     pub(crate) imports: Places,
@@ -47,17 +47,17 @@ impl Transfers {
     }
 }
 
-/// The places.
+/// The places of one kind of transfer.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// What runs in them.
+    /// The kind of transfer, for error texts.
     what: &'static str,
     free: Arc<Semaphore>,
     callers: ConcurrencyLimit<u64>,
     hasher: RandomState,
 }
 
-/// A place, given back when it is dropped.
+/// A place. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct Place {
     _of_caller: ConcurrencyPermit<u64>,

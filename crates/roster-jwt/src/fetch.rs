@@ -41,7 +41,9 @@ impl Fetcher {
         // Some systems have certificates that cannot be parsed. They are skipped.
         roots.add_parsable_certificates(found.certs);
         if roots.is_empty() {
-            tracing::warn!("the system trusts no authority: no issuer can be asked over TLS");
+            tracing::warn!(
+                "the system trusts no authority: keys of issuers cannot be fetched over TLS"
+            );
         }
         Self::trusting(roots)
     }
@@ -57,7 +59,7 @@ impl Fetcher {
     /// The body of the response. The error is a text for the log.
     pub(crate) async fn get(&self, url: &IssuerUrl) -> Result<Bytes, String> {
         let fetched = timeout(ANSWER_WAIT_MAX, self.exchange(url)).await;
-        let fetched = fetched.unwrap_or_else(|_| Err("no answer within 5 seconds".to_owned()));
+        let fetched = fetched.unwrap_or_else(|_| Err("no response within 5 seconds".to_owned()));
         fetched.map_err(|why| format!("{url}: {why}"))
     }
 

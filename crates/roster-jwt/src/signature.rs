@@ -1,4 +1,4 @@
-//! Signatures, verified by ring on behalf of the token library.
+//! Verifies signatures with ring, on behalf of the token library.
 //!
 //! The library gets verifiers only for the accepted public-key algorithms, and no signers. Key
 //! sizes are checked here too: ring accepts no RSA key below 2048 bits.

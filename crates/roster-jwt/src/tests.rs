@@ -1,5 +1,5 @@
-//! What is fetched over TLS, and which keys of a set are used. Whole tokens are tried over HTTP, in
-//! the tests of the binary.
+//! Tests of fetching over TLS, and of the selection of keys from a set. The tests of the binary use
+//! whole tokens over HTTP.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ use crate::{
     url::IssuerUrl,
 };
 
-/// A server of one answer on loopback, with a certificate for that name, and who trusts it.
+/// Starts a loopback server that sends one response and has a certificate for this name. Returns
+/// its URL and the authorities that trust it.
 async fn server(name: &str, answer: String) -> (IssuerUrl, RootCertStore) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
@@ -104,7 +105,7 @@ async fn only_a_whole_small_answer_of_status_200_is_taken() {
     }
 }
 
-/// A number of so many bits, as a JWK has it.
+/// A number with this many bits, as encoded in a JWK.
 fn bits(count: usize) -> String {
     let mut bytes = vec![0xff; count.div_ceil(8)];
     bytes[0] >>= count.div_ceil(8) * 8 - count;

@@ -1,8 +1,8 @@
-//! Asks the engine and the oracle random filters and searches over random users, and compares:
-//! `cargo run -p roster-postgres --example random_queries_postgres -- --queries 10000 --seed 1`.
+//! Compares the engine with the oracle on random filters and searches over random users: `cargo run
+//! -p roster-postgres --example random_queries_postgres -- --queries 10000 --seed 1`.
 //!
-//! Starts a private PostgreSQL, or uses that of `ROSTER_TEST_POSTGRES`. Ends with a failure at the
-//! first difference, else prints how many questions met somebody.
+//! Starts a private PostgreSQL, or uses that of `ROSTER_TEST_POSTGRES`. Fails at the first
+//! difference. Otherwise it prints how many queries found users.
 #![expect(clippy::print_stdout, reason = "this is how a command answers")]
 
 use std::{error::Error, sync::Arc};

@@ -1,13 +1,13 @@
 -- The schema of a store.
 --
--- Keys are bytes that the service makes, and texts have the collation C, so that every database
--- orders and compares them alike, whatever its locale. A sort key that is absent is the one byte ff,
--- which comes after every UTF-8 text. Each statement is a step of its own: not every database
--- changes its schema in a transaction.
+-- Keys are bytes that the service computes, and texts have the collation C, so that every database
+-- orders and compares them in the same way, whatever its locale. An absent sort key is the single
+-- byte ff, which sorts after every UTF-8 text. Each statement is a separate step, because not every
+-- database changes its schema in a transaction.
 --
--- Large tables are vacuumed once 2 % of their rows are dead; the default of 20 % is a million rows
--- of a table of five million. Rows that are updated without a change of an index have room on their
--- page for the next version (fillfactor).
+-- Large tables are vacuumed once 2 % of their rows are dead: the default of 20 % would be a million
+-- rows of a table of five million. Rows that are updated without a change of an index have room on
+-- their page for the next version (fillfactor).
 
 CREATE TABLE users (
     id               uuid     PRIMARY KEY,
@@ -40,7 +40,7 @@ CREATE INDEX users_name ON users (name_key, id);
 
 CREATE INDEX users_updated_at ON users (updated_at, id);
 
--- Users that left the collection: the last record of each.
+-- Deleted users: the last record of each.
 CREATE TABLE deleted_users (
     id           uuid   PRIMARY KEY,
     version      bigint NOT NULL CHECK (version > 0),
@@ -72,11 +72,11 @@ CREATE TABLE events (
 
 CREATE INDEX events_subject ON events (subject_id, position);
 
--- One row: the log's identity, its last position, and how many users there are. Whoever writes
--- moves it last, and holds it until the commit: that makes positions dense and puts them in the
--- order of commits. `era` changes with the schema and the rules. A writer states the era that its
--- batch was decided in, and the constraint refuses a batch of another era; the column is null until
--- the first batch of an era.
+-- One row: the log's identity, its last position, and the numbers of users. Every write updates
+-- this row last and keeps it locked until the commit, so positions are dense and in the order of
+-- commits. `era` changes with the schema and the rules. A writer states the era that its batch was
+-- decided in, and the constraint rejects a batch of another era; the column is null until the first
+-- batch of an era.
 CREATE TABLE log_head (
     number     smallint PRIMARY KEY CHECK (number = 1),
     era        bigint   NOT NULL,
@@ -108,7 +108,7 @@ CREATE TABLE further_keys (
     PRIMARY KEY (kind, key, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- What requests with an idempotency key came to.
+-- The results of requests with an idempotency key.
 CREATE TABLE idempotency_keys (
     key         bytea  PRIMARY KEY, -- digest of caller and key
     fingerprint bytea  NOT NULL,    -- digest of the request
@@ -124,7 +124,7 @@ CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
 
 CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
 
--- A moment of 0 is none, and so is an empty secret.
+-- API keys. In a column for a time, 0 means that there is none. So does an empty secret.
 CREATE TABLE keys (
     id            text COLLATE "C" PRIMARY KEY,
     name          text COLLATE "C" NOT NULL,
@@ -136,12 +136,13 @@ CREATE TABLE keys (
     rotated_at    bigint NOT NULL,
     last_used_at  bigint NOT NULL,
     secret        bytea  NOT NULL, -- SHA-256
-    former_secret bytea  NOT NULL, -- the one before it, which opens for a while longer
+    former_secret bytea  NOT NULL, -- the previous one, accepted until former_until
     former_until  bigint NOT NULL
 ) WITH (fillfactor = 70);
 
--- One row, once there was a key: how often the keys were changed. Then the service is open no more.
--- Whoever changes keys moves it first, and holds it until the commit.
+-- One row, which is inserted with the first API key: the number of changes of the keys. Only while
+-- it is missing does the service accept requests without credentials. A change of the keys locks
+-- the table first and keeps the lock until the commit.
 CREATE TABLE keys_head (
     id         smallint PRIMARY KEY CHECK (id = 1),
     generation bigint   NOT NULL
@@ -151,7 +152,7 @@ CREATE TABLE keys_head (
 CREATE TABLE groups (
     id          uuid   PRIMARY KEY,
     version     bigint NOT NULL CHECK (version > 0),
-    members     bigint NOT NULL CHECK (members >= 0), -- how many belong to it
+    members     bigint NOT NULL CHECK (members >= 0), -- the number of its members
     name_key    bytea  NOT NULL,
     external_id bytea,
     record      text COLLATE "C" NOT NULL  -- canonical JSON
@@ -175,20 +176,20 @@ CREATE INDEX group_members_member ON group_members (member_id, group_id);
 
 CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
 
--- One row: how many groups there are. Whoever changes groups or deletes users locks it first and
--- keeps the lock until the commit, so that memberships do not change meanwhile.
+-- One row: the number of groups. A transaction that changes groups or deletes users locks it first
+-- and keeps the lock until the commit, so that memberships do not change meanwhile.
 CREATE TABLE groups_head (
     id    smallint PRIMARY KEY CHECK (id = 1),
     total bigint   NOT NULL CHECK (total >= 0)
 );
 
--- Where pages of walks by index ended, for whichever process serves the next page. Written on the
--- way of a read, without a wait for the disk. A ring: a new end takes the place of the oldest.
+-- Where pages by index ended, for the process that serves the next page. Written during a read,
+-- without waiting for the disk. The table is a ring: a new end replaces the oldest.
 CREATE TABLE walk_ends (
     slot  bigint PRIMARY KEY,
-    walk  bytea  NOT NULL, -- digest of the caller and the question
+    walk  bytea  NOT NULL, -- digest of the caller and the query
     start bigint NOT NULL, -- the index that follows the page
-    place text   COLLATE "C" NOT NULL, -- sealed
+    place text   COLLATE "C" NOT NULL, -- encrypted
     at    bigint NOT NULL
 );
 
@@ -202,7 +203,7 @@ CREATE TABLE erasures (
     reached bigint NOT NULL -- the events up to this position are erased
 );
 
--- One row, once housekeeping ran: the moment that deletion by age goes by.
+-- One row, inserted when housekeeping first runs: the time that deletion by age is based on.
 CREATE TABLE clock_mark (
     id         smallint PRIMARY KEY CHECK (id = 1),
     revision   bigint NOT NULL, -- counts the changes of the row

@@ -1,5 +1,5 @@
-//! The check of a store: all that roster-engine checks, in one snapshot, while processes serve it
-//! or not.
+//! The check of a store: everything that roster-engine checks, in one snapshot. Processes may serve
+//! the store meanwhile.
 
 use roster_core::PolicyKey;
 use roster_engine::{CheckReader, Findings, SearchRow};

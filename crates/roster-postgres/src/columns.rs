@@ -1,7 +1,7 @@
 //! How values are stored in columns.
 //!
-//! Only this module knows it: keys are bytes, an absent sort key is the byte ff (which is greater
-//! than every UTF-8 text), statuses are numbers, ids are UUIDs.
+//! Only this module knows the encoding: keys are bytes, an absent sort key is the byte ff (which is
+//! greater than every UTF-8 text), statuses are numbers, ids are UUIDs.
 
 use roster_core::UserId;
 use uuid::Uuid;

@@ -28,9 +28,9 @@ use crate::{
     rows::snapshot,
 };
 
-/// Writes the clock mark, unless another process was first. Nothing is written where the log has no
-/// head: another store is being loaded. The lock makes the load wait until this row is written, or
-/// this statement until the head is gone.
+/// Writes the clock mark, unless another process was first. Writes nothing if the log has no head,
+/// because then another store is being loaded. The lock makes the load wait until this row is
+/// written, or this statement wait until the head is deleted.
 pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT INTO clock_mark AS stored \
      (id, revision, at, pending_at, waited_ms) SELECT 1::smallint, $1::bigint, $2::bigint, \
      $3::bigint, $4::bigint FROM log_head WHERE number = 1 FOR KEY SHARE \
@@ -137,7 +137,7 @@ impl Store for Postgres {
     fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
         Box::pin(async move {
             let outcome = self.queue.execute_one(Request::Schema(command)).await?;
-            // If this fails, the next write or the next look reads it.
+            // If this fails, the next write or the next periodic check reads the schema.
             drop(self.in_force.refresh().await);
             Ok(outcome)
         })

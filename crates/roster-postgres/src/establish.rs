@@ -1,7 +1,8 @@
 //! The first rows of a store: the identity of its log, the secret, and the uniqueness policy.
 //!
-//! Uniqueness is an index, since other processes write too. The first process decides the policy.
-//! Only [`crate::change_policy`] changes it. A configuration that states another one is refused.
+//! A unique index enforces uniqueness, because several processes write. The first process decides
+//! the policy. Only [`crate::change_policy`] changes it. A configuration that states another policy
+//! is an error.
 
 use roster_core::{LogId, PolicyKey, Sharing, store::Secret};
 use roster_engine::{
@@ -50,13 +51,13 @@ const MIGRATION: &str = "migration";
 /// A key that may be unique.
 pub(crate) struct Key {
     pub(crate) policy: PolicyKey,
-    /// Makes the index that holds it unique.
+    /// The statement that creates the unique index.
     pub(crate) make: &'static str,
-    /// Drops that index.
+    /// The statement that drops that index.
     pub(crate) drop: &'static str,
-    /// How many values belong to several users.
+    /// The statement that counts the values that belong to several users.
     pub(crate) count: &'static str,
-    /// Some users of each of the first such values.
+    /// The statement that lists some users of each of the first such values.
     pub(crate) list: &'static str,
 }
 
@@ -85,7 +86,7 @@ const EXTERNAL_ID: Key = Key {
 /// The keys that may be unique.
 pub(crate) const KEYS: [&Key; 2] = [&EMAIL, &EXTERNAL_ID];
 
-/// The key that a policy is about.
+/// The key of a policy.
 pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
     match policy {
         PolicyKey::Email => &EMAIL,
@@ -93,7 +94,7 @@ pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
     }
 }
 
-/// Reads the first rows of the store, or inserts them. Refuses a configuration that states another
+/// Reads the first rows of the store, or inserts them. Fails if the configuration states another
 /// policy than the store has.
 pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenError> {
     let connector = &settings.connector;
@@ -117,7 +118,7 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     established.ok_or_else(|| OpenError::Damaged("rules".to_owned()))
 }
 
-/// Refuses a database that holds no store.
+/// Fails if the database contains no store.
 pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
     let has_store: bool = client.query_one(HAS_STORE, &[]).await?.try_get(0)?;
     if has_store {
@@ -127,13 +128,13 @@ pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
     Err(OpenError::NoStore)
 }
 
-/// Refuses a database that `roster migrate` has not filled to its end.
+/// Fails if a migration into the database is not finished.
 pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenError> {
     let connection = connector.connect_patiently().await?;
     refuse_migration(&connection).await
 }
 
-/// The same, on a connection.
+/// Fails if a migration into the database is not finished. Uses an open connection.
 pub(crate) async fn refuse_migration(connection: &Connection) -> Result<(), OpenError> {
     match setting(connection, MIGRATION).await? {
         Some(_) => Err(OpenError::Unfinished),
@@ -165,7 +166,7 @@ async fn create_heads(client: &Client) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Writes the policy of a key down.
+/// Stores the policy of a key.
 pub(crate) async fn keep_policy(
     client: &Client,
     key: &Key,

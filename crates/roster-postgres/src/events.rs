@@ -11,7 +11,7 @@ use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult};
 /// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;
 
-/// More bytes than the names of all members have in `events.changed`.
+/// An upper bound of the size of `events.changed`, in bytes.
 const NAMES_BYTES_MAX: usize = 2048;
 
 const COLUMNS: &str = "position, kind, at, actor, request_id, subject_id, version, changed, record";
@@ -19,12 +19,13 @@ const COLUMNS: &str = "position, kind, at, actor, request_id, subject_id, versio
 /// The statement of a page: a first row with the head in `position`, the oldest position in `at`
 /// and the end of the examined stretch in `version`, then the events.
 ///
-/// `$1` is the position before the page, `$2` the most rows, `$3` the most bytes, `$4` the user or
-/// the kind, `$5` the size of the stretch, `$6` the kind of a user's events. The server adds up
-/// the bytes of the rows and sends one row more than fills the page, so that neither side ever
-/// holds more. It never counts a row larger than [`Event::bytes`] does.
+/// `$1` is the position before the page, `$2` the maximum number of rows, `$3` their maximum size
+/// in bytes, `$4` the user or the kind, `$5` the size of the stretch, `$6` the kind of a user's
+/// events. The server adds up the sizes of the rows and sends only one row more than the page
+/// needs, which limits the memory on both sides. It never counts a row as larger than
+/// [`Event::bytes`] does.
 pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
-    // Stated as a range, so that no other index has the order of the page.
+    // Written as a range, so that no other index has the order of the page.
     const OF_USER: &str = "(subject_id, position) > ($4, $1) AND subject_id <= $4";
     let order = if of_user { "subject_id, position" } else { "position" };
     let along = |condition: &str, limit: &str| {
@@ -35,7 +36,7 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     };
     let found = match (of_user, of_kind) {
         (false, false) => along("position > $1", "$2"),
-        // Positions are dense, so that a range of them bounds what is examined.
+        // Positions have no gaps, so a range of positions bounds the number of examined rows.
         (false, true) => along(
             "position > $1 AND kind = $4 AND position <= \
              greatest($1, (SELECT min(position) - 1 FROM events)) + $5",
@@ -74,7 +75,7 @@ pub(crate) async fn fetch(
     let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
     let bytes_max = most(query.bytes_max.max(1));
     let stretch = most(query.examined_max.max(1));
-    // The statement adds the stretch to it.
+    // The statement adds the size of the stretch to this position.
     let after = query.after.min(i64::MAX - stretch);
     let mut parameters: Vec<Cell> = vec![after.into(), limit.into(), bytes_max.into()];
     let kind = query.kind.map(|kind| Cell::from(kind.as_str()));
@@ -126,7 +127,7 @@ pub(crate) async fn page(
         page.events.push((position, event));
         page.reached = position;
     }
-    // Of one kind, there may be others behind the last row.
+    // If only events of one kind are read, more of them may follow the last row.
     let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
     if !(full && query.kind.is_some() && query.user_id.is_none()) {
         page.reached = end;

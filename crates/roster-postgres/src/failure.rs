@@ -75,9 +75,9 @@ pub(crate) fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// The database did not answer in time.
+/// The error if the database did not respond in time.
 pub(crate) fn too_slow() -> StoreError {
-    StoreError::Unavailable("the database did not answer in time".into())
+    StoreError::Unavailable("the database did not respond in time".into())
 }
 
 /// An error for the log: message and SQLSTATE, without the server's detail, which may quote

@@ -1,10 +1,10 @@
-//! The rules in force: the uniqueness policy and the schema of users that the store has, with the
-//! guards of this process.
+//! The rules in force: the uniqueness policy and the user schema of the store, and the guards of
+//! this process.
 //!
-//! Every write states the era under which it was decided, and the database rejects one of another
-//! era. A process whose era has ended reads the policy and decides again. If it cannot apply the
-//! new state, because a newer release changed the schema or another store replaced this one, it
-//! writes no more and is not ready.
+//! Every write states the era under which it was decided, and the database rejects a write of
+//! another era. A process whose era has ended reads the policy and decides again. If it cannot
+//! apply the new state, because a newer release changed the schema or another store replaced this
+//! one, it rejects all further writes and is not ready.
 
 use std::{
     sync::{Arc, PoisonError, RwLock, Weak},
@@ -56,12 +56,12 @@ impl RulesInForce {
         Self { shared, log_id, known: RwLock::new(known) }
     }
 
-    /// The rules as they were read last.
+    /// The rules as of the last read.
     pub(crate) fn known(&self) -> InForce {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the policy again; fails where this process may write no more.
+    /// Reads the policy again. Fails if this process may not write any more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         let state = self.shared.run(read_state).await?;
         let Some((_, era, policy, schema)) = state.filter(|(log_id, ..)| *log_id == self.log_id)
@@ -91,13 +91,13 @@ impl RulesInForce {
     }
 }
 
-/// The name of the log, the era, the policy and the schema of users; `None` if this release cannot
-/// serve the database.
+/// The identity of the log, the era, the policy and the schema of users; `None` if this release
+/// cannot serve the database.
 type State = (LogId, i64, Vec<(PolicyKey, Sharing)>, Arc<UserSchema>);
 
 async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
     let Some(row) = first(&*connection, STATE, &[]).await? else { return Ok(None) };
-    // A setting that is missing has no bytes.
+    // `None` if the setting is missing.
     let setting = |index| row.bytes(index, "").ok();
     if row.number(2, "").ok() != Some(schema::newest_step()) || setting(5).is_some() {
         return Ok(None);

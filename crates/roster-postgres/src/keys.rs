@@ -1,4 +1,4 @@
-//! The keys of callers.
+//! API keys.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use roster_engine::change_keys;
 
 use crate::{connect::Connection, failure::QueryResult};
 
-/// Changes of the keys follow one another.
+/// Changes of the keys run one after the other.
 const BEGIN: &str = "BEGIN; LOCK TABLE keys_head IN EXCLUSIVE MODE";
 
 pub(crate) const NOTE_USE: &str = "UPDATE keys SET last_used_at = used.at \
      FROM unnest($1::text[], $2::bigint[]) AS used (id, at) \
      WHERE keys.id = used.id AND keys.last_used_at < used.at";
 
-/// Decides a change of the keys, and applies it. A change that is committed, but whose result is
-/// lost, changes nothing when it runs again.
+/// Decides a change of the keys, and applies it. If a change is committed but its result is lost,
+/// running it again changes nothing.
 pub(crate) async fn change(
     connection: Arc<Connection>,
     change: &KeyChange,
@@ -26,7 +26,7 @@ pub(crate) async fn change(
     connection.transaction(BEGIN, change_keys(&*connection, change)).await
 }
 
-/// Notes when keys were used.
+/// Records when keys were used.
 pub(crate) async fn note_use(
     connection: Arc<Connection>,
     uses: &[(KeyId, Timestamp)],

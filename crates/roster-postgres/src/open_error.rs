@@ -10,7 +10,7 @@ use crate::{connect::ConnectError, failure::QueryError, failure::WithoutDetail};
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No host takes writes.
+    /// No host accepts writes.
     #[error("no connection to a database that takes writes")]
     Connect(#[from] ConnectError),
     /// A statement failed.
@@ -42,10 +42,10 @@ pub enum OpenError {
         /// The last step of this release.
         known: usize,
     },
-    /// The search path names schemas, and none of them exists.
+    /// The search path names schemas, but none of them exists.
     #[error("no schema of the search path exists: {0}")]
     NoSchema(String),
-    /// The database keeps texts in another encoding than UTF-8.
+    /// The encoding of the database is not UTF-8.
     #[error("the database keeps texts as {0}; make one with ENCODING 'UTF8'")]
     Encoding(String),
     /// A newer release made the schema.
@@ -62,7 +62,7 @@ pub enum OpenError {
     /// A release that is no predecessor of this one made the schema.
     #[error("the tables of this database are not those of any release up to this one")]
     Unknown,
-    /// The schema holds tables of something else.
+    /// The schema contains tables that are not Roster's.
     #[error("the schema {0:?} holds tables that are not Roster's: name an empty one")]
     Foreign(String),
     /// A migration into this database is not finished.
@@ -74,10 +74,10 @@ pub enum OpenError {
     /// The configuration states another policy than the store has.
     #[error(transparent)]
     PolicyMismatch(#[from] PolicyMismatch),
-    /// There is no store in the database.
+    /// The database contains no store.
     #[error("the database holds no store: start the service on it once, or name another one")]
     NoStore,
-    /// Other sessions keep the table of users locked.
+    /// Other sessions lock the table of users for too long.
     #[error(
         "other sessions keep the table of users locked: end their transactions, and run the \
          command again"

@@ -1,7 +1,7 @@
 //! One page of the collection, with its position and total, in one snapshot.
 //!
 //! A page of the rows of one range is one statement on a shared connection. Every other page has a
-//! snapshot of its own.
+//! separate snapshot.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> Qu
     snapshot(&connection, |db, head| read_page(db, head, query, Plan::of(query))).await
 }
 
-/// A page of more users is read in a snapshot of its own, because other queries wait for the
-/// connection.
+/// The maximum number of users of a page that is read on a shared connection. A larger page would
+/// delay other queries on that connection, so it is read in a separate snapshot.
 const SHORT_PAGE_MAX: usize = 500;
 
-/// A page that is one statement: a range has its rows in its order, and no others, or has at most
-/// one user.
+/// A page that one statement can read: either a range contains exactly its rows in its order, or it
+/// has at most one user.
 pub(crate) struct Direct<'q> {
     query: &'q PageQuery,
     plan: Plan,
@@ -35,7 +35,7 @@ pub(crate) struct Direct<'q> {
 }
 
 impl<'q> Direct<'q> {
-    /// The page of a query, if it is such a page.
+    /// The page of a query, if one statement can read it.
     pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
         let plan = Plan::of(query);
         let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
@@ -44,8 +44,8 @@ impl<'q> Direct<'q> {
             && (!query.count || plan.counter(query).is_some());
         let Source::Along(range) = &plan.source else { return None };
         let mut parameters = Parameters::default();
-        // One more row shows whether there is a next page; another one may be the row that the page
-        // begins after.
+        // One additional row shows whether there is a next page. Another one may be the row that
+        // the page begins after.
         let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
         let rows = rows_along::<&Connection>(
             range,

@@ -20,7 +20,8 @@ use crate::{
     open_error::OpenError,
 };
 
-/// How long one attempt waits for the lock on the table, because later sessions wait behind it.
+/// The maximum wait of one attempt for the lock on the table. It is short, because later sessions
+/// wait until the attempt ends.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
 
 /// The maximum number of attempts to lock the table.
@@ -98,7 +99,7 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     Ok(true)
 }
 
-/// Refuses users who share a key that is to be unique, and lists some.
+/// Fails if users share a key that is to be unique. The error lists some of them.
 pub(crate) async fn refuse_shared(client: &Client, key: &Key) -> Result<(), OpenError> {
     let count: i64 = client.query_one(key.count, &[]).await?.try_get(0)?;
     if count == 0 {

@@ -86,9 +86,9 @@ impl Timeouts {
 
 /// A few connections that many callers share.
 ///
-/// Requests of different callers follow each other on a connection without waiting for answers, so
-/// that a few connections serve thousands of short queries. A long query would delay the others,
-/// and a transaction would include them: neither may run here.
+/// A connection sends the requests of different callers without waiting for the responses in
+/// between, so a few connections serve thousands of short queries. A long query would delay the
+/// others, and a transaction would include them: neither may run here.
 pub(crate) struct SharedPool {
     connector: Connector,
     /// The lock lasts while a connection is opened: one caller opens it, the others wait for it.

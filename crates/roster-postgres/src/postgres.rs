@@ -35,7 +35,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Opens the store of a database, or makes one there.
+    /// Opens the store of a database, or creates one there.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
         migrate(&settings.connector).await?;
         let Established { log_id, secret, in_force } = establish(&settings).await?;
@@ -66,7 +66,7 @@ impl Postgres {
         })
     }
 
-    /// Carries out what still waits. Later writes are refused.
+    /// Executes the waiting commands. Later writes are rejected.
     pub async fn close(&self) {
         self.queue.close();
         self.user_lookups.close();
@@ -84,7 +84,7 @@ impl Postgres {
         self.queue.execute(commands.into_iter().map(request).collect()).await
     }
 
-    /// What a request would come to.
+    /// The outcome of a dry run of a request.
     pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
         for _ in 0..ERAS_MAX {
             let in_force = self.in_force.known();

@@ -104,7 +104,7 @@ impl ToSql for Parameter {
     to_sql_checked!();
 }
 
-/// The values of a row. A sort key that is absent is empty bytes.
+/// The values of a row. An absent sort key is read as empty bytes.
 pub(crate) fn values(row: &Row) -> Result<Values, tokio_postgres::Error> {
     let integer = |value: Option<i64>| value.map_or(Cell::Null, Cell::Integer);
     let bytes = |value: Option<&[u8]>| match value {

@@ -18,7 +18,7 @@ use crate::pool::SharedPool;
 /// The maximum number of users of one statement.
 const USERS_MAX: usize = 128;
 
-/// The maximum number of lookups that wait. Further ones are refused at once.
+/// The maximum number of waiting lookups. Further ones are rejected at once.
 const WAITING_MAX: usize = 20_000;
 
 pub(crate) const GET: &str = "SELECT id, version, record FROM users WHERE id = ANY($1)";

@@ -1,7 +1,7 @@
 //! The positions where pages by index ended, stored for all processes.
 //!
-//! The table is a ring of [`WALK_ENDS_MAX`] rows. It is written during a read, so its commits wait
-//! neither for the disk nor for a standby: a crash of the database may lose the last of them.
+//! The table is a ring of [`WALK_ENDS_MAX`] rows. It is written during a read, so its commits do
+//! not wait for the disk or for a standby: a crash of the database may lose the newest rows.
 //!
 //! [`WALK_ENDS_MAX`]: roster_core::walk::WALK_ENDS_MAX
 

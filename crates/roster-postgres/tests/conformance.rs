@@ -1,5 +1,5 @@
-//! The engine over PostgreSQL passes every case that the oracle passes, at ease and with as few
-//! connections as can be, by a role that owns nothing and by the owner.
+//! The PostgreSQL engine passes every case that the oracle passes: as a role that only reads and
+//! writes rows, and as the owner with the minimum number of connections.
 #![expect(clippy::expect_used, reason = "this is how a test fails")]
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use roster_testkit::{
 };
 use tokio::{runtime::Handle, task::block_in_place};
 
-/// By a role that may read and write rows, and nothing else.
+/// Uses a role that may only read and write rows.
 fn open(rules: Rules) -> Subject {
     let schema = Cluster::shared().schema();
     let (owner, service) = (settings(&schema.url(), rules), settings(&schema.service_url(), rules));
@@ -21,7 +21,7 @@ fn open(rules: Rules) -> Subject {
     subject(service, schema)
 }
 
-/// By the owner, with one connection of each kind.
+/// Uses the owner, with one connection of each kind.
 fn open_cramped(rules: Rules) -> Subject {
     let schema = Cluster::shared().schema();
     let one = Settings {

@@ -1,6 +1,6 @@
-//! Random sequences of commands and questions, on the engine and on the oracle: equal outcomes,
-//! equal pages, equal logs, and a store that `check` finds sound. `PROPTEST_CASES=2000` makes a
-//! long run of it.
+//! Random sequences of commands and queries on the engine and the oracle. Both must have equal
+//! outcomes, pages and logs, and `check` must find no fault. `PROPTEST_CASES=2000` makes a long
+//! run.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use roster_testkit::{
     sequences::compare,
 };
 
-/// Without another wish; each case makes a schema of its own.
+/// The default number of cases. Each case creates its own schema.
 const CASES: u32 = 100;
 
 async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {

@@ -1,9 +1,9 @@
 //! Fuzzes PATCH with bodies of valid and mutated operations.
 //!
-//! `cargo run --release -p roster-scim --example fuzz_patch -- 10000000 [SEED]` runs so many
-//! bodies, `-- 3600s` runs for so many seconds. Each body either fails with a detail, or its result
-//! has the form of the attribute table and the old read-only values. Adding the same value again
-//! changes nothing. No member of a group is both added and removed.
+//! `cargo run --release -p roster-scim --example fuzz_patch -- 10000000 [SEED]` runs this number of
+//! bodies, `-- 3600s` runs for this number of seconds. Each body either fails with a detail, or its
+//! result has the form of the attribute table and the old read-only values. Adding the same value
+//! again changes nothing. No member of a group is both added and removed.
 
 use std::{
     env, io,

@@ -38,7 +38,7 @@ pub(crate) fn resolve<'s>(schema: &'s UserSchema, name: &str) -> Option<Named<'s
         if rest.is_empty() {
             return Some(Named::Extension(urn));
         }
-        // Of URNs that begin alike, one that declares the attribute is meant.
+        // Several URNs may be a prefix of the name. The one that declares the attribute is used.
         let Some(attribute) = rest.strip_prefix(':') else { continue };
         match schema.scim_member(urn, attribute) {
             Some(member) => return Some(Named::Attribute(member)),

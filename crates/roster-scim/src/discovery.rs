@@ -22,7 +22,8 @@ const SCHEMA_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Schema";
 /// Features that the attribute tables do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Maximum operations and bytes of a bulk request; `None` if bulk is not supported.
+    /// The maximum number of operations and the maximum size in bytes of a bulk request; `None` if
+    /// bulk is not supported.
     pub bulk: Option<(usize, usize)>,
     /// How long a cursor is valid, in seconds.
     pub cursor_timeout_s: i64,
@@ -86,7 +87,7 @@ pub fn find_resource_type(base: &str, name: &str, declared: &UserSchema) -> Opti
     Some(resource_type(base, found, declared))
 }
 
-/// `/Schemas`. `emails` is the policy for primary addresses that is in force; `declared` has more
+/// `/Schemas`. `emails` is the current policy for primary addresses. `declared` has further
 /// extensions of a user.
 pub fn schemas(base: &str, emails: Sharing, declared: &UserSchema) -> Json {
     let served = served_schemas().map(|it| schema(base, it, emails));

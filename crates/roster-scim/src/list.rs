@@ -300,7 +300,7 @@ fn sort(
     Ok(Sort { by, direction })
 }
 
-/// The members of a page next to its resources.
+/// The members of a page's body, except the resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
     /// The total number of results, if known.

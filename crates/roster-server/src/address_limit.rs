@@ -12,7 +12,7 @@ use crate::{
 /// The limit of each address.
 #[derive(Debug)]
 pub(crate) struct AddressLimit {
-    /// `None` is no limit.
+    /// `None` means no limit.
     limit: Option<ConcurrencyLimit<IpAddr>>,
     caps_loopback: bool,
     /// Networks that are not counted.

@@ -5,8 +5,8 @@
 //! exchange open until then. A body of known length has a `Content-Length`.
 //!
 //! A [`StreamedBody`] is produced while it is sent. It ends normally only when its sender finishes
-//! it. If the sender fails or is dropped, the body is aborted, so no client takes a part for the
-//! whole.
+//! it. If the sender fails or is dropped, the body is aborted, so no client mistakes a part for the
+//! whole body.
 
 use std::{
     io, mem,
@@ -242,7 +242,7 @@ impl BodySender {
         Ok(Room { permit, sender: self })
     }
 
-    /// Waits until nobody receives the body any more.
+    /// Waits until the connection no longer accepts the body.
     pub async fn gone(&self) {
         self.chunks.closed().await;
     }

@@ -1,8 +1,8 @@
 //! Compression of responses with gzip, for callers that accept it.
 //!
-//! Only what an operation marked as compressible returns is compressed, with a fast level: the
-//! caller waits less and the service uses little more processor time. A body is compressed in small
-//! pieces, so that no other request waits long. A streamed body is flushed after each of its
+//! Only responses of operations that are marked as compressible are compressed, with a fast level:
+//! the caller waits less, and the service uses little more processor time. A body is compressed in
+//! small pieces, so that no other request waits long. A streamed body is flushed after each of its
 //! pieces, so that a caller sees the progress of an export. A response with a strong entity tag is
 //! never compressed, because its tag names the bytes that are sent.
 
@@ -32,12 +32,12 @@ use crate::{
 const LEVEL: Compression = Compression::fast();
 /// Smaller bodies fit into one packet in any case.
 const BYTES_MIN: usize = 1024;
-/// How much is compressed at a time: half a millisecond at most.
+/// The number of bytes that are compressed at a time, which takes at most half a millisecond.
 const PIECE_BYTES: usize = 64 * 1024;
 const BY_ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 const BY_ACCEPT_AND_ENCODING: HeaderValue = HeaderValue::from_static("Accept, Accept-Encoding");
 
-/// What a request for a compressible response accepts.
+/// The content codings that a request for a compressible response accepts.
 pub fn accepted(headers: &HeaderMap) -> AcceptedCoding {
     AcceptedCoding::of(headers, &[Coding::Gzip])
 }

@@ -1,4 +1,4 @@
-//! How much of something each key may have at a time. As many keys are kept as have something.
+//! A concurrency limit per key. Only keys that hold permits are stored.
 
 use std::{
     collections::HashMap,
@@ -15,7 +15,7 @@ pub struct ConcurrencyLimit<K: Eq + Hash> {
     counts: Arc<Counts<K>>,
 }
 
-/// One of what a key may have, given back when this is dropped.
+/// A permit of a key. Dropping it frees the permit.
 #[derive(Debug)]
 pub struct ConcurrencyPermit<K: Eq + Hash> {
     key: K,
@@ -23,12 +23,12 @@ pub struct ConcurrencyPermit<K: Eq + Hash> {
 }
 
 impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
-    /// This many for each key.
+    /// Allows `most` permits at a time for each key.
     pub fn new(most: usize) -> Self {
         Self { most, counts: Arc::default() }
     }
 
-    /// One more for a key; `None` when it has all of its own.
+    /// Takes a permit for a key. Returns `None` if the key has reached the limit.
     pub fn take(&self, key: K) -> Option<ConcurrencyPermit<K>> {
         let mut counts = lock(&self.counts);
         let count = counts.entry(key).or_default();
@@ -39,7 +39,7 @@ impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
         Some(ConcurrencyPermit { key, counts: Arc::clone(&self.counts) })
     }
 
-    /// How many keys have something now.
+    /// The number of keys that hold permits now.
     pub fn keys(&self) -> usize {
         lock(&self.counts).len()
     }

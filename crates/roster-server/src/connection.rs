@@ -261,7 +261,7 @@ async fn caught<F: Future>(mut future: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// Counts the connection as open until it is dropped.
+/// Counts the connection as open until this is dropped.
 struct Open {
     counters: Arc<ServerCounters>,
     state: Arc<ConnectionState>,

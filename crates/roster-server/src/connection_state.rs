@@ -56,7 +56,7 @@ pub(crate) struct ConnectionState {
     responses: Mutex<Slab<Observed>>,
 }
 
-/// A fact about a connection.
+/// A flag of a connection that is set or not.
 #[derive(Debug, Default)]
 pub(crate) struct Flag(AtomicBool);
 
@@ -89,7 +89,7 @@ impl Progress {
     }
 }
 
-/// A response, and its progress when a window of the write floor began.
+/// A response, and its progress when a window of the minimum speed began.
 #[derive(Debug)]
 struct Observed {
     progress: Arc<Progress>,
@@ -126,12 +126,13 @@ impl Observed {
     }
 }
 
-/// What a connection is doing. Two equal consecutive phases are the same phase.
+/// What a connection is doing now. If two consecutive checks find equal phases, the phase has not
+/// changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The task of the connection has ended.
     Gone,
-    /// The sending side is closed, and the peer's end is awaited.
+    /// The sending side is closed, and the peer has not closed its side yet.
     Closing,
     /// There is data to send, and the peer does not read.
     Stalled,
@@ -143,7 +144,8 @@ pub(crate) enum Phase {
     Idle(u32),
 }
 
-/// An order to a connection, in rising order. A later order never weakens an earlier one.
+/// An order to a connection. The variants are sorted by strength. A later order never weakens an
+/// earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Order {
     /// Continue.
@@ -154,7 +156,7 @@ pub(crate) enum Order {
     Finish,
     /// End now.
     Cut,
-    /// End now and discard what the kernel still holds.
+    /// End now and discard the bytes that the kernel has not sent.
     Reset,
 }
 
@@ -186,14 +188,14 @@ impl ConnectionState {
         self.http2.is_set()
     }
 
-    /// Whether an HTTP/2 response was written below the floor.
+    /// Whether an HTTP/2 response was written more slowly than the minimum speed.
     pub(crate) fn has_slow_response(&self, now: Instant, floor: Floor) -> bool {
         if !self.is_http2() {
             return false;
         }
         let receiving = self.is_receiving();
         let mut responses = self.responses();
-        // Every response is checked, so that the windows of all begin.
+        // All responses are checked even after a slow one, so that the windows of all begin.
         responses
             .iter_mut()
             .fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
@@ -321,7 +323,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// A head has been read.
+    /// Records that a head has been read.
     pub(crate) fn start(state: Arc<ConnectionState>, version: http::Version) -> Self {
         let http2 = version == http::Version::HTTP_2;
         if http2 {
@@ -331,7 +333,7 @@ impl Exchange {
         Self { state, answered: false, http2, response: None }
     }
 
-    /// The handler has returned.
+    /// Records that the handler has returned.
     pub(crate) fn answer(&mut self) {
         if !self.answered {
             self.answered = true;
@@ -374,12 +376,12 @@ pub(crate) struct CountGuard {
 }
 
 impl CountGuard {
-    /// A request body that is still read while its response is sent.
+    /// Counts a request body that is still read while its response is sent.
     pub(crate) fn receiving(state: &Arc<ConnectionState>) -> Self {
         Self::new(state, |state| &state.receiving)
     }
 
-    /// A chunk of a streamed response that hyper has not released.
+    /// Counts a chunk of a streamed response that hyper has not released.
     pub(crate) fn in_hand(state: &Arc<ConnectionState>) -> Self {
         Self::new(state, |state| &state.in_hand)
     }

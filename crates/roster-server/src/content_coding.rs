@@ -31,15 +31,16 @@ impl Coding {
 /// What a caller accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptedCoding {
-    /// The coding that the caller prefers to none. Of equally preferred ones, the first offered.
+    /// The coding that the caller prefers over no coding. Of equally preferred ones, the first
+    /// offered.
     pub coding: Option<Coding>,
     /// Whether the caller rejects a response without a coding.
     pub only_coded: bool,
 }
 
 impl AcceptedCoding {
-    /// The choice between the offered codings and none. Without `Accept-Encoding` and with
-    /// `Cache-Control: no-transform` it is none.
+    /// Selects one of the offered codings or none. Selects none without `Accept-Encoding`, and with
+    /// `Cache-Control: no-transform`.
     pub fn of(headers: &HeaderMap, offered: &[Coding]) -> Self {
         let mut weights = Weights::default();
         for (name, weight) in codings(headers) {

@@ -1,9 +1,10 @@
-//! The memory and the disk space that callers make the service hold, counted in one place.
+//! Counts the memory and the disk space that callers make the service use.
 //!
-//! Counted are: heads of open HTTP/2 requests, heads that arrive in pieces, request bodies until
-//! their request is handled, responses until the connection has written them, and import results
-//! in memory or in a spill file. A connection counts its own bytes and reports them to the shared
-//! budget in steps, so that an ordinary request changes nothing that connections share.
+//! The following is counted: heads of open HTTP/2 requests, heads that arrive in pieces, request
+//! bodies until their request is handled, responses until the connection has written them, and
+//! import results in memory or in a spill file. A connection counts its own bytes and reports them
+//! to the shared budget in steps, so that an ordinary request changes nothing that connections
+//! share.
 //!
 //! A connection belongs to the network address of its peer until a request on it authenticates;
 //! from then on it belongs to that caller. Requests of a caller above its share are refused. When
@@ -22,25 +23,28 @@ use bytes::Bytes;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::Notify;
 
-/// Most bytes that one connection may hold before its requests are refused. The largest page fits.
+/// The maximum number of bytes that one connection may hold before its requests are refused. It is
+/// larger than the largest page.
 pub const CONNECTION_BYTES_MAX: usize = 20 * 1024 * 1024;
-/// Most bytes that all connections of one caller may hold before its requests are refused.
+/// The maximum number of bytes that all connections of one caller may hold before its requests are
+/// refused.
 pub const CALLER_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// Most bytes that all connections may hold before those of the largest callers are reset.
+/// The maximum number of bytes that all connections may hold before those of the largest callers
+/// are reset.
 pub const TOTAL_BYTES_MAX: usize = 96 * 1024 * 1024;
-/// Most bytes in the spill files of one caller's imports.
+/// The maximum size of the spill files of one caller's imports, in bytes.
 pub const CALLER_SPILL_BYTES_MAX: u64 = 512 * 1024 * 1024;
-/// Most bytes in the spill files of all imports.
+/// The maximum size of the spill files of all imports, in bytes.
 pub const TOTAL_SPILL_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// The share of a caller while the whole budget is used.
+/// The maximum number of bytes per caller while the whole budget is used.
 const SCARCE_CALLER_BYTES_MAX: usize = TOTAL_BYTES_MAX / 16;
-/// A connection reports its bytes in steps of this size; what is below one step is not reported.
+/// A connection reports its bytes in steps of this size. Bytes below one step are not reported.
 const STEP_BYTES: usize = 16 * 1024;
-/// Accounts that are kept before those without connections are looked for.
+/// The number of accounts from which on accounts without connections are removed.
 const ACCOUNTS_KEPT: usize = 1_024;
 
-/// What all connections hold.
+/// The memory that all connections use, and its limits.
 #[derive(Debug, Default)]
 pub struct MemoryBudget {
     held: AtomicUsize,
@@ -48,29 +52,30 @@ pub struct MemoryBudget {
     accounts: Mutex<HashMap<u64, Weak<Account>>>,
     hasher: RandomState,
     exceeded: Notify,
-    /// Requests and bodies that were refused because their caller holds too much.
+    /// Requests and bodies that were refused because their caller uses too much memory.
     pub refusals: Counter,
-    /// Connections that were reset because the budget was used up and their callers use most of it.
+    /// Connections that were reset because the budget was used up and their callers used most of
+    /// it.
     pub resets: Counter,
 }
 
-/// What the connections of one caller hold.
+/// The memory and the spill files of one caller.
 #[derive(Debug, Default)]
 struct Account {
     held: AtomicUsize,
     spilled: AtomicU64,
 }
 
-/// What one connection holds.
+/// The memory that one connection uses.
 #[derive(Debug, Default)]
 pub struct ConnectionMemory {
     budget: Arc<MemoryBudget>,
     held: AtomicUsize,
-    /// How much of `held` is reported; changes only while `account` is locked.
+    /// How much of `held` is reported. It changes only while `account` is locked.
     reported: AtomicUsize,
-    /// Whom the connection belongs to: the hash of its caller.
+    /// The caller to which the connection belongs, as a hash.
     owner: AtomicU64,
-    /// The owner's account, from the first report on.
+    /// The owner's account; `None` until it is first needed.
     account: Mutex<Option<Arc<Account>>>,
 }
 
@@ -137,13 +142,13 @@ impl ConnectionMemory {
         HeldBytes { memory: Arc::clone(self), bytes }
     }
 
-    /// Whether the connection or its caller holds more than its share: no further request of it
-    /// is carried out.
+    /// Whether the connection or its caller uses more than its share of memory. If so, its requests
+    /// are refused. A refusal is counted.
     pub fn is_over(&self) -> bool {
         !self.may_hold(0)
     }
 
-    /// From here on the connection belongs to this caller.
+    /// Assigns the connection to this caller.
     pub fn assign(&self, owner: impl Hash) {
         let owner = self.budget.hasher.hash_one(owner);
         if self.owner.load(Ordering::Relaxed) == owner {
@@ -158,7 +163,7 @@ impl ConnectionMemory {
         }
     }
 
-    /// Nothing in a spill file yet.
+    /// The count of a new, empty spill file.
     pub fn spill(&self) -> SpilledBytes {
         let account = Arc::clone(self.account_in(&mut self.lock()));
         SpilledBytes { budget: Arc::clone(&self.budget), account, bytes: 0 }
@@ -169,8 +174,8 @@ impl ConnectionMemory {
         (self.held_by_caller(), self.reported.load(Ordering::Relaxed))
     }
 
-    /// Whether the connection and its caller may hold more bytes: less than one step always, more
-    /// only within their share. A refusal is counted.
+    /// Whether the connection and its caller may use this many more bytes. A connection may always
+    /// use less than one step, and more only within the shares. A refusal is counted.
     pub fn may_hold(&self, bytes: usize) -> bool {
         let granted = self.has_room_for(bytes);
         if !granted {
@@ -249,7 +254,7 @@ impl HeldBytes {
         self.bytes += bytes;
     }
 
-    /// Counts more bytes, unless the connection or its caller would then hold more than its share.
+    /// Counts more bytes, unless the connection or its caller would then use more than its share.
     pub fn try_grow(&mut self, bytes: usize) -> bool {
         let granted = self.memory.may_hold(bytes);
         if granted {
@@ -265,7 +270,7 @@ impl Drop for HeldBytes {
     }
 }
 
-/// The same bytes; what counts them lives until the last reference to them is dropped.
+/// The same bytes, with a guard that is dropped together with the last reference to them.
 pub(crate) fn with_guard<G: Send + 'static>(bytes: Bytes, guard: G) -> Bytes {
     struct Guarded<G> {
         bytes: Bytes,
@@ -280,7 +285,8 @@ pub(crate) fn with_guard<G: Send + 'static>(bytes: Bytes, guard: G) -> Bytes {
 }
 
 impl SpilledBytes {
-    /// Counts more bytes, unless all imports or those of the caller would then have too much.
+    /// Counts more bytes, unless the imports of the caller or all imports would then exceed their
+    /// limit.
     pub fn try_grow(&mut self, bytes: u64) -> bool {
         let counts = [
             (&self.account.spilled, CALLER_SPILL_BYTES_MAX),
@@ -296,7 +302,7 @@ impl SpilledBytes {
         fits
     }
 
-    /// The spill file is empty.
+    /// Counts the spill file as empty.
     pub fn clear(&mut self) {
         self.account.spilled.fetch_sub(self.bytes, Ordering::Relaxed);
         self.budget.spilled.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -347,7 +353,7 @@ mod tests {
         let held = memory.try_hold(CONNECTION_BYTES_MAX).unwrap();
         assert!(memory.try_hold(1).is_none());
         assert!(connection(&budget, "a").try_hold(STEP_BYTES).is_some());
-        // A response cannot be refused once it is made: the next request is.
+        // A response that exists is always counted. The next request is refused instead.
         let response = memory.hold(1);
         assert!(memory.is_over());
         drop((held, response));

@@ -2,7 +2,8 @@
 //!
 //! It records in the connection's state which bytes were received and which the kernel accepted. It
 //! closes the sending side first and waits until the peer closes its own. When the connection is
-//! reset, it discards what the kernel still holds. This module does not know HTTP or time.
+//! reset, it discards the bytes that the kernel has not sent. This module does not know HTTP or
+//! time.
 
 use std::{
     io::{self, IoSlice},
@@ -110,8 +111,8 @@ impl MonitoredStream {
         }
     }
 
-    /// Looks for unread bytes in the socket before the connection is shut down: the runtime may not
-    /// have reported them yet. Once it does, they are read.
+    /// Checks for unread bytes in the socket before the connection is shut down, because the
+    /// runtime may not have reported them yet. Once it reports them, they are read.
     fn look_for_unread_bytes(&self) {
         if self.state.order() != Order::Finish {
             return;
@@ -253,7 +254,7 @@ mod tests {
         state.tell(Order::Finish);
         assert!(!read().await);
         assert!(state.may_leave());
-        // There is no await in between, so the runtime does not know of the bytes.
+        // There is no await in between, so the runtime has not noticed the bytes.
         peer.write_all(b"GET").unwrap();
         assert!(!read().await, "the runtime knows of the bytes, so this test checks nothing");
         assert!(!state.may_leave());

@@ -1,13 +1,13 @@
 //! Trusted proxies, and the address of the client behind them.
 //!
-//! `Forwarded` (RFC 7239) and `X-Forwarded-For` are believed from the addresses that the settings
-//! name, and from nobody else. The client is found from the right: each proxy appends the address
-//! that called it, so the first one that is no trusted proxy's is the client's. What precedes
-//! it was written by the client and is not looked at.
+//! `Forwarded` (RFC 7239) and `X-Forwarded-For` are used only if the peer is one of the configured
+//! proxies. The addresses are read from right to left: each proxy appends the address that called
+//! it, so the first address that is not a trusted proxy is the client. The addresses to its left
+//! were written by the client and are ignored.
 //!
-//! Most proxies write one of the two headers and pass the other one on as the client sent it.
-//! Where both are sent they must therefore name the same client. A request whose client is in
-//! doubt is refused: it is never charged to somebody else.
+//! Most proxies write one of the two headers and pass the other one on as the client sent it. So if
+//! both are sent, they must name the same client. If the client is ambiguous, the request is
+//! rejected, so that it is never charged to another client.
 
 use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
@@ -16,14 +16,14 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The proxies whose word about their clients is believed.
+/// The proxies whose headers are used to find the client.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
-/// The address that called a proxy; none where the proxy does not tell it.
+/// The address that called a proxy; `None` if the proxy does not name it.
 type Hop = Option<IpAddr>;
 
-/// The reason why a header does not tell its client.
+/// A header that cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Malformed;
 
@@ -39,8 +39,9 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The address of the client that sends a request through a peer: the peer's own, unless that
-    /// is a trusted proxy which tells another. The error says why the headers name no client.
+    /// The address of the client that sends a request through a peer: the address of the peer,
+    /// unless the peer is a trusted proxy that names another address. The error says why the
+    /// headers name no client.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> Result<IpAddr, &'static str> {
         let peer = peer.to_canonical();
         if !self.contains(peer) {
@@ -58,7 +59,7 @@ impl TrustedProxies {
         }
     }
 
-    /// The client that one header names; none if the header is not sent.
+    /// The client that one header names; `None` if the header is not sent.
     fn told(
         &self,
         peer: IpAddr,
@@ -106,7 +107,7 @@ fn for_of(element: &str) -> Result<Hop, Malformed> {
     Ok(found.flatten())
 }
 
-/// The parts between separators that stand outside quotes, without the empty ones.
+/// The parts between separators outside of quotes, without empty parts.
 fn split_unquoted(text: &str, separator: char) -> Result<Vec<&str>, Malformed> {
     let (mut quoted, mut escaped) = (false, false);
     let parts: Vec<&str> = text
@@ -146,8 +147,8 @@ fn unquote(value: &str) -> Result<Cow<'_, str>, Malformed> {
     if escaped { Err(Malformed) } else { Ok(plain.into()) }
 }
 
-/// A node (RFC 7239 section 6): an address with or without a port, `unknown`, or a name that a
-/// proxy made up.
+/// A node (RFC 7239 section 6): an address with or without a port, `unknown`, or an arbitrary name
+/// that a proxy uses.
 fn node(text: &str) -> Result<Hop, Malformed> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(Some(address.to_canonical()));
@@ -178,8 +179,8 @@ mod tests {
 
     const PROXY: &str = "127.0.0.1";
 
-    /// The client of a request that comes from an address with these headers, `Name: value` each;
-    /// loopback and 10.0.0.0/8 are trusted.
+    /// The client of a request from this peer with these header lines (`Name: value`). 127.0.0.1,
+    /// 10.0.0.0/8 and 2001:db8:1::/48 are trusted.
     fn client(peer: &str, lines: &[&str]) -> Result<String, &'static str> {
         let networks = ["127.0.0.1/32", "10.0.0.0/8", "2001:db8:1::/48"];
         let networks = networks.map(|network| network.parse().unwrap());

@@ -21,7 +21,7 @@ use crate::{
 /// The time that a new connection gets for its first byte when all are ordered to finish.
 const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
 
-/// Connections are reset until the memory in use is at most this.
+/// Connections are reset until at most this much memory is in use.
 const FREED_TO_BYTES: usize = TOTAL_BYTES_MAX / 8 * 7;
 
 /// All connections and their limits.
@@ -47,7 +47,8 @@ struct Reaped {
     state: Arc<ConnectionState>,
     phase: Phase,
     since: Instant,
-    /// What had been written when the phase, or the window of the write floor, began.
+    /// The number of bytes that had been written when the phase, or the window of the minimum
+    /// speed, began.
     written: u64,
     /// When it was ordered to finish while nothing was open.
     leaving: Option<Instant>,

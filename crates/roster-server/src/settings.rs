@@ -1,7 +1,7 @@
 //! The limits of the server, each with its unit in its name.
 //!
 //! With the defaults, a slow or silent client is disconnected within 15 seconds, and an ordinary
-//! client on a poor line is not. This module does not know where values come from.
+//! client on a poor line is not. This module does not know where the values come from.
 
 use std::time::Duration;
 
@@ -30,17 +30,17 @@ pub struct ServerSettings {
     /// How long the peer may leave sent data unacknowledged or keep its window closed before the
     /// kernel drops the connection, even after the sending side was closed. Default 12,000.
     pub stall_timeout_ms: u32,
-    /// How long to wait for the peer's end after the sending side was closed, discarding what
-    /// arrives, so that an early error response reaches a client that is still sending. Default
-    /// 3,000.
+    /// How long to wait until the peer closes its side after the sending side was closed. Data that
+    /// arrives is discarded, so that an early error response reaches a client that is still
+    /// sending. Default 3,000.
     pub close_timeout_ms: u32,
     /// How many connections may be open at once; further ones get a bare 503. Default 10,000.
     pub connections_max: usize,
     /// How many of these may come from one address, or one /64 of IPv6; further ones get a bare
-    /// 503; 0 is no limit. Default 1,000.
+    /// 503. 0 means no limit. Default 1,000.
     pub connections_per_address_max: usize,
-    /// Whether that applies to loopback addresses too. A proxy on the same machine has all of its
-    /// clients behind one. Default no.
+    /// Whether that limit applies to loopback addresses too. All clients of a proxy on the same
+    /// machine share one loopback address. Default no.
     pub caps_loopback: bool,
     /// Proxies, whose connections belong to many clients and are not counted by address. Default
     /// none.
@@ -85,12 +85,12 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// The floor of request bodies.
+    /// The minimum speed of request bodies.
     pub fn body_floor(&self) -> Floor {
         Floor { bytes_per_s: self.body_floor_bytes_per_s, grace_ms: self.body_grace_ms }
     }
 
-    /// The floor of the client's reading.
+    /// The minimum speed at which clients read responses.
     pub(crate) fn write_floor(&self) -> Floor {
         Floor { bytes_per_s: self.write_floor_bytes_per_s, grace_ms: self.write_grace_ms }
     }

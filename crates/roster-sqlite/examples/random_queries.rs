@@ -1,7 +1,7 @@
-//! Asks the engine and the oracle random filters and searches over random users, and compares:
-//! `cargo run -p roster-sqlite --example random_queries -- --queries 10000 --seed 1`.
+//! Compares the engine with the oracle on random filters and searches over random users: `cargo run
+//! -p roster-sqlite --example random_queries -- --queries 10000 --seed 1`.
 //!
-//! Ends with a failure at the first difference, else tells how many questions met somebody.
+//! Fails at the first difference. Otherwise it prints how many queries found users.
 #![expect(clippy::print_stdout, reason = "this is how a command answers")]
 
 use std::{error::Error, sync::Arc};

@@ -20,7 +20,7 @@ pub(crate) struct ByteCache {
 
 /// The state of a user after a commit.
 pub(crate) struct Touched {
-    /// Who.
+    /// The id of the user.
     pub(crate) id: UserId,
     /// Version and record; `None` if the user left the collection.
     pub(crate) live: Option<(i64, Bytes)>,
@@ -69,7 +69,8 @@ impl ByteCache {
     }
 }
 
-/// A record weighs one for each KiB begun, so that the cache is bounded in bytes as well.
+/// The weight of a record is its size in KiB, rounded up, so that the cache is also bounded in
+/// bytes.
 #[derive(Clone)]
 struct KibBegun;
 

@@ -1,6 +1,7 @@
-//! The check of a store: the file, and all that roster-engine checks.
+//! The check of a store: its file, and everything that roster-engine checks.
 //!
-//! It reads one snapshot, beside a service that writes on, or the database inside a backup.
+//! It reads one snapshot of a store, which a service may change meanwhile, or the database inside a
+//! backup.
 
 use std::path::Path;
 
@@ -41,14 +42,14 @@ fn check_store(connection: &Connection) -> Result<Findings, BackupError> {
     Ok(Findings { lines })
 }
 
-/// What is wrong with a database at the first look: the file itself, and its counters.
+/// Returns the problems of the file itself and of the stored counters.
 pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError> {
     let (_, head) = head(connection)?;
     let counters = finish(roster_engine::check_counters(Rows(connection), head))?;
     Ok([check_file(connection), counters].into_iter().flat_map(|line| line.named).collect())
 }
 
-/// The log's identity, and the head that is kept.
+/// The identity of the log, and the stored head.
 pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError> {
     let no_row = || BackupError::Faulty("log_head holds no row".to_owned());
     read_head(connection)?.ok_or_else(no_row)
@@ -95,7 +96,8 @@ fn read_file(connection: &Connection, line: &mut Line) -> rusqlite::Result<()> {
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let message: String = row.get(0)?;
-        // It names tables, indexes, pages and row numbers; no value.
+        // The message of SQLite names tables, indexes, pages and row numbers. It contains no
+        // values.
         line.require(message == "ok", &"roster.db", &message);
     }
     Ok(())

@@ -3,8 +3,8 @@
 //! A checkpoint copies the write-ahead log into the database. After a failed sync nothing is copied
 //! until the store is opened again, which copies the whole log and syncs both files.
 //!
-//! [`WalLimits`] bounds the log. It grows further only while another process has a snapshot, which
-//! nothing here can end.
+//! [`WalLimits`] limits the size of the log. The log exceeds the limit only while another process
+//! has a snapshot, which this process cannot end.
 
 use rusqlite::Connection;
 

@@ -182,7 +182,7 @@ impl Checkpointer {
         self.shared.checkpoints.ask(work, || self.shared.queue.wake())
     }
 
-    /// Has the writer run this work in a transaction of its own. Returns false if that failed.
+    /// The writer runs this work in a separate transaction. Returns false if that failed.
     pub(crate) fn write(
         &self,
         work: impl Fn(&Connection) -> rusqlite::Result<()> + Send + Sync + 'static,

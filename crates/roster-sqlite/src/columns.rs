@@ -1,7 +1,7 @@
 //! How values are stored in columns.
 //!
-//! Only this module knows it: statuses are numbers, an absent sort key is the empty blob (which
-//! SQLite sorts after every text).
+//! Only this module knows the encoding: a status is a number, an absent sort key is the empty blob
+//! (which SQLite sorts after every text).
 
 use roster_core::Keys;
 use roster_engine::status_number;

@@ -81,7 +81,7 @@ pub(crate) fn is_unclean(settings: &Settings) -> bool {
     wal_bytes(settings) > 0
 }
 
-/// Bytes of the write-ahead log's file; none before the first commit.
+/// The size of the write-ahead log's file in bytes; 0 before the first commit.
 pub(crate) fn wal_bytes(settings: &Settings) -> u64 {
     let wal = settings.directory.join(format!("{DATABASE}-wal"));
     wal.metadata().map_or(0, |file| file.len())

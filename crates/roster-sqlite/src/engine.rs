@@ -34,7 +34,7 @@ use crate::{
     writer::preview_request,
 };
 
-/// Writes the clock mark. Only this process does.
+/// Writes the clock mark. Only the process that serves the store does.
 pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
 
@@ -228,7 +228,7 @@ impl KeyStore for Sqlite {
 }
 
 impl Sqlite {
-    /// Reads on this thread if that is short, and else on those for long reads.
+    /// Short reads run on this thread, others on the threads for long reads.
     fn read_by<T: Send + 'static>(
         &self,
         is_short: bool,

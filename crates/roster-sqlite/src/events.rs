@@ -23,7 +23,8 @@ pub(crate) const EVENTS_OF_USER: &str = "SELECT position, kind, at, actor, reque
 
 pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 
-/// A page of one kind that looks at more events is read off the threads that answer requests.
+/// The maximum number of events that a page of one event kind examines on the threads that handle
+/// requests. Larger pages are read on the threads for long reads.
 const FEW_MAX: usize = 200;
 
 /// Events in the order of the log.
@@ -31,13 +32,14 @@ pub(crate) fn page(connection: &Connection, query: &EventsQuery) -> ReadResult<E
     Ok(read(connection, query)?.0)
 }
 
-/// Events in the order of the log, if few have to be looked at; `None` where they are many.
+/// Events in the order of the log. Returns `None` if too many events have to be examined.
 pub(crate) fn read_few(
     connection: &Connection,
     query: &EventsQuery,
 ) -> ReadResult<Option<EventsPage>> {
     if query.kind.is_none() {
-        // It shows each event that it looks at, so its own limit bounds it.
+        // Such a page returns every event that it examines, so the limit of the query bounds the
+        // work.
         return page(connection, query).map(Some);
     }
     let few = EventsQuery { examined_max: query.examined_max.min(FEW_MAX), ..*query };
@@ -45,7 +47,7 @@ pub(crate) fn read_few(
     Ok((!is_cut || few.examined_max == query.examined_max).then_some(page))
 }
 
-/// A page, and whether it ends because it looked at as many events as it may.
+/// A page, and whether it ends because the maximum number of events was examined.
 fn read(connection: &Connection, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
     in_snapshot(connection, |head| {
         let mut oldest = connection.prepare_cached(OLDEST)?;

@@ -53,7 +53,7 @@ pub(crate) fn is_io(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
 
-/// Whether written bytes may not be on disk. The system has dropped them from its cache by now, so
+/// Whether written bytes may not be on disk. The system has already dropped them from its cache, so
 /// a second sync would succeed although they are lost.
 pub(crate) fn is_failed_sync(error: &Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);

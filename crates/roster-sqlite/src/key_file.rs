@@ -78,7 +78,7 @@ impl KeyStore for KeyFile {
 pub(crate) const NOTE_USE: &str =
     "UPDATE keys SET last_used_at = ?2 WHERE id = ?1 AND last_used_at < ?2";
 
-/// Notes when keys were used, inside a transaction.
+/// Records when keys were used. Runs inside a transaction of the caller.
 pub(crate) fn note_use(
     connection: &Connection,
     uses: &[(KeyId, Timestamp)],

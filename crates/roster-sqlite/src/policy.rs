@@ -32,8 +32,9 @@ pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenEr
     run(whole_policy(Rows(&connection)))?.ok_or(OpenError::NoStore)
 }
 
-/// Changes the policy of a key; false if that is the policy already. Fails if users share keys that
-/// are to be unique. Writes of a serving process wait for the search for such users.
+/// Changes the policy of a key. Returns false if the key has this policy already. Fails if users
+/// share keys that are to be unique. Writes of a serving process wait for the search for such
+/// users.
 pub fn change_policy(
     directory: &Path,
     key: PolicyKey,
@@ -69,7 +70,7 @@ pub(crate) fn set(
     Ok(())
 }
 
-/// Refuses users who share a key that is to be unique, and lists some.
+/// Fails if users share a key that is to be unique. The error lists some of them.
 fn refuse_shared(connection: &Connection, key: PolicyKey) -> Result<(), OpenError> {
     let count: i64 = connection.query_row(&count_shared(key), [], |row| row.get(0))?;
     if count == 0 {
@@ -94,10 +95,10 @@ pub(crate) fn count_shared(key: PolicyKey) -> String {
     format!("SELECT count(*) FROM ({})", shared(key, "1"))
 }
 
-/// The statement that selects once for each key that belongs to more than one user.
+/// The statement that evaluates `select` once for each key that belongs to more than one user.
 fn shared(key: PolicyKey, select: &str) -> String {
     let condition = match key {
-        // An absent address is no text.
+        // An absent address is stored as a blob, which this range of texts excludes.
         PolicyKey::Email => "email_key >= '' AND email_key < x''",
         PolicyKey::ExternalId => "external_id IS NOT NULL",
     };
@@ -113,7 +114,8 @@ pub(crate) const fn column(key: PolicyKey) -> &'static str {
     }
 }
 
-/// Opens the database of a directory that holds one. The lock is absent if another process has it.
+/// Opens the database of a directory. Fails if there is none. The lock is absent if another process
+/// has it.
 fn open(directory: &Path) -> Result<(Option<DirectoryLock>, Connection), OpenError> {
     let settings = Settings::new(directory.to_owned(), Rules::default());
     if !has_store(directory) {

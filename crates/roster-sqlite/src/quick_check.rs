@@ -1,4 +1,5 @@
-//! The check of the whole file after an unclean stop: in the background, reported by the health.
+//! The check of the whole file after an unclean stop. It runs in the background, and the health of
+//! the store includes its result.
 
 use std::{sync::Arc, thread};
 
@@ -18,7 +19,7 @@ impl QuickCheck {
         let connection = connection::open_reader(settings).ok()?;
         let interrupt = connection.get_interrupt_handle();
         let run = move || {
-            // An error here is an interruption, or one that every other reader gets too.
+            // An error here is an interruption, or an error that every other reader gets too.
             let found = connection
                 .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
                 .unwrap_or_else(|_| "ok".to_owned());

@@ -1,4 +1,4 @@
-//! The connections that read: a few, each behind its own lock, opened when first used.
+//! The connections for reads: a few, each with a lock, opened when first used.
 //!
 //! A thread uses the same connection again if possible. With as many connections as threads, no
 //! thread waits. A read never waits for the writer.
@@ -67,8 +67,8 @@ impl Readers {
         }
     }
 
-    /// The thread's own slot if it is free, otherwise any free slot, otherwise the own slot once it
-    /// is free.
+    /// Takes the slot of this thread if it is free, otherwise any free slot. If none is free, waits
+    /// for the slot of this thread.
     fn take(&self) -> Option<MutexGuard<'_, Option<Connection>>> {
         let own = THREAD.with(Cell::get) % self.slots.len();
         let slots = self.slots.iter().cycle().skip(own).take(self.slots.len());

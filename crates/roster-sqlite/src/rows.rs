@@ -85,7 +85,7 @@ impl Database for Rows<'_> {
     }
 }
 
-/// Binds the parameters; of a list, one id.
+/// Binds the parameters. Of a list of ids, only the id with index `nth` is bound.
 fn bind(
     statement: &mut CachedStatement<'_>,
     parameters: &[Cell],

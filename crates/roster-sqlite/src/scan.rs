@@ -30,7 +30,7 @@ const WAITING_MAX: usize = 64;
 /// The nice value of these threads.
 const NICENESS: i32 = 10;
 
-/// A read, which sends its own result.
+/// A read. It sends its result to the caller.
 type ScanRead = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// The pool.

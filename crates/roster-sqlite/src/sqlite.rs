@@ -36,7 +36,8 @@ use crate::{
     writer::{TASKS_MAX, Writer, preview_request},
 };
 
-/// More commands than this are decided where no other task of the thread has to wait.
+/// The decisions on more commands than this run as blocking work, so that other tasks of the thread
+/// do not wait.
 const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
@@ -119,9 +120,9 @@ impl Sqlite {
         self.shared.queue.execute(requests).await
     }
 
-    /// A request that is decided now if its user is new or in the cache. Otherwise the user is read
-    /// for an edit only, which may take long: for any other command reading takes longer than it
-    /// saves.
+    /// Makes a request. It is decided now if its user is new or in the cache. Otherwise the stored
+    /// user is read only for an edit, because the decision on an edit may take long: for other
+    /// commands the read takes longer than it saves.
     fn request(&self, command: Command) -> Request {
         let id = command.user_id();
         let stored = match (&command.act, command.target()) {
@@ -144,7 +145,7 @@ impl Sqlite {
         self.readers.read(|connection| preview_request(connection, rules, &schema, request))?
     }
 
-    /// Has the writer run this work in a transaction of its own.
+    /// The writer runs this work in a separate transaction.
     pub(crate) async fn write<T: Send + 'static, E: Into<ReadError> + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,

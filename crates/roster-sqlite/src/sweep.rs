@@ -8,11 +8,11 @@
 //!
 //! One pass over the file serves all purges before it. It saves its progress from time to time, so
 //! that a restart continues it. The next pass waits in proportion to the time that this one took:
-//! sweeping takes a tenth of the time at most. A page that a pass has looked at cannot get anything
-//! of the purged users whom the pass serves: no cell has data of them that could be moved.
+//! sweeping takes a tenth of the time at most. A page that a pass has examined cannot receive data
+//! of the purged users that the pass covers: no cell contains their data any more.
 //!
 //! SQLite does not read a gap. It is overwritten in the file itself while the writer waits, its log
-//! is empty and its cache has no page: an older copy of the page would bring the gap back.
+//! is empty and its cache has no page: an older copy of the page would restore the old gap.
 
 use std::{
     fs::File,
@@ -58,7 +58,7 @@ const WAIT_PER_PASS: u32 = 9;
 /// How long to wait at first, and at most, for a reader of the log to end.
 const PATIENCE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// The sweep after the purges up to that position is done.
+/// Removes the mark, after the sweep for the purges up to that position is done.
 fn unmark(connection: &Connection, position: i64) -> Result<()> {
     connection.prepare_cached(UNMARK)?.execute((NAME, position))?;
     connection.prepare_cached(END_PASS)?.execute((PASS, PASS_PAGE))?;

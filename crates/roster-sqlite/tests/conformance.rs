@@ -1,5 +1,5 @@
-//! The embedded engine passes every case that the oracle passes, at ease and with hardly any
-//! memory.
+//! The SQLite engine passes every case that the oracle passes, with the default settings and with
+//! minimal memory.
 #![expect(clippy::expect_used, reason = "this is how a test fails")]
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Random sequences of commands and questions, on the engine and on the oracle: equal outcomes,
-//! equal pages, equal logs. `PROPTEST_CASES=20000` makes a long run of it.
+//! Random sequences of commands and queries on the engine and the oracle. Both must have equal
+//! outcomes, pages and logs. `PROPTEST_CASES=20000` makes a long run.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 
 use std::sync::Arc;

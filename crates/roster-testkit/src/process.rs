@@ -1,7 +1,7 @@
-//! A service in a process of its own, for tests of the built binary over each engine.
+//! A service in a separate process, for tests of the built binary over each engine.
 //!
-//! It accepts requests once it is created, and stops with the test. Its store is created for the
-//! test and removed with it. This module does not know the requests.
+//! The service accepts requests once it is created, and stops with the test. Its store is created
+//! for the test and removed with it. This module contains no specific requests.
 
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "this is how a test fails")]
 
@@ -72,7 +72,7 @@ pub struct Answer {
     pub head: String,
     /// The body, as received.
     pub text: String,
-    /// The body parsed as JSON; null if it is none.
+    /// The body parsed as JSON; null if it is not JSON.
     pub body: Value,
 }
 
@@ -132,20 +132,20 @@ impl Answer {
 }
 
 impl Process {
-    /// Starts the command and waits until it says where it listens.
+    /// Starts the command and waits until it prints its address.
     pub fn start(command: &mut Command) -> Self {
         let mut process = Self::spawn(command);
         process.listens();
         process
     }
 
-    /// Starts the command and waits for nothing.
+    /// Starts the command without waiting.
     pub fn spawn(command: &mut Command) -> Self {
         let child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
         Self { child, banner: String::new(), address: String::new() }
     }
 
-    /// Waits until it says where it listens; host and port.
+    /// Waits until the service prints its address. Returns host and port.
     pub fn listens(&mut self) -> &str {
         let mut out = BufReader::new(self.child.stdout.as_mut().expect("it is piped"));
         while !self.banner.contains("Try:") {
@@ -158,7 +158,7 @@ impl Process {
         &self.address
     }
 
-    /// What it said when it began to listen.
+    /// The text that it printed when it began to listen.
     pub fn banner(&self) -> &str {
         &self.banner
     }
@@ -168,17 +168,17 @@ impl Process {
         &self.address
     }
 
-    /// Asks it something.
+    /// Sends a request.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         ask(&self.address, method, path, body)
     }
 
-    /// Asks it for a resource.
+    /// Sends a GET request.
     pub fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "")
     }
 
-    /// Waits until a path answers with that status.
+    /// Waits until a path returns this status.
     #[track_caller]
     pub fn wait_for(&self, path: &str, status: u16) {
         let began = Instant::now();
@@ -188,12 +188,12 @@ impl Process {
         }
     }
 
-    /// Asks it something with further header fields, each a line that ends in CR LF.
+    /// Sends a request with further header fields, each a line that ends in CR LF.
     pub fn ask_with(&self, lines: &str, method: &str, path: &str, body: &str) -> Answer {
         exchange(&self.address, lines, method, path, body)
     }
 
-    /// Creates a user who must be taken; tells its path.
+    /// Creates a user, which must succeed. Returns its path.
     pub fn create(&self, user: &str) -> String {
         let created = self.ask("POST", "/users", user);
         assert_eq!(created.status, 201, "{created:?}");
@@ -201,7 +201,7 @@ impl Process {
         format!("/users/{id}")
     }
 
-    /// Ends it without warning.
+    /// Kills the process.
     pub fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it is ours");
@@ -214,7 +214,8 @@ impl Process {
         assert!(sent.success(), "it runs");
     }
 
-    /// Ends it as an operator does; it must end with success. Tells its log, where that is piped.
+    /// Stops the process as an operator does. It must exit with success. Returns its log if it is
+    /// piped.
     pub fn stop(mut self) -> String {
         self.signal("TERM");
         let (status, log) = self.end();
@@ -222,7 +223,7 @@ impl Process {
         log
     }
 
-    /// Waits for its end; exit status and, where it is piped, log.
+    /// Waits for the end. Returns the exit status and, if it is piped, the log.
     pub fn end(&mut self) -> (Option<i32>, String) {
         let began = Instant::now();
         let status = loop {
@@ -247,7 +248,7 @@ impl Drop for Process {
     }
 }
 
-/// Asks the service at an address something, on a connection of its own.
+/// Sends a request to the service at an address, on a new connection.
 pub fn ask(address: &str, method: &str, path: &str, body: &str) -> Answer {
     exchange(address, "", method, path, body)
 }

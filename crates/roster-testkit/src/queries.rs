@@ -1,8 +1,7 @@
-//! Random filters and searches over random users: a store must answer every one as the oracle
-//! does.
+//! Random filters and searches over random users. A store must return the same as the oracle.
 //!
-//! Users come, change, leave and come back between the questions. What is drawn depends on the
-//! seed alone, so that a difference can be met again.
+//! Users are created, changed, deleted and restored between the queries. The seed alone determines
+//! all random values, so a difference can be reproduced.
 #![expect(clippy::expect_used, reason = "this is how a difference is told")]
 
 use std::{fmt, sync::Arc};
@@ -18,7 +17,7 @@ use crate::{
     sequences::Pair,
 };
 
-/// The rules of the store that is asked: many people share few mailboxes.
+/// The rules of the compared store: many users share few mailboxes.
 pub const RULES: Rules = Rules {
     email: Sharing::Shared,
     external_id: Sharing::Shared,
@@ -26,29 +25,29 @@ pub const RULES: Rules = Rules {
     delete: Guard::Off,
 };
 
-/// People before the first question.
+/// The number of users before the first query.
 const PEOPLE: usize = 200;
-/// Writes before each hundred questions.
+/// The number of writes before each hundred queries.
 const WRITES: usize = 40;
 
-/// What was asked, and how it was answered.
+/// Counts of the queries and their results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Questions with a filter.
+    /// Queries with a filter.
     pub filters: u64,
-    /// Questions with words.
+    /// Queries with words.
     pub searches: u64,
-    /// Questions with both.
+    /// Queries with both.
     pub both: u64,
-    /// Questions that showed nobody.
+    /// Queries without a result.
     pub empty: u64,
-    /// Questions that showed somebody.
+    /// Queries with results.
     pub found: u64,
-    /// Users that were shown, over all questions.
+    /// The users in all results.
     pub users: u64,
 }
 
-/// The seed and the number of questions of a command line, `--seed 1 --queries 10000` by default.
+/// The seed and the number of queries from a command line, `--seed 1 --queries 10000` by default.
 pub fn parse(arguments: impl Iterator<Item = String>) -> Result<(u64, u64), String> {
     let (mut seed, mut questions) = (1, 10_000);
     let mut arguments = arguments;
@@ -64,8 +63,8 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<(u64, u64), Stri
     Ok((seed, questions))
 }
 
-/// Asks an empty store of these [`RULES`] and the oracle so many random questions and compares
-/// the answers.
+/// Executes this number of random queries on an empty store with these [`RULES`] and on the oracle,
+/// and compares the results.
 pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tally {
     let mut draw = Draw::new(seed);
     let mut pair = Pair::new(subject, RULES);
@@ -88,7 +87,7 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
     tally
 }
 
-/// A question with a filter or words that shows users.
+/// A query of users with a filter or words.
 fn conditional(draw: &mut Draw, pair: &Pair) -> PageQuery {
     loop {
         let drawn: Question = draw.from(&question());
@@ -126,7 +125,7 @@ impl Tally {
     }
 }
 
-/// Draws from strategies, the same from the same seed.
+/// Generates values from strategies, the same from the same seed.
 struct Draw(TestRunner);
 
 impl Draw {

@@ -1,10 +1,10 @@
-//! What a change log says the users and groups are, read from its start.
+//! The users and groups that follow from a change log, read from its start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use roster_core::{Event, EventKind, Stored, UserId};
 
-/// The live users after these events, which begin with the log's first.
+/// The live users after these events, which must begin with the first one of the log.
 pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Stored> {
     let mut users = BTreeMap::new();
     for event in events {
@@ -25,10 +25,10 @@ pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Store
     users
 }
 
-/// A group and who belongs to it.
+/// A group and its members.
 pub type Belonging = (Stored, BTreeSet<UserId>);
 
-/// The groups after these events, which begin with the log's first.
+/// The groups after these events, which must begin with the first one of the log.
 pub fn replay_groups(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Belonging> {
     let mut groups: BTreeMap<UserId, (Option<Stored>, BTreeSet<UserId>)> = BTreeMap::new();
     for event in events.into_iter().filter(|event| event.kind.is_of_group()) {

@@ -1,4 +1,4 @@
-//! The oracle itself passes every case: what it is held to is what it holds engines to.
+//! The oracle itself passes every case that the engines must pass.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn open(rules: Rules) -> Subject {
 
 conformance!(oracle, open);
 
-/// What is drawn must be what a store can be asked, and often meet somebody.
+/// The generated queries must be valid, and often find users.
 #[test]
 fn random_questions_meet_somebody_and_nobody() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");

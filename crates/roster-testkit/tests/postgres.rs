@@ -1,4 +1,4 @@
-//! The private PostgreSQL of the tests answers, and keeps its databases apart.
+//! The private PostgreSQL of the tests works, and its databases are independent.
 
 use roster_testkit::postgres::Cluster;
 

@@ -75,7 +75,7 @@ impl Service {
             issuers: config.issuers(),
             has_room: match &engine {
                 Engine::Sqlite(_) => has_room(data.to_owned(), config.disk_floor_bytes),
-                // The disk belongs to another machine.
+                // The database uses the disk of another machine.
                 Engine::Postgres(_) => Arc::new(|| true),
             },
             housekeeping: metrics,
@@ -159,8 +159,8 @@ fn admission(config: &Config) -> AdmissionSettings {
     }
 }
 
-/// Whether the data directory's file system has at least `floor` bytes free. If that is unknown,
-/// writes find out.
+/// Whether the data directory's file system has at least `floor` bytes free. Also true if that
+/// cannot be determined: a write fails if there is no space.
 fn has_room(data: PathBuf, floor: u64) -> Arc<dyn Fn() -> bool + Send + Sync> {
     Arc::new(move || {
         rustix::fs::statvfs(&data)

@@ -1,7 +1,7 @@
-//! The built binary as an operator meets it: settings, exit statuses, start and stop.
+//! The built binary as an operator uses it: settings, exit statuses, start and stop.
 //!
-//! Every process that a test starts is stopped by that test. Nothing of the machine's own
-//! environment reaches the binary but its path.
+//! Every process that a test starts is stopped by that test. Of the machine's environment, the
+//! binary gets only `PATH`.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
@@ -112,7 +112,7 @@ fn every_sign_of_another_machine_is_refused_without_a_key() {
             assert!(err.contains(remedy), "{err}");
         }
     }
-    // With the first key they are what they say.
+    // Once the first key exists, the settings have their usual meaning.
     let key = place.path().join("key");
     let flags = [&flags.concat()[..], &["--first-key-file", key.to_str().unwrap()]].concat();
     let mut service = serve(place.path(), &flags);

@@ -1,5 +1,5 @@
-//! The sample users of `roster serve --dev` are users that the rules accept, each apart from the
-//! others and from the one that the banner's curl line creates.
+//! The sample users of `roster serve --dev` are valid, and conflict neither with each other nor
+//! with the user that the banner's curl line creates.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use roster_core::{
     UserSchema, decide, json::read,
 };
 
-/// The banner's user comes first: a sample that clashes with it would spoil the first minute.
+/// The user of the banner is created first. A conflicting sample would make the banner's example
+/// fail.
 const FIRST_USER: &[u8] = br#"{"email":"ada@example.com","name":"Ada Lovelace"}"#;
 
 #[test]

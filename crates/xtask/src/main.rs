@@ -1,9 +1,9 @@
 //! The repository's own tools: `cargo xtask tidy`, `lines`, `bench` and `overload`.
 //!
-//! Nothing here is part of the product.
+//! None of these tools is part of the product.
 //!
-//! - `tidy`: the house rules that no compiler checks, and the count of lines
-//! - `bench`: the bench and the overload run, with their load generator
+//! - `tidy`: the repository's rules that no compiler checks, and the count of lines
+//! - `bench`: the benchmark and the overload run, with their load generator
 
 mod bench;
 mod tidy;
@@ -19,18 +19,18 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Tool {
-    /// Check the house rules that no compiler or linter checks
+    /// Check the repository's rules that no compiler or linter checks
     Tidy,
     /// Count the lines of each crate without its tests, and the circles of imports
     Lines,
-    /// Measure the built service against what the machine and the store allow
+    /// Compare the built service with the limits of the machine and the store
     Bench(bench::Bench),
-    /// Ask the built service for more than it can do
+    /// Send the built service more requests than it can process
     Overload(bench::Overload),
     /// A bare HTTP server
     #[command(hide = true)]
     Hello {
-        /// Where it listens
+        /// The address on which it listens
         address: SocketAddr,
     },
 }

@@ -76,7 +76,7 @@ impl<R> Clone for Permit<R> {
 impl<R> Copy for Permit<R> {}
 
 impl<R> Permit<R> {
-    /// A permit for the service's own work, which needs no scope.
+    /// A permit for the work of the service itself, which needs no scope.
     pub const fn of_the_service() -> Self {
         Self(PhantomData)
     }

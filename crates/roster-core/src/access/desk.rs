@@ -1,7 +1,7 @@
 //! Creating, listing, rotating and revoking keys, and the trait that an engine implements for it.
 //!
-//! The text of a key exists only in the response that returns it. [`KeyStore`] is a trait of its
-//! own, so a command that creates a key offline needs only this part of a store.
+//! The text of a key exists only in the response that returns it. [`KeyStore`] is a separate trait,
+//! so a command that creates a key offline needs only this part of a store.
 
 use std::sync::Arc;
 

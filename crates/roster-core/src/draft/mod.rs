@@ -35,7 +35,7 @@ pub struct Draft {
     /// Violations of a `version` or `id` with a wrong type. They count on a later write and are
     /// ignored on a create.
     pub(crate) server_made_faults: Vec<Violation>,
-    /// All violations, each with what would excuse it.
+    /// All violations, each with the stored value that would excuse it.
     pub(crate) violations: Findings,
     /// The members that a replacement keeps if the draft does not have them.
     pub(crate) kept: Vec<Attribute>,
@@ -77,8 +77,8 @@ impl Draft {
         Self { patch: Some(Arc::new(patch)), ..Self::parse(tree) }
     }
 
-    /// Checks a patch of so many bytes for many users: its members must be valid for any user, and
-    /// it must not name one user or version.
+    /// Checks a patch for many users, of this size in bytes. Its members must be valid for any
+    /// user, and it must not name one user or version.
     pub fn check_patch_of_many(patch: &Json, bytes: usize) -> Result<(), Violations> {
         let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
         draft.check_removals(patch);

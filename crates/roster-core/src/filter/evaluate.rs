@@ -109,7 +109,7 @@ fn of_user(test: &Test, user: &User) -> bool {
             Some(Value::One(entry)) => one(found_part(entry, *part)),
             _ => any(test, profile.entries(*attribute).iter().map(|e| found_part(e, *part))),
         },
-        // The caller knows the groups.
+        // The caller evaluates tests of groups, because the record does not contain them.
         Path::Groups | Path::Group(_) => false,
         Path::Free(keys) => match profile.get(Attribute::Attributes) {
             Some(Value::Object(members)) => of_free(test, members, keys),

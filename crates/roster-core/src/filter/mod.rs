@@ -43,15 +43,15 @@ pub use parse::{ValuePath, parse, parse_value_path};
 #[derive(Clone, Debug)]
 pub struct Filter {
     expression: Expression,
-    /// The members that the filter reads; `None` if they are most of the record. Computed for the
-    /// first record.
+    /// The members that the filter reads; `None` if there are so many that whole records are
+    /// parsed. Computed for the first record.
     reads: OnceLock<Option<Members>>,
     /// The tests of groups and the conditions on groups.
     group_terms: Vec<Expression>,
 }
 
-/// What the groups of one user make of a filter's tests of groups. They are shown one by one, so
-/// that a user may be in any number of groups.
+/// The results of a filter's tests of groups for one user. The user's groups are added one by one,
+/// so that a user may be in any number of groups.
 #[derive(Clone, Debug, Default)]
 pub struct Memberships {
     /// For each test or condition, whether it is true for any group; empty without groups.
@@ -93,7 +93,7 @@ impl Filter {
         !self.group_terms.is_empty()
     }
 
-    /// Shows a group of a user.
+    /// Evaluates the tests of groups for another group of the user.
     pub fn add_group(&self, memberships: &mut Memberships, group: &GroupRef) {
         memberships.met.resize(self.group_terms.len(), false);
         for (met, term) in memberships.met.iter_mut().zip(&self.group_terms) {
@@ -101,7 +101,7 @@ impl Filter {
         }
     }
 
-    /// What these groups make of the tests of groups.
+    /// The results of the tests of groups for these groups.
     pub fn memberships<'g>(&self, groups: impl IntoIterator<Item = &'g GroupRef>) -> Memberships {
         let mut memberships = Memberships::default();
         groups.into_iter().for_each(|group| self.add_group(&mut memberships, group));
@@ -130,7 +130,7 @@ impl Filter {
         &self.expression
     }
 
-    /// Whether the user matches, who is in these groups.
+    /// Whether the user matches. `groups` has the results for the user's groups.
     pub fn matches(&self, user: &User, groups: &Memberships) -> bool {
         evaluate::matches(&self.expression, user, &|term| {
             let at = self.group_terms.iter().position(|known| known == term);
@@ -139,8 +139,8 @@ impl Filter {
         })
     }
 
-    /// Whether the user of this canonical JSON matches. Only the members that the filter names are
-    /// parsed.
+    /// Whether the user with this canonical JSON matches. Only the members that the filter names
+    /// are parsed.
     pub fn matches_record(
         &self,
         record: &[u8],

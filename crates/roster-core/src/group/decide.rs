@@ -198,8 +198,8 @@ impl Sketch {
         }
     }
 
-    /// The users and groups that join and must be looked up, given the current members. None if the
-    /// command changes more members than allowed.
+    /// The users and groups that join and must be looked up, given the current members. Empty if
+    /// the command changes more members than allowed.
     pub fn newcomers(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
         let joining = self.joining(present);
         if joining.len() > GROUP_MEMBERS_CHANGE_MAX { BTreeSet::new() } else { joining }

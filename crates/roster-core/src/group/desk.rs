@@ -117,7 +117,7 @@ impl GroupDesk {
     }
 
     /// The groups that the user is a direct member of, and those that contain these, sorted. They
-    /// are read level by level, so a change in between may show in part.
+    /// are read level by level, so the result may contain a part of a concurrent change.
     pub async fn nested_groups_of(
         &self,
         _may: Permit<ReadUsers>,

@@ -1,8 +1,8 @@
 //! Strict parsing and canonical writing of JSON.
 //!
 //! The parser is strict (I-JSON, RFC 7493): a duplicate member, a lone surrogate, a number that
-//! would lose digits or nesting that is too deep is an error, so a text has only one meaning. The
-//! writer is canonical: the same tree always gives the same bytes.
+//! would lose digits, or nesting that is too deep is an error, so a text has only one meaning. The
+//! writer is canonical: it always writes the same bytes for the same tree.
 
 mod merge;
 mod read;

@@ -34,7 +34,7 @@ impl<'q> Residual<'q> {
         self.filter.as_ref().filter(|filter| filter.reads_groups())
     }
 
-    /// Whether the record matches, whose user is in these groups.
+    /// Whether the record matches. `groups` has the results for the user's groups.
     pub(super) fn matches(
         &self,
         id: UserId,

@@ -5,7 +5,7 @@
 
 use super::Detail;
 
-/// Common codes that are not assigned, with the code that is meant.
+/// Common codes that are not assigned, with the correct code.
 const MEANT: [(&str, &str); 2] = [("UK", "GB"), ("EL", "GR")];
 
 /// Rejects a text that is not an assigned country code.

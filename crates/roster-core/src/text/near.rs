@@ -86,7 +86,8 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     best.map(|(_, candidate)| candidate)
 }
 
-/// The maximum typing errors in a similar word: in short words, every error makes another word.
+/// The maximum number of typing errors in a similar word. In short words, every error makes another
+/// word.
 fn typos_max(one: &str, other: &str) -> usize {
     match one.len().min(other.len()) {
         0..=2 => 0,

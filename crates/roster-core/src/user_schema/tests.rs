@@ -114,12 +114,13 @@ fn values_are_checked_against_their_declarations() {
         at("tags", WrongType),
     ];
     assert_eq!(found(wrong, None), faults);
-    // What is stored is not checked again, also where the rest changes.
+    // A stored value is not checked again, even if other members change.
     assert_eq!(found(wrong, Some(wrong)), []);
     let changed = wrong.replace("1.5", "2.5");
     assert_eq!(found(&changed, Some(wrong)), [at("level", WrongType)]);
     assert_eq!(found(r#"{"badge":"7","tags":["a",1]}"#, None), [at("tags/1", WrongType)]);
-    // A required member must be given, and must not be removed. A user without it may stay so.
+    // A required member must be given and must not be removed. A stored user without it stays
+    // valid.
     assert_eq!(found("{}", None), [at("badge", Required)]);
     assert_eq!(found("{}", Some(r#"{"badge":"7"}"#)), [at("badge", Required)]);
     assert_eq!(found(r#"{"level":1}"#, Some("{}")), []);

@@ -1,53 +1,53 @@
-//! What a check found: a line for each thing that was looked at.
+//! The findings of a check: a line for each checked table or property.
 //!
-//! A fault names table, id and what is wrong, never a value of a person.
+//! A fault names the table, the id and what is wrong. It never contains personal values.
 
 use std::fmt;
 
-/// Faults of one line that are named; further ones are counted.
+/// The maximum number of faults that a line describes. Further faults are only counted.
 const NAMED_MAX: usize = 20;
 
-/// All that a check found.
+/// The findings of a check.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// The lines, in the order they were looked at.
+    /// The lines, in the order of the checks.
     pub lines: Vec<Line>,
 }
 
 impl Findings {
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     pub fn is_sound(&self) -> bool {
         self.lines.iter().all(|line| line.faults == 0)
     }
 }
 
-/// A line for each thing that was looked at.
+/// Displays one line for each checked table or property.
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
-/// What was found in one table, or by one look at the whole.
+/// The findings for one table or one property of the store.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What was looked at.
+    /// The name of the checked table or property.
     pub name: &'static str,
-    /// How many of them.
+    /// The number of checked items.
     pub count: u64,
     /// How many faults were found.
     pub faults: u64,
-    /// The first of them, in words.
+    /// Descriptions of the first faults.
     pub named: Vec<String>,
 }
 
 impl Line {
-    /// A line in which nothing was looked at yet.
+    /// A line without any checked items.
     pub const fn new(name: &'static str) -> Self {
         Self { name, count: 0, faults: 0, named: Vec::new() }
     }
 
-    /// Takes note of a fault.
+    /// Records a fault.
     pub fn fault(&mut self, place: &dyn fmt::Display, what: &str) {
         self.faults += 1;
         if self.named.len() < NAMED_MAX {
@@ -55,7 +55,7 @@ impl Line {
         }
     }
 
-    /// Takes note of a fault unless this holds.
+    /// Records a fault unless `holds` is true.
     pub fn require(&mut self, holds: bool, place: &dyn fmt::Display, what: &str) {
         if !holds {
             self.fault(place, what);
@@ -90,7 +90,8 @@ impl fmt::Display for Line {
     }
 }
 
-/// The name of an id column: in hexadecimal if it has another length than an id.
+/// The displayed form of an id column. If the value does not have the length of an id, it is
+/// printed in hexadecimal.
 pub(super) fn name(id: &[u8]) -> String {
     let hexadecimal = || id.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     roster_core::UserId::from_slice(id).map_or_else(hexadecimal, |id| id.to_string())

@@ -1,5 +1,5 @@
-//! Groups and who belongs to them: every row against its record, every membership against both of
-//! its ends, and the counters.
+//! Checks groups and memberships: every row against its record, both ends of every membership, and
+//! the counters.
 
 use roster_core::Group;
 
@@ -15,13 +15,13 @@ pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_
      (SELECT count(*) FROM group_members WHERE group_id = groups.id) \
      FROM groups WHERE id > $1 ORDER BY id";
 
-/// Memberships that have lost one of their ends, or tell of the member what it is not.
+/// Memberships whose group or member does not exist, or whose member has another kind.
 const LOOSE: &str = "SELECT m.group_id, m.member_id FROM group_members AS m \
      WHERE NOT EXISTS (SELECT 1 FROM groups WHERE id = m.group_id) \
      OR NOT CASE m.kind WHEN 0 THEN EXISTS (SELECT 1 FROM users WHERE id = m.member_id) \
      WHEN 1 THEN EXISTS (SELECT 1 FROM groups WHERE id = m.member_id) ELSE false END";
 
-/// Compares a row with its record, and its count with its members.
+/// Compares a row with its record, and its stored number of members with the memberships.
 pub(super) fn check_group(row: &Item, line: &mut Line) {
     let place = place("groups", row.id());
     let (kept, members) = (row.integer(5), row.integer(6));

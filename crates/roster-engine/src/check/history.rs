@@ -1,5 +1,5 @@
-//! The events of one user or group in their order. Each must be able to follow the one before it
-//! and agree with its record. The last one must agree with the row that there is.
+//! The events of one user or group in order. Each event must be possible after the previous one and
+//! match its record. The last event must match the stored row.
 
 use roster_core::{
     Attribute, EventKind, Json, Timestamp, attribute::Kind, event::changed_of, json,
@@ -12,7 +12,7 @@ use super::{
     users::place,
 };
 
-/// The history of one user or group, as far as it was read.
+/// The history of one user or group, up to the last event that was read.
 pub(super) struct History {
     span: Span,
     /// Whether the user is purged and the records are still to be erased.
@@ -39,7 +39,7 @@ impl History {
         Self { span, is_being_erased: false, last: None, filled: None, emptied: None }
     }
 
-    /// Reads one more event.
+    /// Adds one more event.
     pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
         line.count += 1;
         self.is_being_erased = event.is_being_erased;
@@ -83,7 +83,7 @@ impl History {
         }
     }
 
-    /// Compares an event with its record, and the changes that it names with the record before.
+    /// Compares an event with its record, and its changed members with the previous record.
     fn record(&self, event: &Entry, line: &mut Line, place: &str) -> Option<Json> {
         let Ok(tree) = json::read(&event.record) else {
             line.fault(&place, "its record is no JSON");
@@ -155,9 +155,9 @@ impl History {
             line.require(is_erased, &place, "a record is there, but the user was purged");
             return;
         }
-        let what = "its history is to be erased, but nobody purged the user";
+        let what = "its history is to be erased, but the user was not purged";
         line.require(!self.is_being_erased, &place, what);
-        let what = "a record is missing, but nobody purged the user";
+        let what = "a record is missing, but the user was not purged";
         line.require(self.emptied.is_none(), &place, what);
         if last.kind == Some(EventKind::Deleted) {
             let same = last.is(deleted) && user.is_none();
@@ -170,13 +170,13 @@ impl History {
 }
 
 impl Last {
-    /// Whether the row is what the event left.
+    /// Whether the row is the state after the event.
     fn is(&self, row: Option<&Item>) -> bool {
         row.is_some_and(|row| row.version() == self.version && row.record() == self.record)
     }
 }
 
-/// The members that differ between two records, in table order; server-made ones apart.
+/// The members that differ between two records, in table order, without those that the server sets.
 fn changed(before: &Json, after: &Json) -> Vec<Attribute> {
     let differs = |attribute: &&Attribute| {
         !matches!(attribute.kind(), Kind::ServerMade)

@@ -1,4 +1,4 @@
-//! The log as a whole: its positions, and the requests that point into it.
+//! Checks the whole log: its positions, and the idempotency records that refer to it.
 
 use roster_core::{EventKind, Group, Head, User, UserSchema, user_schema::SCHEMA_ID};
 
@@ -11,8 +11,8 @@ use crate::{
 const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
 
-/// The requests, each with the event at its position, and whether there is or was such a user or
-/// group. Of a group that was deleted, only events are left.
+/// The idempotency records, each with the event at its position, and whether such a user or group
+/// exists or existed. Of a deleted group, only events remain.
 const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record, \
      e.subject_id, e.version, e.kind, \
      EXISTS (SELECT 1 FROM users WHERE id = k.user_id) \
@@ -23,10 +23,10 @@ const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record,
      AND (kind LIKE 'group.%' OR kind LIKE 'schema.%')) \
      FROM idempotency_keys AS k LEFT JOIN events AS e ON e.position = k.position";
 
-/// Which positions are kept.
+/// The positions that the log still contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
-    /// The oldest; one beyond the head where none is.
+    /// The oldest position, or one after the head if the log has no events.
     oldest: i64,
 }
 
@@ -39,7 +39,7 @@ impl Span {
         Ok((Self { oldest }, count))
     }
 
-    /// Reads the span, and names every gap in it.
+    /// Reads the span, and records a fault for every gap in it.
     pub(super) async fn check<R: CheckReader>(
         reader: R,
         head: Head,
@@ -68,8 +68,8 @@ impl Span {
     }
 }
 
-/// Checks the requests that may come twice: what they came to is in the log, unless it has
-/// outlived its time.
+/// Checks the idempotency records: the log must contain the result of each, unless it was deleted
+/// by age.
 pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: R, head: Head) -> Line {
     let mut line = Line::new("idempotency keys");
     let read = match Span::of(reader, head).await {

@@ -1,5 +1,5 @@
-//! The check of a store: everything that is kept beside the records must follow from them, and the
-//! change log must lead to what there is.
+//! The check of a store: all stored data besides the records must follow from the records, and the
+//! change log must lead to the current state.
 //!
 //! It reads one snapshot and changes nothing. Tables are read in pages in the order of ids, so that
 //! memory does not grow with the collection. Engines run the statements ([`CheckReader`]).
@@ -25,17 +25,16 @@ use crate::{
 pub use findings::{Findings, Line};
 pub use search::SearchRow;
 
-/// Runs the statements of a check in one snapshot. A sort key that is absent is read as empty
-/// bytes.
+/// Runs the statements of a check in one snapshot. An absent sort key is read as empty bytes.
 pub trait CheckReader: Database<Error: fmt::Display> {
-    /// Which of these rows are missing in their table, by their places in the slice.
+    /// The indexes in `rows` of the rows that are missing in their table.
     fn missing(self, rows: &[SearchRow]) -> impl Future<Output = Result<Vec<usize>, Self::Error>>;
 
     /// The statement that counts the keys that belong to more than one user.
     fn count_shared_sql(key: PolicyKey) -> String;
 }
 
-/// Checks everything but what an engine alone has.
+/// Checks everything that both engines store.
 pub async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
     let mut lines = vec![check_counters(reader, head).await];
     lines.extend(users::check(reader, head).await);
@@ -43,7 +42,7 @@ pub async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
     lines
 }
 
-/// Checks the kept counters and what is to be unique.
+/// Checks the stored counters and the uniqueness of keys.
 pub async fn check_counters<R: CheckReader>(reader: R, head: Head) -> Line {
     let mut line = Line::new("counters");
     let read = read_counters(reader, head, &mut line).await;
@@ -69,7 +68,7 @@ async fn read_counters<R: CheckReader>(
         line.require(kept == counted, &format!("log_head.{name}"), &what);
     }
     let last = number(reader, LAST).await?;
-    // All events may have outlived their time: then none is left to compare.
+    // If all events were deleted by age, there is no last event to compare.
     let what = format!("is {}, but the last event is at {last}", head.position);
     line.require(last == head.position || last == 0, &"log_head.position", &what);
     line.count = 4;
@@ -85,7 +84,7 @@ async fn read_counters<R: CheckReader>(
     Ok(())
 }
 
-/// Shows every row of a statement.
+/// Calls `show` with every row of a statement.
 async fn each<R: CheckReader>(
     reader: R,
     sql: &str,

@@ -1,4 +1,5 @@
-//! The tables as pages of rows, each in the order of ids, so that they can be read side by side.
+//! Reads tables in pages of rows in the order of ids, so that several tables can be read in
+//! parallel.
 
 use std::{collections::VecDeque, fmt};
 
@@ -8,16 +9,16 @@ use roster_core::UserId;
 use super::{CheckReader, Line, each};
 use crate::database::{Cell, Values};
 
-/// Rows of a page.
+/// The number of rows of a page.
 pub(super) const PAGE: usize = 200;
 
 impl Values {
-    /// An integer; 0 where there is none.
+    /// An integer; 0 if the value is absent.
     pub(super) fn integer(&self, index: usize) -> i64 {
         self.optional_integer(index).unwrap_or_default()
     }
 
-    /// Bytes; none where there are none.
+    /// Bytes; empty if the value is absent.
     pub(super) fn octets(&self, index: usize) -> &[u8] {
         self.optional_octets(index).unwrap_or_default()
     }
@@ -56,8 +57,8 @@ impl Item {
         self.0.integer(index)
     }
 
-    /// Compares the record with the row: its id, version and spelling. `None` where the record
-    /// cannot be read.
+    /// Compares the record with the row: its id, its version, and its canonical form. Returns
+    /// `None` if the record cannot be parsed.
     pub(super) fn compare<T>(
         &self,
         line: &mut Line,
@@ -98,7 +99,7 @@ pub(super) fn text(text: Option<&String>) -> Cell {
     text.map_or(Cell::Null, |text| Cell::from(text.as_str()))
 }
 
-/// A row of `events`, without who asked.
+/// A row of `events`, without the actor and the request.
 pub(super) struct Entry {
     pub(super) id: Vec<u8>,
     pub(super) position: i64,
@@ -126,7 +127,7 @@ impl Entry {
     }
 }
 
-/// The rows of a table in the order of ids, a page at a time.
+/// The rows of a table in the order of ids, read one page at a time.
 pub(super) struct Pages {
     sql: String,
     rows: VecDeque<Values>,
@@ -137,7 +138,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Begins with the statement of a page, up to its limit, and the key before all rows.
+    /// Starts with the statement of a page, without its limit, and a key before all rows.
     pub(super) fn begin(sql: &str, before: Vec<Cell>) -> Self {
         let sql = format!("{sql} LIMIT {PAGE}");
         Self { sql, rows: VecDeque::new(), after: Some(before), is_out_of_order: false }

@@ -1,11 +1,11 @@
-//! The schema of users: its events, and the setting that they lead to.
+//! Checks the schema of users: its events, and the setting that results from them.
 
 use roster_core::{EventKind, UserSchema};
 
 use super::{CheckReader, Line, log::Span, rows::Entry};
 use crate::settings::{SCHEMA_SETTING, setting};
 
-/// The events of the schema, as far as they were read.
+/// The events of the schema that were read so far.
 pub(super) struct SchemaHistory {
     span: Span,
     last: Option<(i64, Vec<u8>)>,
@@ -16,7 +16,7 @@ impl SchemaHistory {
         Self { span, last: None }
     }
 
-    /// Reads one more event.
+    /// Adds one more event.
     pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
         line.count += 1;
         let place = format!("events at {}", event.position);

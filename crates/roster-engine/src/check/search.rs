@@ -1,15 +1,15 @@
-//! Words and further keys: what is looked up beside the record must follow from it, all of it and
-//! nothing else.
+//! Checks words and further keys: the tables must contain exactly the rows that follow from the
+//! records.
 //!
-//! Each expected row is looked for, then the rows are counted. Only where there are more than were
-//! expected, every row is compared with its user, to name those that are too many.
+//! Each expected row is looked up, then all rows are counted. Only if there are more rows than
+//! expected, every row is compared with its user, to find the surplus ones.
 
 use roster_core::{SearchKeys, User, UserId};
 
 use super::{CheckReader, Line, each, number, users::place};
 use crate::database::Values;
 
-/// Rows that are looked for at once.
+/// The maximum number of rows that are looked up at once.
 const BATCH: usize = 2000;
 
 /// A row of `words` or `further_keys`.
@@ -23,7 +23,7 @@ pub struct SearchRow {
     pub key: String,
 }
 
-/// What is found in both tables.
+/// The findings for both tables.
 pub(super) struct Search {
     words: Table,
     further_keys: Table,
@@ -31,10 +31,10 @@ pub(super) struct Search {
 
 struct Table {
     name: &'static str,
-    /// All rows: id, key, kind, record of the user.
+    /// The statement for all rows: id, key, kind, record of the user.
     rows: &'static str,
     line: Line,
-    /// Rows that are to be looked for.
+    /// Expected rows that were not looked up yet.
     expected: Vec<SearchRow>,
 }
 
@@ -57,7 +57,7 @@ impl Search {
         Self { words, further_keys }
     }
 
-    /// Expects all that a user must have.
+    /// Adds all rows that a user must have.
     pub(super) async fn add<R: CheckReader>(
         &mut self,
         reader: R,
@@ -71,7 +71,7 @@ impl Search {
         self.further_keys.look(reader, BATCH).await
     }
 
-    /// Looks for the rest, counts what there is, and names what is too much.
+    /// Looks up the remaining rows, counts all rows, and finds surplus ones.
     pub(super) async fn end<R: CheckReader>(mut self, reader: R) -> [Line; 2] {
         for table in [&mut self.words, &mut self.further_keys] {
             let read = table.end(reader).await;
@@ -82,7 +82,7 @@ impl Search {
 }
 
 impl Table {
-    /// Looks for the expected rows once they are that many.
+    /// Looks up the expected rows if there are at least this many.
     async fn look<R: CheckReader>(&mut self, reader: R, least: usize) -> Result<(), R::Error> {
         if self.expected.is_empty() || self.expected.len() < least {
             return Ok(());

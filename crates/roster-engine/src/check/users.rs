@@ -1,7 +1,7 @@
-//! Users, deleted users, groups and their histories, read side by side in the order of ids.
+//! Checks users, deleted users, groups and their histories, read in parallel in the order of ids.
 //!
-//! What is kept beside a record is made from it again and must be the same. The last event of a
-//! user or group must have the record that there is.
+//! The columns of each row are computed again from its record and must be the same. The last event
+//! of a user or group must have the current record.
 
 use bytes::Bytes;
 use roster_core::{Head, Keys, Status, User, UserId, user_schema::SCHEMA_ID};
@@ -25,8 +25,9 @@ const USERS: &str = "SELECT id, version, record, updated_at, status, username_ke
 const DELETED_USERS: &str = "SELECT id, version, record, deleted_at, username_key, email_key, \
      external_id FROM deleted_users WHERE id > $1 ORDER BY id";
 
-/// The events of a page: the rest of a subject, then the next subjects. As one range of pairs it
-/// would be slow: SQLite finds its begin by the subject alone.
+/// The statement for a page of events: the remaining events of a subject, then those of the next
+/// subjects. One range of pairs would be slow, because SQLite would find its start by the subject
+/// only.
 fn events() -> String {
     let columns = "SELECT subject_id, position, kind, at, version, changed, record, \
          EXISTS (SELECT 1 FROM erasures WHERE id = subject_id) FROM events";
@@ -38,7 +39,7 @@ fn events() -> String {
     )
 }
 
-/// Checks all that belongs to users and groups: a line for each table.
+/// Checks users, groups and their events: returns a line for each table.
 pub(super) async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
     let mut found = Found {
         users: Line::new("users"),
@@ -133,7 +134,7 @@ impl Found {
         Ok(())
     }
 
-    /// Compares a row with its record; gives the user if the record can be read.
+    /// Compares a row with its record. Returns the user if the record can be parsed.
     fn check_user(&mut self, row: &Item) -> Option<User> {
         let (line, place) = (&mut self.users, place("users", row.id()));
         let user = row.compare(line, &place, User::from_record(row.record()), written)?;
@@ -178,7 +179,7 @@ fn columns(keys: &Keys) -> [(&'static str, Cell); 8] {
     ]
 }
 
-/// A table and an id, as a fault is named.
+/// A table and an id, as the location of a fault.
 pub(super) fn place(table: &str, id: &[u8]) -> String {
     format!("{table} of {}", name(id))
 }

@@ -22,7 +22,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let token = token.trim_matches(' ');
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     if token.is_empty() || !token.bytes().all(is_token) {
-        return Err(invalid("the token holds characters that no token has"));
+        return Err(invalid("the token contains characters that are not allowed in a token"));
     }
     Ok(Some(token))
 }

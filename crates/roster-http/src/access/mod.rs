@@ -36,7 +36,7 @@ pub(crate) struct Access {
     require_key: bool,
 }
 
-/// What it takes to verify the credential of a request.
+/// The work that is needed to verify the credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Nothing: the request can be rejected at once.
@@ -82,7 +82,7 @@ impl Access {
         self.admit(&self.credential(&parts.headers)?).await
     }
 
-    /// What it takes to verify the credential that a request sends.
+    /// The work that is needed to verify the credential with these headers.
     pub(crate) fn check_of(&self, headers: &HeaderMap) -> Check {
         match self.credential(headers) {
             Ok(Credential::Key(_)) => Check::Digest,
@@ -100,7 +100,7 @@ impl Access {
         }
     }
 
-    /// The caller to whom a credential belongs now.
+    /// The caller that a credential authenticates now.
     async fn admit(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
         let presented = match credential {
             Credential::Token(token) => {
@@ -158,7 +158,7 @@ fn presented(token: &str) -> Result<Presented, Problem> {
         invalid(if Presented::is_meant(token) {
             "the key is mistyped or cut off: its checksum does not match"
         } else {
-            "what was sent is no key of this service"
+            "the credential is not a key of this service"
         })
     })
 }
@@ -188,7 +188,7 @@ fn not_admitted(why: Refused) -> Problem {
     match why {
         Refused::Token(detail) => invalid(detail),
         Refused::Away => {
-            let detail = "the keys of the token's issuer cannot be had now; try again shortly";
+            let detail = "the keys of the token's issuer cannot be fetched now; try again shortly";
             Problem::saying(ProblemCode::Unavailable, detail)
                 .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
         }

@@ -1,28 +1,28 @@
-//! The classes of work. Each class has an admission limit of its own.
+//! The classes of work. Each class has a separate admission limit.
 //!
-//! The class of a list is read from the raw query, before the query is parsed, so that a refusal
-//! is cheap. A query that is invalid is refused for that once it is admitted.
+//! The class of a list is read from the raw query, before the query is parsed, so that a refusal is
+//! cheap. An invalid query is rejected after it was admitted.
 
 use percent_encoding::percent_decode_str;
 
 /// A class of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// One record.
+    /// A read of one record.
     Reads,
-    /// A short page, read along an index.
+    /// A short page that is read with an index.
     Lists,
-    /// A long page, or one that needs a scan.
+    /// A long page, or a page that needs a scan.
     LongLists,
-    /// One change.
+    /// One write.
     Writes,
 }
 
-/// The most records of a short page.
+/// The maximum number of records of a short page.
 pub(crate) const SHORT_PAGE_MAX: usize = 500;
 
 impl Class {
-    /// The class of a list, by the `limit` of its query.
+    /// The class of a list. It depends on the `limit` of the query.
     pub(crate) fn of_list(query: Option<&str>) -> Self {
         let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
         let mut limits = pairs.filter(|(name, _)| percent_decode_str(name).eq(*b"limit"));

@@ -1,7 +1,7 @@
 //! Overload protection: limits per caller, and admission control for each class of work.
 //!
-//! Limits per caller apply before the handler; admission is taken right before the store is used.
-//! A refusal is cheap, because under ten times the load nine of ten requests are refused. All
+//! Limits per caller apply before the handler; admission is taken right before the store is used. A
+//! refusal must be cheap: under ten times the possible load, nine of ten requests are refused. All
 //! memory used here is bounded. This module does not know how a caller authenticates or what an
 //! engine does.
 
@@ -29,8 +29,8 @@ use tokio::task::yield_now;
 
 use crate::problem::{Problem, ProblemCode};
 
-/// `Retry-After` of an overload goes from 1 to this many seconds in turn, so that callers refused
-/// together do not return together.
+/// The maximum `Retry-After` of an overload, in seconds. The values cycle from 1 to this maximum,
+/// so that callers that are refused at the same time do not retry at the same time.
 const RETRY_AFTER_S_MAX: u16 = 4;
 
 /// The limits of one service.
@@ -120,14 +120,14 @@ impl Admission {
         }
     }
 
-    /// Counts and makes the refusal of a request that is not admitted.
+    /// Counts a request that is not admitted, and returns its problem.
     fn overloaded(&self) -> Problem {
         self.refusals.count(ProblemCode::Overloaded.as_str());
         let turn = self.overloads.fetch_add(1, Ordering::Relaxed) % RETRY_AFTER_S_MAX;
         Problem::new(ProblemCode::Overloaded).with_header(RETRY_AFTER, HeaderValue::from(turn + 1))
     }
 
-    /// Counts and makes the refusal of an attempt from a locked address.
+    /// Counts an attempt from a locked address, and returns its problem.
     pub(crate) fn refuse_attempt(&self, wait_s: u32) -> Problem {
         self.refusals.count(FAILED_AUTHENTICATION);
         let detail = "too many attempts with bad credentials came from this address";
@@ -135,7 +135,7 @@ impl Admission {
     }
 }
 
-/// The refusal of a caller whose connections hold their share of memory.
+/// The problem of a caller whose connections use more than their share of memory.
 pub(crate) fn holds_too_much() -> Problem {
     let detail = "your connections hold too much memory: read the responses that wait for you and \
                   finish the bodies that you send, then try again";

@@ -16,15 +16,15 @@ use prometheus_client::{
 
 use crate::problem::ProblemCode;
 
-/// The least time between two log lines of one reason.
+/// The minimum time between two log lines of one reason, in seconds.
 const LOG_EVERY_S: u64 = 10;
 
 /// The reason of a request from an address that failed to authenticate too often. Every other
 /// reason is the code of the problem that the caller gets.
 pub(super) const FAILED_AUTHENTICATION: &str = "failed-authentication";
 
-/// The problems that concern who calls. Refusals for what a caller costs are counted where they are
-/// made.
+/// The problems about the identity of the caller. Refusals by a limit are counted by the code that
+/// enforces the limit.
 const ABOUT_THE_CALLER: [ProblemCode; 5] = [
     ProblemCode::Unauthenticated,
     ProblemCode::InsufficientScope,
@@ -71,7 +71,7 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Counts one more.
+    /// Counts one refusal.
     pub(crate) fn count(&self, reason: &'static str) {
         let count = self.counters.get_or_create(&OfReason { reason }).inc() + 1;
         let now_s = self.since.elapsed().as_secs();
@@ -80,7 +80,7 @@ impl Refusals {
         }
     }
 
-    /// Counts a problem that concerns who calls.
+    /// Counts the problem if it is about the identity of the caller.
     pub(crate) fn count_if_about_caller(&self, code: ProblemCode) {
         if ABOUT_THE_CALLER.contains(&code) {
             self.count(code.as_str());

@@ -1,28 +1,30 @@
-//! The configurable limits, each with its unit.
+//! The limits of callers and of each class of work, each with its unit.
 //!
-//! The number of places of a class is fixed, in proportion to the processors; the bench measures
-//! what it achieves.
+//! The limits of concurrent work are constants, except that of long lists, which depends on the
+//! number of processors. The bench measures the throughput that they allow.
 
 use std::thread;
 
-/// What callers may cost.
+/// The limits of callers and of each class of work.
 #[derive(Clone, Debug)]
 pub struct AdmissionSettings {
-    /// Requests a second that a caller may keep up; 0 is no limit. Default 0.
+    /// The average number of requests per second that one caller may make. 0 means no limit.
+    /// Default 0.
     pub rate_limit_per_s: u32,
-    /// Requests that a caller may make at once after a rest. Default 1,000.
+    /// The number of requests that one caller may make at once after a pause. Default 1,000.
     pub rate_limit_burst: u32,
-    /// Failed attempts to authenticate a minute that an address may keep up, and may make at once
-    /// after a rest; 0 is no limit. Default 30.
+    /// The average number of failed attempts to authenticate per minute that one address may make.
+    /// After a pause it may make as many at once. 0 means no limit. Default 30.
     pub failed_auth_per_minute: u32,
-    /// Most fetches of one record under way at a time. Default 1,024.
+    /// The maximum number of concurrent reads of one record. Default 1,024.
     pub reads_max: usize,
-    /// Most short lists under way at a time. Default 256.
+    /// The maximum number of concurrent short lists. Default 256.
     pub lists_max: usize,
-    /// Most long lists under way at a time: those whose rows the page does not bound, or of more
-    /// users than are read where they are asked for. Default 2 for each processor.
+    /// The maximum number of concurrent long lists. A list is long if its page may have more than
+    /// 500 records, or if it needs a scan, which may read more rows than the page has. Default 2
+    /// per processor.
     pub long_lists_max: usize,
-    /// Most writes under way at a time, which share their commits. Default 1,024.
+    /// The maximum number of concurrent writes. Concurrent writes share commits. Default 1,024.
     pub writes_max: usize,
 }
 

@@ -165,12 +165,13 @@ impl ListCursors<'_> {
         self.seal_with(*nonce, &contents)
     }
 
-    /// The key that a cursor of [`seal`](Self::seal) or [`seal_stored`](Self::seal_stored) holds.
+    /// Decrypts a cursor of [`seal`](Self::seal) or [`seal_stored`](Self::seal_stored), and returns
+    /// its key.
     pub(crate) fn open(&self, cursor: &str) -> Option<PageKey> {
         key_from_bytes(&self.open_contents(cursor)?)
     }
 
-    /// The key, the page size and the time of issue that a SCIM cursor holds.
+    /// Decrypts a SCIM cursor, and returns its key, its page size and its time of issue.
     pub(crate) fn open_scim(&self, cursor: &str) -> Option<(PageKey, usize, Timestamp)> {
         let contents = self.open_contents(cursor)?;
         let (page_size, rest) = contents.split_first_chunk()?;

@@ -1,4 +1,4 @@
-//! Tests of cursors: what opens one, and the written form byte by byte.
+//! Tests of cursors: which list, caller and conditions decrypt them, and their bytes.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -72,7 +72,7 @@ fn each_order_and_list_has_its_own_written_name() {
     assert_eq!(codes.map(List::code), [1, 2, 3, 4, 5, 6, 7, 8]);
 }
 
-/// An earlier build sealed these. They must open as long as the version stays the same.
+/// Cursors of an earlier build. They must decrypt as long as the version does not change.
 const VERSION_2: [&str; 6] = [
     "AgEJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQn06riRWcE_ZVQq9yQQSe5-myaD_JtMSd3C0ZbNT_cUSEs",
     "AgEJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQn06riRWcE_ZVQq9yQQSe5-hgNodi6fcIJJVZdHTNIrkkGZIn0ivlgr3Q",

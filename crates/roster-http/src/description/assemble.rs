@@ -1,8 +1,9 @@
 //! Puts the description together from its parts.
 //!
-//! The parts under `openapi/` are written by hand and are the contract. What can be told from them
-//! is not written twice: the forms that writes take follow from `User`, and the answers that are
-//! problems follow from the registry of codes. The same base URL always makes the same bytes.
+//! The parts under `openapi/` are written by hand and are the contract. Everything that follows
+//! from them is generated: the schemas of writes from `User`, and the responses with problems from
+//! the registry of codes. The same base URL and the same schema of users always make the same
+//! bytes.
 
 use roster_core::{
     Json, UserSchema,
@@ -62,7 +63,7 @@ const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]*$";
 
 /// The whole document for a service at this URL.
 ///
-/// Fails only if a part under `openapi/` is not JSON, which the tests rule out.
+/// Fails only if a part under `openapi/` is not JSON, which the tests exclude.
 pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, JsonFault> {
     let mut schemas = merged(SCHEMAS)?;
     let user = with_declared(at(&schemas, &["User"]).clone(), schema);
@@ -90,7 +91,7 @@ pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, Json
     Ok(fill(document, base_url, &Json::Array(names)))
 }
 
-/// The user with the declared members of `attributes`.
+/// The schema of a user with the declared members of `attributes`.
 fn with_declared(mut user: Json, schema: &UserSchema) -> Json {
     if schema.members.is_empty() {
         return user;
@@ -142,7 +143,7 @@ fn merged(sources: &[&str]) -> Result<Json, JsonFault> {
     Ok(Json::Object(all))
 }
 
-/// Puts the words in braces in their places.
+/// Replaces the placeholders in braces with their values.
 fn fill(document: Json, base_url: &str, names: &Json) -> Json {
     let base_path = super::base_path(base_url);
     map_texts(document, &|text| match text.as_str() {
@@ -177,7 +178,7 @@ pub(super) fn operations(document: &Json) -> Vec<(&str, &str, &Json)> {
     found
 }
 
-/// The names of the query parameters of an operation, its path's included.
+/// The names of the query parameters of an operation, including those of its path.
 pub(super) fn query_parameters(document: &Json, path: &str, operation: &Json) -> Vec<String> {
     let shared = items(at(document, &["paths", path, "parameters"]));
     let own = items(at(operation, &["parameters"]));

@@ -1,9 +1,10 @@
-//! The forms of a user that writes take and lists show, told from `User`.
+//! The schemas of users in writes and in lists, derived from `User`.
 //!
-//! A write takes `null` wherever a member may be absent, and takes the members that the service
-//! makes, since what a GET gave must be good for a PUT. Forms of writes are closed: an unknown
-//! member is an error. Those of responses are open: a later version may add members. A list shows
-//! some of the members. These rules stand here once; `openapi/schemas/user.json` holds the members.
+//! A write accepts `null` for every member that may be absent. It accepts the members that the
+//! service creates, because the response to a GET must be a valid body for a PUT. Schemas of writes
+//! are closed: an unknown member is an error. Schemas of responses are open: a later version may
+//! add members. A list may show only some of the members. This module has these rules, and
+//! `openapi/schemas/user.json` has the members.
 
 use roster_core::Json;
 
@@ -11,19 +12,19 @@ use super::tree::{
     at, component, items, members, nullable, object, reference, remove, set, string, text,
 };
 
-const CREATE: &str = "A user to create. At least one of `username` and `email` is needed. What the \
-    service makes itself is ignored. `null` is the same as absent.";
-const REPLACE: &str = "A user as it shall be. What is left out or `null` is cleared, except \
-    `status` and `username`, which are kept.";
-const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: members that are named are set, \
-    `null` clears, lists are replaced whole.";
-const DELETED: &str = "A deleted user: as it was when it left the collection, when that was, and \
-    when it will be forgotten.";
-const OF_LINE: &str = "What went wrong with one line, as the line would have been answered by \
-    itself; the request is that of the stream.";
-const LISTED: &str = "All members, or those that `fields` asks for with `id` and `version`.";
+const CREATE: &str = "A user to create. At least one of `username` and `email` is required. \
+    Members that the server sets are ignored. `null` is the same as absent.";
+const REPLACE: &str = "The record that replaces the stored user. Members that are omitted or \
+    `null` are cleared, except `status` and `username`, which do not change.";
+const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: named members are set, `null` clears \
+    a member, and lists are replaced as a whole.";
+const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \
+    which it will be purged.";
+const OF_LINE: &str = "The problem of one line, as a request with only this line would get it. It \
+    has no `request_id`: `X-Request-Id` is the id of the whole request.";
+const LISTED: &str = "All members, or only `id`, `version` and those that `fields` names.";
 
-/// The schemas that follow from the hand-written ones, by name.
+/// The schemas that are derived from the hand-written ones, by name.
 pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
     let user = at(schemas, &["User"]);
     let deleted = deleted(schemas);
@@ -47,7 +48,7 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
     derived
 }
 
-/// A record of which only selected members may be shown.
+/// The schema of a record that may be shown with selected members only.
 fn listed(record: &Json) -> Json {
     let mut schema = record.clone();
     set(&mut schema, "description", string(LISTED));
@@ -55,7 +56,7 @@ fn listed(record: &Json) -> Json {
     schema
 }
 
-/// A user with what its leaving adds.
+/// The schema of a deleted user: a user with `deleted_at` and `purge_at`.
 fn deleted(schemas: &Json) -> Json {
     let mut schema = at(schemas, &["User"]).clone();
     let mut properties = at(&schema, &["properties"]).clone();
@@ -69,7 +70,8 @@ fn deleted(schemas: &Json) -> Json {
     schema
 }
 
-/// The problem of one line: it has no request of its own.
+/// The schema of the problem of one line. It has no `request_id`, because the line is no separate
+/// request.
 fn of_line(problem: &Json) -> Json {
     let mut schema = problem.clone();
     let mut properties = at(&schema, &["properties"]).clone();
@@ -93,7 +95,7 @@ fn create(user: &Json) -> Json {
     schema
 }
 
-/// The form of a PUT or PATCH. The two times are ignored there, whatever they hold.
+/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there.
 fn write(user: &Json, description: &str) -> Json {
     let mut schema = input(user);
     remove(&mut schema, "required");
@@ -111,11 +113,11 @@ fn write(user: &Json, description: &str) -> Json {
 }
 
 fn ignored() -> Json {
-    object([("description", string("Set by the server; ignored here, whatever it is."))])
+    object([("description", string("Set by the server; ignored in a request."))])
 }
 
-/// The same schema for a write: nothing is read-only, `null` stands for absent, and an unknown
-/// member is an error.
+/// The same schema for a write: nothing is read-only, `null` means absent, and an unknown member is
+/// an error.
 fn input(schema: &Json) -> Json {
     let mut schema = schema.clone();
     remove(&mut schema, "readOnly");

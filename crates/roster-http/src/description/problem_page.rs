@@ -1,7 +1,7 @@
-//! What each problem code means, what to do about it, and what it looks like.
+//! The explanation of each problem code: its meaning, its remedy and an example.
 //!
-//! The same facts as JSON for programs and as a page for people, both from the registries. The
-//! `type` of every problem leads here.
+//! Each explanation is available as JSON for programs and as a page for people. Both are made from
+//! the registries. The `type` of every problem is the URL of its explanation.
 
 use bytes::Bytes;
 use roster_core::Json;
@@ -80,7 +80,7 @@ fn described(code: &str, [title, meaning, remedy]: [&str; 3], base_url: &str) ->
     ])
 }
 
-/// An answer with this code, as the service gives it.
+/// An example of a response with this code.
 pub(super) fn example(code: ProblemCode, base_url: &str) -> Json {
     let kind = code.kind();
     let of_violation = |code| violations::find(code).map(Fault::from);

@@ -1,4 +1,4 @@
-//! The description against the facts it describes: the attribute table, the limits, the codes.
+//! Compares the description with the attribute table, the limits and the codes.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn number(tree: &Json, name: &str) -> usize {
     usize::try_from(*number).expect("not negative")
 }
 
-/// Follows a `$ref` into the document; anything else is itself.
+/// Resolves a `$ref` in the document. Returns any other value unchanged.
 fn resolve<'a>(document: &'a Json, tree: &'a Json) -> &'a Json {
     let Some(reference) = tree.member("$ref").and_then(text) else { return tree };
     let path: Vec<&str> = reference.trim_start_matches("#/").split('/').collect();
@@ -195,7 +195,8 @@ fn every_text_of_a_schema_has_a_limit() {
     let document = document();
     let mut objects = Vec::new();
     walk(at(&document, &["components", "schemas"]), &mut objects);
-    // The values of an enumeration are their limit, and generators expect no other beside it.
+    // The values of an enumeration limit its length, and code generators do not expect `maxLength`
+    // in addition.
     let enumerated = |one: &Json| one.member("enum").or(one.member("const")).is_some();
     let both = objects.iter().filter(|one| enumerated(one) && one.member("maxLength").is_some());
     assert_eq!(both.collect::<Vec<_>>(), Vec::<&&Json>::new());

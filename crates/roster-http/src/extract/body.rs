@@ -1,7 +1,7 @@
 //! The body of a write: its media type and its size.
 //!
-//! The media type is checked before a byte is read. Only JSON is accepted. This also keeps pages of
-//! other origins from writing without a preflight, because HTML forms cannot send JSON.
+//! The media type is checked before a byte is read. Only JSON is accepted. This also prevents pages
+//! of other origins from writing without a preflight, because HTML forms cannot send JSON.
 
 use axum::body::Body;
 use bytes::Bytes;

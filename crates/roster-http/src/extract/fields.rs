@@ -11,7 +11,7 @@ use super::{ParameterFault, invalid};
 const OF_GROUPS: [&str; 6] =
     ["id", "version", "display_name", "external_id", "created_at", "updated_at"];
 
-/// The members that a deleted user has besides those of its record.
+/// The members of a deleted user in addition to those of its record.
 const OF_DELETION: [&str; 2] = ["deleted_at", "purge_at"];
 
 /// A kind of record.

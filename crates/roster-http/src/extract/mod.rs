@@ -1,6 +1,6 @@
 //! Extractors, one file for each kind of value.
 //!
-//! A part that cannot be parsed is a problem at once.
+//! An extractor that cannot parse its part of the request fails with a problem.
 
 mod accept;
 mod authorized;

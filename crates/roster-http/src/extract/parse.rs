@@ -39,7 +39,8 @@ impl Threads {
     fn start(count: usize) -> Self {
         let mut threads = runtime::Builder::new_multi_thread();
         threads.worker_threads(count).thread_name("roster-json").on_thread_start(|| {
-            // A higher nice value is not enough: such a thread keeps the processor for up to 4 ms.
+            // A higher nice value is not enough: such a thread would still use the processor for up
+            // to 4 ms at a time.
             let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
             let lowered =
                 set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);

@@ -1,7 +1,7 @@
 //! `If-Match` and `If-None-Match` (RFC 9110 section 13.1).
 //!
 //! A malformed header is an error, because ignoring it would drop the protection that the caller
-//! asked for. A tag that Roster did not create is well formed and matches nothing.
+//! requests. A tag that Roster did not create is well formed and matches nothing.
 
 use http::{HeaderMap, HeaderName, header};
 use roster_core::{Preconditions, Tags};

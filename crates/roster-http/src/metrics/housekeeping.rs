@@ -1,4 +1,4 @@
-//! What housekeeping measures of itself.
+//! The metrics of housekeeping.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum Duty {
     DeletedUsers,
     /// Erasing the history of purged users.
     Erasures,
-    /// Forgetting events.
+    /// Deleting old events.
     Events,
 }
 
@@ -71,7 +71,7 @@ impl HousekeepingMetrics {
         self.failures.get_or_create(&OfDuty::from(duty)).inc();
     }
 
-    /// How many failures there were.
+    /// The number of failures.
     pub fn failures(&self, duty: Duty) -> u64 {
         self.failures.get_or_create(&OfDuty::from(duty)).get()
     }

@@ -75,7 +75,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Whether a name of this service, with its port or the default port of its scheme.
+    /// Whether this is a name of the service, with its port or the default port of the scheme.
     fn serves(&self, named: &Authority, tls: bool) -> bool {
         let implied = if self.https || tls { 443 } else { 80 };
         let port = named.port_u16().unwrap_or(implied);

@@ -1,8 +1,8 @@
 //! The origin guard: it stops web pages of other origins from using the service through a browser.
 //!
 //! Browsers send `Origin` and `Sec-Fetch-*`; other programs send neither. Reads are checked too. A
-//! navigation to a page of the service is allowed from anywhere, because it shows the other site
-//! nothing.
+//! navigation to a page of the service is allowed from anywhere, because the other site cannot read
+//! the page.
 
 use http::{
     HeaderMap, HeaderName, Method,

@@ -89,7 +89,7 @@ impl Problem {
         Self { code, detail: None, errors: Capped::default(), headers: Vec::new(), cause: None }
     }
 
-    /// A problem with a detail of its own.
+    /// A problem with a specific detail instead of that of the registry.
     pub(crate) fn saying(code: ProblemCode, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { detail: Some(detail.into()), ..Self::new(code) }
     }
@@ -168,7 +168,7 @@ impl Problem {
         tracing::error!(request_id, code, cause, "a request failed");
     }
 
-    /// Its status, its text and its headers, for SCIM's form.
+    /// The status, the text and the headers of the problem, for SCIM's form.
     pub(crate) fn into_parts(self) -> (u16, String, Vec<(HeaderName, HeaderValue)>) {
         let kind = self.code.kind();
         let mut words = self.detail.as_deref().unwrap_or(kind.detail).to_owned();
@@ -182,7 +182,7 @@ impl Problem {
         (kind.status, words, self.headers)
     }
 
-    /// The members of the body. One of several problems in a response needs no request id.
+    /// The members of the body. If a response has several problems, they need no request id.
     pub(crate) fn into_members(
         self,
         base_url: &str,

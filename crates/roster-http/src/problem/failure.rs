@@ -1,6 +1,6 @@
 //! The problem for each refusal and failure of the directory.
 //!
-//! Matched without a wildcard: a new refusal has no answer until it gets one here.
+//! The matches have no wildcard, so the compiler rejects a new refusal without a problem here.
 
 use http::{HeaderValue, header::RETRY_AFTER};
 use roster_core::{
@@ -33,7 +33,7 @@ impl From<Refusal> for Problem {
             }
             Refusal::Taken(taken) => taken.into(),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
-            // The handler that made the edit answers with its own reason.
+            // The handler that made the edit returns the reason instead.
             Refusal::EditRefused => Self::new(ProblemCode::Internal),
             Refusal::Group(refusal) => refusal.into(),
         }
@@ -57,12 +57,12 @@ impl From<GroupRefusal> for Problem {
             GroupRefusal::Cycle => Self::new(ProblemCode::GroupCycle),
             GroupRefusal::TooDeep => Self::new(ProblemCode::GroupTooDeep),
             GroupRefusal::TooWide => {
-                let detail = "too many groups stand above or below; put fewer into one another";
+                let detail = "too many groups are above or below; nest fewer groups";
                 Self::saying(ProblemCode::GroupTooDeep, detail)
             }
             GroupRefusal::TooManyMembers => Self::new(ProblemCode::GroupFull),
             GroupRefusal::TooManyGroups(_) => {
-                let detail = format!("nobody is in more than {GROUPS_OF_MEMBER_MAX} groups");
+                let detail = format!("a user or group is in at most {GROUPS_OF_MEMBER_MAX} groups");
                 Self::saying(ProblemCode::GroupFull, detail)
             }
         }
@@ -70,7 +70,7 @@ impl From<GroupRefusal> for Problem {
 }
 
 impl Problem {
-    /// What became of a command on a group: its refusals speak of groups.
+    /// The problem of a failed command on a group. Its texts are about groups.
     pub(crate) fn of_group(failure: Failure) -> Self {
         match failure {
             Failure::Refused(Refusal::VersionMismatch { current }) => Self::saying(
@@ -107,7 +107,8 @@ impl From<Taken> for Problem {
         let mut add = |code: ProblemCode, pointer: &str, detail: &'static str| {
             faults.push((code, pointer.to_owned(), detail));
         };
-        // First what was sent: a user name that only followed from a taken address comes last.
+        // An error of a username in the request comes before that of the address. A username that
+        // was derived from the address comes after it.
         if taken.username == Some(UsernameOrigin::Given) {
             add(ProblemCode::UsernameTaken, "/username", "choose another username");
         }
@@ -115,7 +116,7 @@ impl From<Taken> for Problem {
             add(ProblemCode::EmailTaken, "/email", "another user has this primary address");
         }
         if taken.username == Some(UsernameOrigin::Email) {
-            let detail = "the e-mail address is somebody's username already; give a username";
+            let detail = "the e-mail address is the username of another user; give a username";
             add(ProblemCode::UsernameTaken, "/username", detail);
         }
         if taken.external_id {
@@ -141,7 +142,7 @@ impl From<StoreError> for Problem {
             StoreError::Full(_) => ProblemCode::StorageFull,
             StoreError::Corrupt { .. } | StoreError::Internal(_) => ProblemCode::Internal,
         };
-        // Writes that have stopped come back with a restart, not with time.
+        // Stopped writes resume only after a restart, so they get no `Retry-After`.
         let soon = code == ProblemCode::Unavailable && error.is_transient();
         let problem = if matches!(error, StoreError::WritesStopped) {
             Self::saying(code, "writes have stopped after a fault of the disk; call the operator")

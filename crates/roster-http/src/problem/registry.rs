@@ -73,7 +73,7 @@ problems! {
     Unauthenticated {
         code: "unauthenticated",
         status: 401,
-        title: "The caller is not known",
+        title: "The caller is not authenticated",
         meaning: "The request has no credential, or an invalid one: mistyped, unknown, expired, \
             revoked, or a token for another service. Without a credential the service accepts \
             only callers on the same machine, and only while it has no key and no issuer.",
@@ -92,7 +92,7 @@ problems! {
     ForeignOrigin {
         code: "foreign-origin",
         status: 403,
-        title: "The request comes from a web page elsewhere",
+        title: "The request comes from a page of another origin",
         meaning: "The browser reports that another site sent this request. Other sites may not \
             call the service from its users' browsers.",
         remedy: "Call the service from a program, or from its own pages.",
@@ -111,7 +111,7 @@ problems! {
     NotFound {
         code: "not-found",
         status: 404,
-        title: "There is nothing here",
+        title: "There is no such path",
         meaning: "The service has no such path. Paths are compared exactly, with case and slashes.",
         remedy: "Start at the service document, which has the path of every part.",
         detail: "nothing is at this path; the service document is at /",
@@ -162,7 +162,7 @@ problems! {
     MethodNotAllowed {
         code: "method-not-allowed",
         status: 405,
-        title: "This path does not offer the method",
+        title: "The path does not support the method",
         meaning: "The path exists, but not with this method.",
         remedy: "Use one of the methods that the `Allow` header names.",
         detail: "this path offers GET, HEAD, POST, OPTIONS",
@@ -170,7 +170,7 @@ problems! {
     NotAcceptable {
         code: "not-acceptable",
         status: 406,
-        title: "No form of the answer is acceptable",
+        title: "No acceptable media type is available",
         meaning: "The `Accept` header excludes every media type that the response could have.",
         remedy: "Accept `application/json`, or omit the header.",
         detail: "accept application/json, or leave Accept out",
@@ -178,7 +178,7 @@ problems! {
     BodyTooSlow {
         code: "body-too-slow",
         status: 408,
-        title: "The body came too slowly",
+        title: "The body arrived too slowly",
         meaning: "The rest of the body did not arrive in time. The connection was closed and \
             nothing was changed.",
         remedy: "Send the request again, over a better connection or with a smaller body.",
@@ -240,7 +240,7 @@ problems! {
     GroupTooDeep {
         code: "group-too-deep",
         status: 409,
-        title: "Groups stand too deep within one another",
+        title: "The groups are nested too deeply",
         meaning: "At most 8 groups may be nested. When a group is added to another, at most 10,000 \
             groups above and 10,000 below are examined.",
         remedy: "Add the users to the group directly, or use fewer levels of groups.",
@@ -249,7 +249,7 @@ problems! {
     GroupFull {
         code: "group-full",
         status: 409,
-        title: "There are as many members as there may be",
+        title: "A limit on members is reached",
         meaning: "The group has the maximum number of direct members, or the member to add is in \
             the maximum number of groups.",
         remedy: "Put several groups into this one and divide the members among them, or remove the \
@@ -267,11 +267,11 @@ problems! {
     TooManyKeys {
         code: "too-many-keys",
         status: 409,
-        title: "There are as many keys as there may be",
+        title: "The maximum number of keys is reached",
         meaning: "The maximum number of keys exists. A new key replaces one that was revoked or \
             has expired, but all existing keys are valid.",
         remedy: "Revoke keys that are not needed.",
-        detail: "there may be 1000 keys; revoke those that nobody needs",
+        detail: "there can be 1000 keys; revoke unused ones",
     }
     PositionOutlived {
         code: "position-outlived",
@@ -286,11 +286,12 @@ problems! {
     VersionMismatch {
         code: "version-mismatch",
         status: 412,
-        title: "The user has changed meanwhile",
-        meaning: "The user no longer has the version that `If-Match`, `If-None-Match` or the \
-            `version` in the body requires: another client changed it. A list, whose tag is weak, \
-            and events, which have no tag, match no `If-Match`. Nothing was changed.",
-        remedy: "Fetch the user again, apply your change to it, and send it with the new version.",
+        title: "The precondition does not hold",
+        meaning: "The user, group, key or schema does not have the version that `If-Match`, \
+            `If-None-Match` or the `version` in the body requires: another client changed it. A \
+            list, whose tag is weak, and events, which have no tag, match no `If-Match`. Nothing \
+            was changed.",
+        remedy: "Fetch it again, apply your change to it, and send it with the new version.",
         detail: "the user is at version 2; fetch it and apply your change to that",
     }
     BodyTooLarge {
@@ -312,7 +313,7 @@ problems! {
     UnsupportedMediaType {
         code: "unsupported-media-type",
         status: 415,
-        title: "The body has a form that is not taken here",
+        title: "The media type of the body is not supported",
         meaning: "`Content-Type` is missing or not supported by this path, its charset is not \
             UTF-8, or the body is compressed.",
         remedy: "Send `Content-Type: application/json`, with `PATCH` also \
@@ -325,19 +326,19 @@ problems! {
         code: "expectation-failed",
         status: 417,
         title: "The expectation cannot be met",
-        meaning: "`Expect` asks for something other than `100-continue`.",
+        meaning: "`Expect` has a value other than `100-continue`.",
         remedy: "Omit the `Expect` header.",
         detail: "leave Expect out",
     }
     MisdirectedRequest {
         code: "misdirected-request",
         status: 421,
-        title: "The request is meant for another host",
+        title: "The request is for another host",
         meaning: "`Host` does not name this service. This check also stops web pages that point a \
             domain name of their own at this machine.",
         remedy: "Call the service by its configured address. On the same machine `localhost` \
             always works.",
-        detail: "this service does not answer for that host",
+        detail: "this service does not serve that host",
     }
     InvalidUser {
         code: "invalid-user",
@@ -378,7 +379,7 @@ problems! {
     IdempotencyKeyReused {
         code: "idempotency-key-reused",
         status: 422,
-        title: "The idempotency key came with another request",
+        title: "The idempotency key belongs to another request",
         meaning: "This `Idempotency-Key` was used within the last 24 hours by a request that \
             differs from this one in its method, path, query, media type, `If-Match` or body.",
         remedy: "Make a new key for each new request. Send the same key only to repeat the same \
@@ -428,7 +429,7 @@ problems! {
     Unavailable {
         code: "unavailable",
         status: 503,
-        title: "The service cannot do this now",
+        title: "The service is unavailable",
         meaning: "The store does not respond in time, or not within the time in `Prefer: wait`, or \
             it accepts no writes after a disk error, or the keys of a token's issuer cannot be \
             fetched. A write that had begun may or may not have taken effect, unless the `detail` \
@@ -437,7 +438,7 @@ problems! {
             the same `Idempotency-Key`: it takes effect once. Without a key, read the user before \
             you repeat the write; `If-Match` makes that safe. If the error persists, tell the \
             operator.",
-        detail: "the store does not answer; try again shortly",
+        detail: "the store does not respond; try again shortly",
     }
     Draining {
         code: "draining",
@@ -453,7 +454,7 @@ problems! {
     Overloaded {
         code: "overloaded",
         status: 503,
-        title: "The service has too much to do",
+        title: "The service is overloaded",
         meaning: "The service received more requests than it can process, and this request would \
             have waited too long. Nothing was done.",
         remedy: "Try again after the time in `Retry-After`, and wait longer after each failure. If \

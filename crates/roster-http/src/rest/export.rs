@@ -1,10 +1,10 @@
 //! Lists as `application/x-ndjson`: all records in one response.
 //!
-//! It is read in pages, one page ahead of the one that is sent, so a slow client uses two pages of
-//! memory and nothing of the store. Each line is a record as it was committed at or after
-//! `Roster-Position`. After an error the body ends without its end mark. An overloaded store is
-//! asked again first, because the client would have to start again from the beginning. Before each
-//! page is sent, the caller's credential is checked again.
+//! The records are read in pages, one page ahead of the page that is being sent. So a slow client
+//! uses two pages of memory and no resources of the store. Each line is a record as it was
+//! committed at or after `Roster-Position`. After an error the body is aborted. A read that fails
+//! because the store is overloaded is first repeated, because otherwise the client would have to
+//! start from the beginning. Before each page is sent, the caller's credential is checked again.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
 
 /// The list that an export reads.
 pub(super) trait ExportSource: Send + Sync + 'static {
-    /// What the caller must be allowed to do.
+    /// The right that the caller needs.
     type Right: Right + Send;
     type Item: Send + Sync;
     /// The position where a page starts.
@@ -65,7 +65,7 @@ pub(super) struct ExportPage<I, K> {
     pub(super) position: i64,
 }
 
-/// The response with all records of a source, or with as many as the query's limit.
+/// The response with all records of a source, or with at most `limit` records if the query has one.
 pub(super) async fn export<S: ExportSource>(
     app: &AppState,
     call: &Call,
@@ -100,7 +100,7 @@ fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     respond::position(headers, app.directory.log_id(), position);
 }
 
-/// Reads a page, again after a transient error.
+/// Reads a page. After a transient error it reads again.
 pub(super) async fn read_again<T, F>(read: impl Fn() -> F) -> Result<T, StoreError>
 where
     F: Future<Output = Result<T, StoreError>>,
@@ -149,7 +149,7 @@ impl<S: ExportSource> Export<S> {
             room.send(lines);
             let Some(next) = next else { return sender.finish() };
             self.source.continue_after(next);
-            // Waits until the page before is being sent, so that at most two pages are in memory.
+            // Waits until the previous page is being sent, so that at most two pages are in memory.
             if self.room(&sender).await.is_none() {
                 return;
             }

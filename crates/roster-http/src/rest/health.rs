@@ -1,6 +1,6 @@
 //! Health checks and metrics.
 //!
-//! They respond whatever the state of the store: they wait for it only a short time.
+//! They respond in every state of the store, because they wait for it only a short time.
 
 use std::time::Duration;
 

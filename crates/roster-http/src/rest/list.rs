@@ -1,8 +1,8 @@
 //! Lists: from the request for a page to its response.
 //!
 //! Every list has the parameters `limit`, `count` and `cursor`, an envelope, a link to the next
-//! page and a weak tag. The tag follows from the position of the log, the query and the media type.
-//! A caller that polls an unchanged collection gets 304 before any page is read.
+//! page and a weak tag. The tag is computed from the position of the log, the query, the media type
+//! and the caller. A caller that polls an unchanged collection gets 304 before any page is read.
 
 use axum::{
     body::Body,
@@ -55,7 +55,7 @@ impl Default for ListQuery<'_> {
 }
 
 impl<'a> ListQuery<'a> {
-    /// Reads a query. `take` reads the parameters that the list has besides.
+    /// Reads a query. `take` reads the other parameters of the list.
     pub(super) fn read(
         query: Option<&'a str>,
         mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
@@ -70,21 +70,21 @@ impl<'a> ListQuery<'a> {
         Ok(Self { given, ..read })
     }
 
-    /// The parameters that have no place in NDJSON, each with the reason.
+    /// The parameters that cannot be used with NDJSON, each with the reason.
     pub(super) fn out_of_place_in_lines(
         &self,
         is_sorted: bool,
     ) -> Vec<(&'static str, &'static str)> {
         let conflicts = [
             (is_sorted, "sort", "NDJSON comes in the order of ids; leave sort out"),
-            (self.has("cursor"), "cursor", "NDJSON is one answer without pages; leave cursor out"),
+            (self.has("cursor"), "cursor", "NDJSON has no pages; leave cursor out"),
             (self.count, "count", "NDJSON has no place for a total; count the lines"),
         ];
         let found = conflicts.into_iter().filter(|(is_found, ..)| *is_found);
         found.map(|(_, name, detail)| (name, detail)).collect()
     }
 
-    /// Refuses parameters that have no place in NDJSON.
+    /// Rejects parameters that cannot be used with NDJSON.
     pub(super) fn refuse_in_lines(&self, is_sorted: bool) -> Result<(), Problem> {
         let mut faults = Capped::default();
         for (name, detail) in self.out_of_place_in_lines(is_sorted) {
@@ -135,7 +135,7 @@ pub(super) struct ListRequest<'a> {
 /// The values for the envelope and the headers of a page.
 pub(super) struct PageFacts {
     pub(super) position: i64,
-    /// The key that the next page begins after.
+    /// The key after which the next page begins.
     pub(super) next: Option<PageKey>,
     pub(super) total: Option<Total>,
     pub(super) examined: Option<usize>,
@@ -182,8 +182,8 @@ impl<'a> ListRequest<'a> {
         Ok(Some(response))
     }
 
-    /// The response with a page: `write` appends an item, and `bytes` is how many all items take,
-    /// about.
+    /// The response with a page. `write` appends an item, and `bytes` is the approximate size of
+    /// all items.
     pub(super) fn respond<T>(
         &self,
         (query, cursors): (&ListQuery<'_>, &ListCursors<'_>),
@@ -205,7 +205,7 @@ impl<'a> ListRequest<'a> {
         Ok(response)
     }
 
-    /// The response with a page of records, of which the selected members are shown.
+    /// The response with a page of records with their selected members.
     pub(super) fn respond_records(
         &self,
         query: (&ListQuery<'_>, &ListCursors<'_>),
@@ -237,7 +237,7 @@ impl<'a> ListRequest<'a> {
         let query = self.call.parts.uri.query().unwrap_or_default();
         let hash = Sha256::new().chain_update(self.media.0).chain_update([0]);
         let hash = hash.chain_update(query);
-        // The page has a cursor, which only its caller can use.
+        // The page may contain a cursor, which only its caller can use.
         let actor = self.call.caller().actor;
         let hash = if actor == Actor::Anonymous {
             hash.finalize()
@@ -258,7 +258,7 @@ pub(super) fn refuse_if_match(headers: &HeaderMap, detail: &'static str) -> Resu
     }
 }
 
-/// The problem of a filter that is none.
+/// The problem of a filter that cannot be parsed.
 pub(super) fn unparsed(fault: FilterFault) -> Problem {
     let detail = format!("at byte {}: {}", fault.position, fault.detail);
     let fault =
@@ -271,7 +271,7 @@ pub(super) fn link(target: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("<{target}>; rel=\"next\"")).ok()
 }
 
-/// The envelope of a page: what follows its items.
+/// The envelope of a page: the members after its items.
 #[derive(Default)]
 pub(super) struct Envelope<'a> {
     pub(super) next_cursor: Option<&'a str>,
@@ -280,7 +280,7 @@ pub(super) struct Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// The page as JSON: `write` appends an item, and `bytes` is how many all items take, about.
+    /// The page as JSON. `write` appends an item, and `bytes` is the approximate size of all items.
     pub(super) fn write<T>(
         &self,
         items: &[T],

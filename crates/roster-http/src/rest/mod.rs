@@ -1,7 +1,7 @@
 //! The REST interface, one module for each resource.
 //!
-//! A handler takes what it needs of the request by extractors, calls the directory and makes the
-//! response. It makes no decision about users: those are the directory's.
+//! A handler gets its values from extractors, calls the directory and builds the response. All
+//! decisions about users are made by the directory.
 
 pub(crate) mod caller;
 pub(crate) mod deleted_users;

@@ -81,7 +81,7 @@ fn built_in(attribute: Attribute) -> Json {
     Json::Object(members)
 }
 
-/// The problem of a refused schema. Its refusals speak of the schema.
+/// The problem of a rejected schema. Its texts are about the schema, not about a user.
 fn problem_of(failure: Failure) -> Problem {
     match failure {
         Failure::Refused(Refusal::VersionMismatch { current }) => Problem::saying(

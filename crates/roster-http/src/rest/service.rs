@@ -1,5 +1,5 @@
-//! What the service says about itself: the service document, the description, the reference, and
-//! a page for each problem.
+//! The documents about the service: the service document, the description, the reference, and a
+//! page for each problem.
 
 use std::sync::LazyLock;
 

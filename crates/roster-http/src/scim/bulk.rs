@@ -1,7 +1,7 @@
 //! `POST /scim/v2/Bulk`: many writes in one request (RFC 7644 section 3.7).
 //!
 //! `roster-scim` decides which operation is next and resolves its references. Each operation is
-//! executed here like a request of its own: the caller's credential is checked again, so that a
+//! executed here like a separate request: the caller's credential is checked again, so that a
 //! revoked key writes nothing more, the operation is charged to the caller's rate limit, and it
 //! waits for admission.
 

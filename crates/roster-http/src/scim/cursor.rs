@@ -16,7 +16,8 @@ pub(super) fn seal(
     cursors.seal_scim(after, count, app.directory.now())
 }
 
-/// Where the page of a cursor begins, and its size. `count` is what the request asks for.
+/// The position where the page of a cursor begins, and the size of the page. `count` is the size
+/// that the request wants.
 pub(super) fn open(
     app: &AppState,
     cursors: &ListCursors<'_>,
@@ -24,7 +25,8 @@ pub(super) fn open(
     count: Option<usize>,
 ) -> Result<(PageKey, usize), ScimError> {
     let Some((after, size, issued)) = cursors.open_scim(cursor) else {
-        // An altered cursor and that of another caller get the same words (RFC 9865 section 5.2).
+        // An altered cursor and a cursor of another caller get the same error text (RFC 9865
+        // section 5.2).
         let detail = "cursor: it does not belong to this list and caller";
         return Err(ScimError::new(ScimType::InvalidCursor, detail));
     };

@@ -61,7 +61,7 @@ pub(crate) struct ScimWrite {
 /// A request body, and the permits of its caller, who is authorized again after the last byte.
 ///
 /// Fails as [`crate::extract::AuthorizedBody`] does, then with 400 for JSON that is not of SCIM's
-/// form. [`Presentation`] has failed with 406 before.
+/// form. The extractor [`Presentation`] runs before and fails with 406.
 pub(crate) struct ScimBody<T> {
     pub(super) permit: Permit<WriteUsers>,
     /// The response shows the resource.
@@ -178,7 +178,7 @@ impl FromRequestParts<AppState> for ScimWrite {
         let presentation = Presentation::from_request_parts(parts, app).await?;
         let context = RequestContext::of(parts)?;
         let strictness = strictness(context.authority.may(Scope::ScimStrict));
-        // What does not exist yet has no version.
+        // A resource that does not exist yet has no version.
         let creates = matches!(
             context.operation,
             Some(Operation::ScimCreateUser | Operation::ScimCreateGroup)
@@ -198,13 +198,14 @@ impl FromRequestParts<AppState> for ScimWrite {
 }
 
 impl ScimWrite {
-    /// Whether the caller asks for the resource in the response.
+    /// Whether the caller wants the resource in the response.
     pub(super) fn asks_for_resource(&self) -> bool {
         self.options.preferred_return == Some(ReturnPreference::Representation)
             || !self.presentation.projection.is_all()
     }
 
-    /// Runs the write once it is admitted, unless its caller does not wait so long.
+    /// Runs the write once it is admitted. Fails if the write has not begun when the preferred wait
+    /// is over.
     pub(super) async fn execute<T, E: Into<ScimProblem>>(
         &self,
         app: &AppState,
@@ -292,8 +293,8 @@ pub(super) fn pairs<'a>(
     given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
 }
 
-/// Refuses a filter in a URL if the settings say so: logs keep URLs, and a filter may contain an
-/// address (RFC 7644 section 7.5.2).
+/// Rejects a filter in a URL if `scim_filter_guard` is set, because URLs are logged and a filter
+/// may contain an address (RFC 7644 section 7.5.2).
 pub(super) fn guard_filter(app: &AppState, request: &ListRequest) -> Result<(), ScimError> {
     if !app.settings.scim_filter_guard || request.filter.is_none() {
         return Ok(());

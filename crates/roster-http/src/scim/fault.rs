@@ -1,4 +1,5 @@
-//! Errors in SCIM's form (RFC 7644 section 3.12): its own, and the problems of both interfaces.
+//! Errors in SCIM's form (RFC 7644 section 3.12): SCIM errors, and the problems that both
+//! interfaces share.
 
 use axum::{body::Body, response::Response};
 use http::{

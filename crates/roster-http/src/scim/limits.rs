@@ -10,7 +10,8 @@ pub(crate) use roster_scim::{
 
 /// How long a cursor is valid, in milliseconds: a day.
 pub(crate) const CURSOR_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
-/// The maximum number of resources that are skipped to reach an index to which no page led.
+/// The maximum number of resources that are skipped to reach an index that does not follow a
+/// previous page.
 pub(crate) const SKIP_MAX: u64 = 20_000;
 /// A page by index combines pages of the store until it has this many bytes.
 pub(crate) const PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;

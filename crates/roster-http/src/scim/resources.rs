@@ -12,19 +12,19 @@ use crate::request::Call;
 /// Resources of one type on a page, as JSON.
 #[derive(Default)]
 pub(super) struct Resources {
-    /// How many match in all; `None` if that is not known.
+    /// The number of resources that match; `None` if that is not known.
     pub(super) total: Option<u64>,
     pub(super) start_index: Option<u64>,
     pub(super) next_cursor: Option<String>,
-    /// How many are here.
+    /// The number of resources on the page.
     pub(super) items: usize,
-    /// Whether none follows.
+    /// Whether no resource follows.
     pub(super) ends: bool,
     /// Their JSON, with commas between them.
     pub(super) text: Vec<u8>,
 }
 
-/// Who asks for a page, and how strictly the request is read.
+/// The caller that requests a page, and how strictly its request is parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) permit: Permit<ReadUsers>,

@@ -84,7 +84,7 @@ async fn page(
     Ok(json_text(enclose(&envelope, &[&first.text, &second.text]), media))
 }
 
-/// Nothing, if a filter names what this type does not have.
+/// Returns no resources if the filter names an attribute that this type does not have.
 fn unless_unknown(found: Result<Resources, ScimProblem>) -> Result<Resources, ScimProblem> {
     match found {
         Err(ScimProblem::Scim(error)) if error.scim_type == Some(ScimType::InvalidFilter) => {

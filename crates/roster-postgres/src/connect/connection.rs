@@ -51,7 +51,8 @@ impl Connection {
         let driver = tokio::spawn(async move {
             let mut yielded = false;
             let mut message = poll_fn(|context| {
-                // Other tasks that are ready send their requests first: one packet has them all.
+                // Other ready tasks send their requests first, so that one packet contains all of
+                // them.
                 yielded = !yielded;
                 if yielded {
                     context.waker().wake_by_ref();
@@ -118,9 +119,10 @@ impl Connection {
         self.state.warned.store(false, Ordering::Release);
     }
 
-    /// Whether the server has warned of something since. If an operator ends the wait for a
-    /// standby, a warning precedes the answer to the commit, which may be on one server only. The
-    /// SQLSTATE does not identify this warning, but our statements cause no other one.
+    /// Whether the server has sent a warning since the last reset. If an operator ends the wait for
+    /// a standby, the server sends a warning before the response to the commit, which may be on one
+    /// server only. The SQLSTATE does not identify this warning, but our statements cause no other
+    /// one.
     pub(crate) fn was_warned(&self) -> bool {
         self.state.warned.load(Ordering::Acquire)
     }

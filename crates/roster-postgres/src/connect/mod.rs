@@ -23,7 +23,7 @@ use crate::failure::WithoutDetail;
 /// The time limit for a host to connect and to show that it accepts writes.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a start waits for a server that does not answer.
+/// The maximum time that a start waits for a server that does not respond.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The search path, unless the URL, the role or the database sets another one.
@@ -85,7 +85,7 @@ const SET: &str = "SELECT set_config(known.name, wanted.value, false) \
      WHEN 'search_path' THEN known.source NOT IN ('client', 'user', 'database', 'database user') \
      ELSE true END";
 
-/// Finds the server that takes writes.
+/// Connects to the server that accepts writes.
 #[derive(Clone)]
 pub struct Connector {
     hosts: Vec<Config>,
@@ -98,15 +98,15 @@ pub enum ConnectError {
     /// The server refuses, or cannot be reached.
     #[error("{host}: {reason}")]
     Refused {
-        /// Which one.
+        /// The name of the host.
         host: String,
         /// Why.
         reason: String,
     },
-    /// The server did not answer in time.
-    #[error("{0} does not answer")]
+    /// The server did not respond in time.
+    #[error("{0} does not respond")]
     Silent(String),
-    /// The server only reads.
+    /// The server is read-only.
     #[error("{0} takes no writes")]
     ReadOnly(String),
 }
@@ -123,8 +123,8 @@ impl Connector {
         hosts::shown(&self.hosts)
     }
 
-    /// Like [`Connector::connect`], but tries again for a while if a server exists but does not
-    /// respond yet.
+    /// Like [`Connector::connect`], but repeats the attempts for a limited time if a server exists
+    /// but does not respond yet.
     pub(crate) async fn connect_patiently(&self) -> Result<Connection, ConnectError> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -147,7 +147,7 @@ impl Connector {
         Ok(connection)
     }
 
-    /// Connects to the first host that takes writes.
+    /// Connects to the first host that accepts writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
         let attempts = self.hosts.iter().map(|host| attempt(host, &self.tls));
         let mut attempts: FuturesUnordered<_> = attempts.collect();

@@ -41,7 +41,7 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
         is_begun(&connection, &source).await?;
     }
     schema::migrate(connector).await?;
-    // Locks out services that would create a store of their own.
+    // Prevents services from creating a store of their own meanwhile.
     let migration_lock = MigrationLock::take(connector).await?;
     client.batch_execute("BEGIN").await?;
     if !is_begun(&connection, &source).await? {
@@ -72,7 +72,7 @@ async fn is_begun(connection: &Connection, source: &Source) -> Result<bool, Load
     Ok(false)
 }
 
-/// Whether the log is the source's, and ends at the same position.
+/// Whether the log is that of the source and ends at the same position.
 async fn holds_same(connection: &Connection, source: &Source) -> Result<bool, LoadError> {
     let Some(row) = first(connection, HEAD, &[]).await? else { return Ok(false) };
     let end = (row.log_id(0).ok(), row.number(1, "").ok());
@@ -86,7 +86,8 @@ async fn mark_empty(connection: &Connection, source: &Source) -> Result<(), Load
     if has_head(client).await? {
         return Err(LoadError::NotAlone);
     }
-    // Rows that a service created when it started on the empty database. The source brings its own.
+    // These rows were created by a service that started on the empty database. The source has
+    // others.
     client.execute("DELETE FROM settings", &[]).await?;
     client.execute("DELETE FROM groups_head", &[]).await?;
     client.execute("DELETE FROM clock_mark", &[]).await?;
@@ -101,7 +102,7 @@ pub(super) async fn has_head(client: &Client) -> Result<bool, LoadError> {
     Ok(client.query_opt(HEAD, &[]).await?.is_some())
 }
 
-/// The era that begins with the end of the load. It differs from every era that a process may know
+/// The era that begins when the load ends. It differs from every era that a process may have read
 /// from the empty database.
 pub(super) async fn next_era(connection: &Connection) -> Result<i64, LoadError> {
     let era = mark::stored(connection, "migration.era").await?;

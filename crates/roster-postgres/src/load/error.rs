@@ -1,6 +1,6 @@
 //! Why a store was not loaded, as a message for the operator.
 //!
-//! `source` gives each cause once. No text contains data of a user.
+//! Each cause appears once, as `source`. No text contains data of a user.
 
 use std::error::Error;
 
@@ -13,7 +13,7 @@ use crate::{
 /// Why a load failed or did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The database cannot be used, or its schema cannot be made.
+    /// The database cannot be used, or its schema cannot be created.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The database contains users, or a log with events.
@@ -22,14 +22,14 @@ pub enum LoadError {
          overwritten"
     )]
     NotEmpty,
-    /// The database contains this store as it is.
+    /// The database contains this store already, up to the same position.
     #[error(
         "the database holds this very store already, up to the same position: there is nothing to \
          migrate"
     )]
     AlreadyThere,
-    /// The database contains an unfinished migration of another store.
-    /// Its log ends there; `None` if its mark cannot be read.
+    /// The database contains an unfinished migration of another store. The value is the end of that
+    /// store's log; `None` if the mark cannot be read.
     #[error("{}", other_source(.0.as_ref()))]
     OtherSource(Option<Position>),
     /// The database contains an unfinished migration of this store, which has changed since.
@@ -39,9 +39,9 @@ pub enum LoadError {
     )]
     SourceChanged,
     /// Another process writes to the same tables.
-    #[error("somebody else writes to this database: one migration at a time, and no service")]
+    #[error("another process writes to this database: run one migration at a time, and no service")]
     NotAlone,
-    /// The database ended a wait for its standby: a commit may be on one server only.
+    /// The database ended a wait for its standby, so a commit may be on one server only.
     #[error(
         "the database was told not to wait for its standby: what was loaded last may be on one \
          server only; once the standby is there, run the same command again"

@@ -35,20 +35,20 @@ pub struct Source {
 /// The progress of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// How many rows are there.
+    /// The number of loaded rows.
     pub rows: u64,
-    /// The key of the last one; `None` where none is there.
+    /// The key of the last loaded row; `None` if there is none.
     pub key: Option<Vec<Cell>>,
 }
 
 impl Source {
-    /// Where its log ends.
+    /// The end of the source's log.
     fn position(&self) -> Position {
         Position { log: self.log_id, number: self.head.position }
     }
 
-    /// What the mark says: where the log ends, and how many rows there are. A store whose log
-    /// stood still may have forgotten or remembered something meanwhile.
+    /// The value of the mark: the end of the log, and the number of rows of each table. The numbers
+    /// differ if rows were deleted by age or stored since, even if the log has no new event.
     fn mark(&self) -> String {
         let mut mark = self.position().to_string();
         for (table, rows) in &self.rows {
@@ -58,7 +58,7 @@ impl Source {
         mark
     }
 
-    /// Holds a mark that is there against this source.
+    /// Fails if the mark in the database is not the mark of this source.
     pub(super) fn recognize(&self, mark: &[u8]) -> Result<(), LoadError> {
         if mark == self.mark().as_bytes() {
             return Ok(());
@@ -104,7 +104,8 @@ pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Re
     Ok(Reached { rows, key: last.map(|row| table.key_of(&row)) })
 }
 
-/// Moves on, in the transaction that loads the rows. Nobody else may have moved it.
+/// Stores the new progress, in the transaction that loads the rows. Fails if another process has
+/// changed it.
 pub(super) async fn advance(
     client: &Client,
     table: &Table,
@@ -115,7 +116,7 @@ pub(super) async fn advance(
     if moved == 1 { Ok(()) } else { Err(LoadError::NotAlone) }
 }
 
-/// Takes the mark away, and all that belongs to it.
+/// Deletes the mark and the progress of the tables.
 pub(super) async fn remove(client: &Client) -> Result<(), LoadError> {
     client.execute(REMOVE, &[]).await?;
     Ok(())

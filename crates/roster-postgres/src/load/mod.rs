@@ -29,7 +29,7 @@ const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
      VALUES (1, $1, $2, $3, $4, $5, $6)";
 
-/// A running load, on a connection of its own.
+/// A running load. It has a separate connection.
 pub struct Load {
     connection: Connection,
     source: Source,

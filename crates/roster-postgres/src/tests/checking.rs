@@ -1,4 +1,4 @@
-//! What a check finds over PostgreSQL: each kind of damage, and nothing where nothing is wrong.
+//! What a check finds on PostgreSQL: every kind of damage, and nothing in a sound store.
 
 use roster_core::{
     Command, GroupCommand,
@@ -11,7 +11,7 @@ use super::support::{
 };
 use crate::{Connector, Postgres, check};
 
-/// Every kind of event, further keys, a group, and requests that may come again.
+/// Writes every kind of event, further keys, a group, and requests with idempotency keys.
 async fn fill(store: &Postgres) {
     let user = |n| {
         format!(
@@ -36,7 +36,7 @@ async fn fill(store: &Postgres) {
     store.change_group(create).await.unwrap();
 }
 
-/// What a check says after this damage, which is undone.
+/// The findings of a check after this damage. The damage is repaired afterwards.
 async fn told_after(client: &Client, url: &str, damage: &str) -> String {
     let tables = "users, deleted_users, events, log_head, settings, words, further_keys, \
          idempotency_keys, groups, group_members, groups_head, erasures";
@@ -89,7 +89,7 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE events SET kind = 'user.married' WHERE position = 3", "no such kind of event"),
         ("UPDATE events SET version = 5 WHERE position = 7", "its version does not rise by one"),
         ("UPDATE events SET changed = 'email' WHERE position = 7", "what it says changed"),
-        ("UPDATE events SET record = '' WHERE position = 7", "nobody purged the user"),
+        ("UPDATE events SET record = '' WHERE position = 7", "the user was not purged"),
         ("DELETE FROM words WHERE word = 'ada'", "words of "),
         ("UPDATE words SET word = 'eve' WHERE word = 'nr2'", "one is not the record's"),
         ("INSERT INTO words VALUES ('eve', gen_random_uuid())", "there is no such user"),
@@ -107,7 +107,7 @@ async fn every_kind_of_damage_is_found() {
         ("DELETE FROM groups_head", "groups_head: it has no row"),
         (
             "INSERT INTO erasures SELECT id, 0 FROM users WHERE version = 2",
-            "nobody purged the user",
+            "the user was not purged",
         ),
     ] {
         let told = told_after(&client, &url, damage).await;

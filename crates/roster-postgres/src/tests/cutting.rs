@@ -21,25 +21,26 @@ use tokio::{
 
 use super::support::{apply, assert_sound, create, id, is_unavailable, once, open, patch, schema};
 
-/// Where the next commit that comes by is cut.
+/// The next commit is forwarded normally.
 const NOWHERE: u8 = 0;
-/// It does not reach the server.
+/// The next commit does not reach the server, and the connection is closed.
 const BEFORE: u8 = 1;
-/// It does, and its answer does not come back.
+/// The next commit reaches the server, but the response is dropped and the connection is closed.
 const BEHIND: u8 = 2;
-/// The same, but the connection stays open.
+/// Like `BEHIND`, but the connection stays open.
 const SILENT: u8 = 3;
 
-/// A simple query that ends a transaction, as it stands on the wire.
+/// A simple query that ends a transaction, in the format of the PostgreSQL protocol.
 const COMMIT: &[u8] = b"COMMIT\0";
 
 /// Longer than a commit takes.
 const A_WHILE: Duration = Duration::from_millis(300);
 
-/// Longer than the writer waits for an answer.
+/// Longer than the writer waits for a response.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// Puts a wire that can be cut before the server of a URL; gives the URL of the wire.
+/// Starts a proxy before the server of a URL, which can cut connections. Returns the URL of the
+/// proxy.
 async fn wire(url: &str, place: Arc<AtomicU8>) -> String {
     let (before, rest) = url.split_once('@').unwrap();
     let (server, rest) = rest.split_once('/').unwrap();
@@ -58,7 +59,7 @@ async fn wire(url: &str, place: Arc<AtomicU8>) -> String {
     format!("{before}@127.0.0.1:{port}/{rest}")
 }
 
-/// Carries both ways until one end is gone, or the wire is cut.
+/// Forwards bytes in both directions until one end is closed, or the connection is cut.
 async fn carry(client: TcpStream, server: TcpStream, place: &AtomicU8) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
@@ -113,7 +114,7 @@ async fn a_commit_without_a_response_is_in_doubt_and_not_repeated() {
     for n in 2..6 {
         place.store(if n == 2 { SILENT } else { BEHIND }, Ordering::SeqCst);
         let user = format!(r#"{{"username":"u{n}"}}"#);
-        // Done again it would be refused: it has its own name by then.
+        // If the create were executed again, it would be rejected: its name is taken by then.
         let result = apply(&store, once(n, create(n, &user))).await;
         assert!(is_unavailable(&result), "{result:?}");
         let stored = store.get(id(n)).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Pages of the change log: what the server sends for one is bounded in bytes.
+//! Pages of the change log: the size of what the server sends for a page is bounded.
 
 use roster_core::{EventKind, EventsQuery, limits::PAGE_BYTES_MAX};
 

@@ -1,5 +1,5 @@
-//! Plans of statements, and what must hold for every one of them: rows are found along the index
-//! that the statement was made for, in its order, whatever is in the tables.
+//! Query plans, and the properties that every plan must have: rows are found along the index that
+//! the statement is written for, in its order, whatever the tables contain.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -12,12 +12,12 @@ use tokio_postgres::Client;
 use super::support::{beside, column, open_with, schema, set_policy};
 use crate::Connector;
 
-/// A statement and the way to its rows.
+/// A statement, and how its plan must find the rows.
 pub(super) struct Statement {
     pub(super) sql: String,
-    /// All indexes of its plan but that of `log_head`.
+    /// All indexes of its plan except those of `log_head` and `schema_steps`.
     pub(super) indexes: &'static [&'static str],
-    /// Whether it begins at the start of an index, or at the key it asks for.
+    /// Whether the plan reads an index from its start, or from the key that the statement names.
     pub(super) enters: Enters,
 }
 
@@ -27,11 +27,11 @@ pub(super) enum Enters {
     AtKey,
 }
 
-/// Tables of one row, or of the schema's own steps.
+/// Tables of one row, or of the steps of the schema.
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
-/// What is tested on rows of an index: on a bounded stretch of the log, on one row,
-/// on groups, on the pages of one walk, on the one record that a purge itself leaves.
+/// Conditions that a plan may test on rows of an index: on a bounded stretch of the log, on one
+/// row, on groups, on the pages of one walk, or on the record that the purge itself leaves.
 const TESTED: [&str; 8] = [
     "(kind = ",
     "(stretch.kind = ",
@@ -43,11 +43,12 @@ const TESTED: [&str; 8] = [
     "(effect <> 'user.purged'",
 ];
 
-/// How an index is named that holds the key of another one unique, where the rules say so. Keys
-/// that are looked up may be found along either.
+/// The suffix of an index that enforces the uniqueness of a key, if the policy requires it. A plan
+/// may look up keys along this index or along the one without the suffix.
 const UNIQUE: &str = "_unique";
 
-/// Rows as real ones are: few families, fewer statuses, external ids and numbers of some alone.
+/// Realistic rows: few families, fewer statuses. Only some users have external ids and telephone
+/// numbers.
 const FILL: &str = r"
 INSERT INTO users SELECT
     lpad(to_hex(n), 32, '0')::uuid, 1, CASE WHEN n % 50 = 0 THEN 1 ELSE 0 END, n / 1000,
@@ -83,11 +84,11 @@ INSERT INTO walk_ends SELECT n, decode(lpad(to_hex(n % 100), 64, '0'), 'hex'), n
 ANALYZE groups, group_members, walk_ends;
 ANALYZE users, deleted_users, events, words, further_keys, idempotency_keys";
 
-/// Statements with their name.
+/// The name of a group, and its statements.
 pub(super) type Group = (&'static str, Vec<Statement>);
 
-/// The statements of each group with their plans, each once. They are the same with nobody there
-/// and with 20,000 users that the database has looked at, and under each of these rules.
+/// The statements of each group with their plans, each once. Fails unless the plans are the same in
+/// empty tables and with 20,000 analyzed users, and under each of these rules.
 pub(super) async fn explain(rules: &[Rules], groups: &[Group]) -> Vec<(&'static str, String)> {
     let schema = schema();
     let url = schema.url();
@@ -118,10 +119,10 @@ pub(super) async fn explain(rules: &[Rules], groups: &[Group]) -> Vec<(&'static 
     texts
 }
 
-/// The plans of statements by their text, in a state that has a name.
+/// A description of a state, and the plan of each statement in it.
 type State = (String, HashMap<String, String>);
 
-/// The plans, by a session such as the engine has.
+/// The plans in a session of the engine.
 async fn plans(url: &str, groups: &[Group]) -> HashMap<String, String> {
     let connection = Connector::parse(url).unwrap().connect().await.unwrap();
     let mut plans = HashMap::new();

@@ -1,5 +1,5 @@
-//! Texts at their limits: what is taken is kept, found and walked as it is; what is not taken is
-//! refused by the rules and never by the database.
+//! Texts of the maximum length: an accepted text is stored, found and sorted unchanged. A rejected
+//! text is rejected by the rules and never by the database.
 
 use roster_core::{
     Attribute, Failure, Refusal, Store, User,
@@ -11,7 +11,7 @@ use roster_testkit::Conditions;
 use super::support::{apply, assert_sound, create, id, open, patch, schema};
 use crate::Postgres;
 
-/// So many code points, none like the one before: no index makes them smaller.
+/// A text of this many pseudo-random code points, which an index cannot compress.
 fn scattered(first: u32, range: u32, count: usize) -> String {
     let mut state = 1_u32;
     let mut next = || {
@@ -21,7 +21,8 @@ fn scattered(first: u32, range: u32, count: usize) -> String {
     (0..count).map(|_| next()).collect()
 }
 
-/// Walks every order, both ways, two users a page: everybody comes once.
+/// Reads all pages in every order, in both directions, with two users a page. Every user must
+/// appear once.
 async fn assert_walked(store: &Postgres, users: usize) {
     for by in SortBy::ALL.iter().copied() {
         for direction in [Direction::Ascending, Direction::Descending] {
@@ -48,7 +49,8 @@ async fn the_longest_keys_are_kept_found_and_walked() {
     let schema = schema();
     let url = schema.url();
     let store = open(&url).await;
-    // Four bytes each; letters whose folding is longer; a sign whose NFC is three of four bytes.
+    // Code points of four bytes; letters whose folding is longer; a symbol whose NFC has three code
+    // points of four bytes.
     let ideographs = scattered(0x20000, 0xA000, TEXT_LENGTH_MAX);
     let folded = scattered(0x1F80, 0x30, TEXT_LENGTH_MAX);
     let notes = "\u{1D160}".repeat(TEXT_LENGTH_MAX / 3);

@@ -1,4 +1,4 @@
-//! Locks that somebody else holds: a write waits for them, and within a deadline alone.
+//! Locks of other sessions: a write waits for them, up to a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::support::{
 
 const HEAD: &str = "SELECT FROM log_head FOR UPDATE";
 
-/// Longer than a write waits, and than a statement of its last try can wait after that.
+/// Longer than the maximum wait of a write plus that of a statement of its last attempt.
 const TOO_LONG: Duration = Duration::from_millis(10_500);
 
 async fn hold(client: &Client, what: &str, time: Duration) {
@@ -40,7 +40,7 @@ async fn writes_wait_for_the_lock_on_the_log_head() {
     };
     let read = async {
         sleep(Duration::from_millis(300)).await;
-        // Nobody waits who only reads.
+        // Reads do not wait.
         assert_eq!(store.head().await.unwrap().position, 1);
         assert!(store.get(id(1)).await.unwrap().is_some());
         began.elapsed()
@@ -88,7 +88,7 @@ async fn wait_too_long_for_a_row() {
         let refused = apply(&store, patch(3, 1, r#"{"title":"T"}"#)).await;
         assert!(is_unavailable(&refused), "{refused:?}");
     };
-    // Through the other connection that writes.
+    // These writes use the other connection for writes.
     let others = async {
         sleep(Duration::from_millis(200)).await;
         let began = Instant::now();

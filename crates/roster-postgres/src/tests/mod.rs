@@ -1,6 +1,6 @@
-//! Tests that look inside the engine: its plans, its schema, its promises where several processes
-//! write, sessions end and locks are held. What every engine must do alike stands in the
-//! conformance suite.
+//! Tests of the internals of the engine: its query plans, its schema, and its behaviour when
+//! several processes write, sessions end and locks are held. The conformance suite has the tests
+//! that are the same for every engine.
 
 mod checking;
 mod cutting;

@@ -37,7 +37,8 @@ async fn a_conflict_in_a_batch_fails_only_its_command() {
     let batch = (10..30).map(|n| create(n, &user(&format!("user{}", n % 15)))).collect();
     let results = store.apply(batch).await;
     let taken: Vec<usize> = (0..results.len()).filter(|at| is_taken(&results[*at])).collect();
-    // user7 was there, and 25 to 29 come round to the names of 10 to 14.
+    // The name `user7` was taken before, and the creates from 25 to 29 repeat the names of 10 to
+    // 14.
     assert_eq!(taken, [12, 15, 16, 17, 18, 19]);
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 14);
     assert_eq!(assert_sound(&schema.url()).await, 15);

@@ -1,4 +1,4 @@
-//! Opening by several at once, and the policy of the store: stated, changed, followed.
+//! Opening by several processes at once, and the policy of the store: stated, changed, followed.
 
 use std::sync::{
     Arc,
@@ -104,7 +104,8 @@ async fn running_stores_apply_a_changed_policy_to_the_next_write() {
     assert!(!set_email(&url, Sharing::Shared).await.unwrap());
     assert!(three.preview(create(3, &twin(3))).await.is_ok());
     assert_eq!(three.rules().email, Sharing::Shared);
-    // A batch of refusals alone, and a write beside a refusal.
+    // A batch whose only command was rejected under the old policy, and one that also has another
+    // write.
     apply(&one, create(2, &twin(2))).await.unwrap();
     let both = two.apply(vec![create(3, &twin(3)), create(4, &user(4))]).await;
     assert!(both.iter().all(Result::is_ok), "{both:?}");
@@ -134,7 +135,7 @@ async fn a_policy_change_during_writes_rejects_no_write() {
                 let mut written = 0;
                 for n in (1..).map(|turn| turn * 4 + writer) {
                     let result = apply(&store, create(n, &user(n))).await;
-                    // A slow disk may leave a commit without an answer in time.
+                    // If the disk is slow, the response to a commit may come too late.
                     assert!(result.is_ok() || is_unavailable(&result), "{result:?}");
                     written += u64::from(result.is_ok());
                     if done.load(Ordering::Relaxed) && written > 0 {
@@ -189,7 +190,8 @@ async fn settings_that_differ_from_the_stored_policy_are_rejected() {
     );
     let said = refused.to_string();
     assert!(said.contains("`roster policy set email-uniqueness none`"), "{said}");
-    // Its start changed nothing, and one that states nothing accepts what is there.
+    // The failed start changed nothing. A configuration that states no policy accepts the stored
+    // one.
     apply(&store, create(1, &user(1))).await.unwrap();
     let open_to_any = Settings { rules: SHARED, stated: Vec::new(), ..settings(&url) };
     let other = Postgres::open(open_to_any).await.unwrap();
@@ -236,7 +238,7 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_changes_nothing() {
     let url = schema.url();
     let store = open_with(&url, SHARED).await;
     for n in 1..=4 {
-        // Two addresses, each of two users; and users without any.
+        // Two addresses, each shared by two users, and users without an address.
         let user = format!(r#"{{"username":"u{n}","email":"{}@example.com"}}"#, n % 2);
         apply(&store, create(n, &user)).await.unwrap();
         apply(&store, create(n + 10, &format!(r#"{{"username":"n{n}"}}"#))).await.unwrap();
@@ -247,6 +249,6 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_changes_nothing() {
     };
     assert_eq!(users, [[id(2), id(4)], [id(1), id(3)]]);
     assert!(column(&beside(&url).await, UNIQUE_INDEXES).await.is_empty());
-    // Its era has not ended.
+    // The era of the store has not ended.
     apply(&store, create(5, r#"{"username":"u5","email":"1@example.com"}"#)).await.unwrap();
 }

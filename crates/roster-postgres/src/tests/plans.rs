@@ -20,7 +20,7 @@ use crate::{
     in_force::STATE, keys, page::with_head, user_lookups, walks, writer::sql,
 };
 
-/// How this engine writes statements.
+/// The dialect of this engine.
 type Db = &'static Connection;
 
 const fn rules(email: Sharing, external_id: Sharing) -> Rules {
@@ -63,7 +63,7 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
         at_start(&["users_external_id"], external_id.list),
         at_key(&["settings_pkey"], engine::SETTING),
     ];
-    // Before they are, and as long as they are.
+    // The lookup of holders, while the external ids are unique.
     let held = vec![at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS)];
     for (sharing, name, statements) in
         [(Sharing::Shared, "counted_keys", counted), (Sharing::Unique, "unique_keys", held)]
@@ -87,7 +87,7 @@ fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Stateme
     Statement { sql: sql.into(), indexes, enters: AtStart }
 }
 
-/// Makes a statement that enters its index at the start or at a key.
+/// A function that makes a statement whose plan enters its index at the start, or at a key.
 type At = fn(&'static [&'static str], String) -> Statement;
 
 fn text() -> String {
@@ -120,8 +120,8 @@ fn page_key(by: SortBy) -> PageKey {
     PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
 
-/// The rows of a range in an order, from its start and after a row, in both directions, with and
-/// without a status, alone and with the head of the log.
+/// The statements for the rows of a range in an order: from its start and after a row, in both
+/// directions, with and without a status, alone and with the head of the log.
 fn along(range: &Range, by: SortBy) -> Vec<Statement> {
     let is_whole = range.is_whole();
     let mut statements = Vec::new();
@@ -149,7 +149,7 @@ fn pages() -> Vec<Statement> {
     SortBy::ALL.iter().flat_map(whole).collect()
 }
 
-/// The ranges that filters ask for, by an order.
+/// The ranges of filters, in an order.
 fn ranges(by: SortBy) -> [Range; 4] {
     let key = || match by {
         SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
@@ -221,7 +221,7 @@ fn unordered() -> Vec<Statement> {
     statements
 }
 
-/// Ids that keys and words find.
+/// The statements that find ids by keys and words.
 fn lookups() -> Vec<Statement> {
     let lookups: [(Lookup, &'static [&'static str]); 7] = [
         (Lookup::Id(UserId::from_bytes([7; 16])), &["users_pkey"]),
@@ -239,7 +239,7 @@ fn lookups() -> Vec<Statement> {
     statements
 }
 
-/// Single users, the head, the log, those who left.
+/// Single users, the head, the log, deleted users.
 fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], user_lookups::GET),
@@ -265,7 +265,7 @@ fn reads() -> Vec<Statement> {
     statements
 }
 
-/// All that a write asks, and all that it writes.
+/// All statements of a write.
 fn writes() -> Vec<Statement> {
     vec![
         at_key(&["users_pkey"], sql::LOAD),
@@ -289,7 +289,7 @@ fn writes() -> Vec<Statement> {
     ]
 }
 
-/// The keys of callers.
+/// API keys.
 fn keys_of_callers() -> Vec<Statement> {
     vec![
         at_key(&["keys_head_pkey"], engine::KEYS_GENERATION),
@@ -301,7 +301,7 @@ fn keys_of_callers() -> Vec<Statement> {
     ]
 }
 
-/// Groups and who belongs to them.
+/// Groups and their members.
 fn groups_and_members() -> Vec<Statement> {
     let mut statements = Vec::new();
     for direction in BOTH {
@@ -372,7 +372,7 @@ fn clock_marks() -> Vec<Statement> {
     ]
 }
 
-/// What has outlived its time.
+/// Deletion by age.
 fn outlived() -> Vec<Statement> {
     vec![
         at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], engine::FORGET_KEYS),

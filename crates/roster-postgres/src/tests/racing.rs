@@ -1,4 +1,5 @@
-//! Two stores over one database at once: of those who want the same, one gets it.
+//! Concurrent writes through two stores on one database: of two commands that claim the same key,
+//! one succeeds.
 
 use futures_util::future::join_all;
 use roster_core::{
@@ -21,7 +22,7 @@ const UNIQUE: Rules = Rules {
     delete: roster_core::Guard::Off,
 };
 
-/// Whether one succeeded and the other learned what is taken.
+/// Whether one command succeeded and the other was rejected with these taken keys.
 fn is_won(one: &Result<Outcome, Failure>, other: &Result<Outcome, Failure>, taken: Taken) -> bool {
     match (one, other) {
         (Ok(_), Err(Failure::Refused(refusal))) | (Err(Failure::Refused(refusal)), Ok(_)) => {
@@ -31,8 +32,8 @@ fn is_won(one: &Result<Outcome, Failure>, other: &Result<Outcome, Failure>, take
     }
 }
 
-/// In each round two commands that claim the same go to two stores at once; `before` was carried
-/// out by then.
+/// In each round, two commands that claim the same key are sent to two stores at once, after the
+/// commands of `before` were executed.
 async fn race(
     before: impl Fn(u64) -> Vec<Command>,
     pair: impl Fn(u64) -> (Command, Command),

@@ -1,4 +1,4 @@
-//! One request that comes through two stores at once happens once.
+//! A request that is repeated through two stores at once is executed once.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use super::support::{apply, assert_sound, create, delete, id, once, open, patch,
 
 const ROUNDS: u64 = 25;
 
-/// Sends each round's command three times through each of two stores, all at once: one happens,
-/// the others are told of it.
+/// Sends each round's command three times through each of two stores, all at once. One of them is
+/// executed, the others return its result.
 async fn repeat(before: impl Fn(u64) -> Option<Command>, command: impl Fn(u64) -> Command) {
     let schema = schema();
     let url = schema.url();

@@ -1,4 +1,4 @@
-//! What the server itself counts: whatever is asked and written, no table is scanned.
+//! The statistics of the server: no read and no write scans a table.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,14 +12,15 @@ use super::support::{
     schema,
 };
 
-/// How often each table was scanned, but for those of one row or of a few.
+/// The number of scans of each table, without the tables that have only a few rows.
 const SCANS: &str = "SELECT relname || ' ' || seq_scan FROM pg_stat_user_tables \
      WHERE schemaname = current_schema() \
      AND relname NOT IN ('log_head', 'keys_head', 'groups_head', 'schema_steps', 'settings', \
      'clock_mark') \
      ORDER BY relname";
 
-/// What the sessions of that name did is counted once they are gone.
+/// The scans after all sessions with this name have ended. The server counts the work of a session
+/// only then.
 async fn scans_after(client: &Client, name: &str) -> Vec<String> {
     let sessions = format!("SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'");
     let gone = async {

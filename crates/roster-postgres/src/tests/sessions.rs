@@ -1,4 +1,5 @@
-//! Sessions: what a role, a database or the URL sets does not change what the store does.
+//! Settings of a session from a role, a database or the URL do not change the behaviour of the
+//! store.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::support::{apply, beside, column, create, id, is_unavailable, open, op
 use crate::Connector;
 use roster_core::Store;
 
-/// A URL whose sessions start with these settings, as those of a role with settings do.
+/// A URL whose sessions start with these settings, as if the role had them.
 fn with_settings(url: &str, settings: &[(&str, &str)]) -> String {
     let option = |(name, value): &(&str, &str)| format!("%20-c{name}%3D{value}");
     let options: String = settings.iter().map(option).collect();

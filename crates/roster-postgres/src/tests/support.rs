@@ -1,5 +1,5 @@
-//! What the tests of the engine share: stores over a schema of their own, commands, ids, and a
-//! session beside the stores.
+//! Shared by the tests of the engine: stores in separate schemas, commands, ids, and a session
+//! outside the stores.
 
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome, PolicyKey,
@@ -16,7 +16,7 @@ pub(super) fn schema() -> Schema {
     Cluster::shared().schema()
 }
 
-/// The n-th id: its moment is n milliseconds into the day.
+/// The n-th id. Its time is n milliseconds after `DAY`.
 pub(super) fn id(n: u64) -> UserId {
     let millis = DAY.unsigned_abs() + n;
     UserId::from_bytes(
@@ -44,16 +44,16 @@ pub(super) async fn set_policy(url: &str, rules: Rules) {
     }
 }
 
-/// A session beside the stores, as an operator has one.
+/// A session outside the stores, such as that of an operator.
 pub(super) async fn beside(url: &str) -> Client {
     let (client, wire) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(wire);
     client
 }
 
-/// A URL whose sessions are told apart from all others, and the name that tells them.
+/// A URL that gives its sessions a unique application name, and that name.
 pub(super) fn named(url: &str) -> (String, String) {
-    // The schema's name is in the URL, and nobody else's.
+    // The name of the schema, which only this URL contains.
     let name = url.rsplit_once("%3D").unwrap().1.to_owned();
     (format!("{url}&application_name={name}"), name)
 }
@@ -104,7 +104,7 @@ pub(super) fn purge(at: u64, n: u64) -> Command {
     command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
 }
 
-/// The command as a request that may come twice, under a key.
+/// The command with an idempotency key.
 pub(super) fn once(key: u64, command: Command) -> Command {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&key.to_be_bytes());
@@ -112,17 +112,17 @@ pub(super) fn once(key: u64, command: Command) -> Command {
     Command { idempotency: Some(mark), ..command }
 }
 
-/// Carries out one command.
+/// Executes one command.
 pub(super) async fn apply(store: &Postgres, command: Command) -> Result<Outcome, Failure> {
     store.apply(vec![command]).await.pop().unwrap()
 }
 
-/// Whether the caller is told that it is unknown what became of the write.
+/// Whether the outcome of the write is reported as unknown.
 pub(super) fn is_unavailable<T>(result: &Result<T, Failure>) -> bool {
     matches!(result, Err(Failure::Store(StoreError::Unavailable(_))))
 }
 
-/// Fails the test unless a check finds nothing wrong. Gives the last position.
+/// Fails the test if a check finds a fault. Returns the last position.
 pub(super) async fn assert_sound(url: &str) -> i64 {
     let findings = check(&Connector::parse(url).unwrap()).await.unwrap();
     assert!(findings.is_sound(), "{findings}");

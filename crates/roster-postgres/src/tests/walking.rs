@@ -1,4 +1,4 @@
-//! The ends of walks' pages, seen by every process over the database.
+//! The stored ends of pages, which all processes on the database share.
 
 use roster_core::{
     Store, Timestamp,
@@ -46,7 +46,8 @@ async fn a_stored_page_position_is_found_by_another_process() {
         assert_eq!(ends(store, 1, u64::MAX, 0).await, Some(found(201, &["b", "c"])));
         assert_eq!(ends(store, 1, 200, 0).await, Some(found(101, &["a"])));
         assert_eq!(ends(store, 1, 100, 0).await, None);
-        // What is older than that moment does not count, and an earlier index may.
+        // Ends that are older than this time are ignored. Then an end of an earlier index may be
+        // found.
         assert_eq!(ends(store, 1, 201, 1).await, Some(found(201, &["b"])));
         assert_eq!(ends(store, 1, 201, 6).await, None);
         assert_eq!(ends(store, 2, 201, 0).await, Some(found(151, &["z"])));

@@ -1,5 +1,5 @@
-//! A commit that the server warned of: what became of the write is not known, and a repeated
-//! request finds out.
+//! A commit during which the server sent a warning: the outcome of the write is unknown. A repeated
+//! request returns it.
 
 use roster_core::{Failure, Outcome, Store, StoreError};
 
@@ -7,7 +7,7 @@ use super::support::{
     apply, assert_sound, beside, column, create, id, is_unavailable, once, open, schema,
 };
 
-/// Says something while the head is moved, or in the midst of the commit.
+/// A trigger that raises a message when the head is updated, or during the commit.
 fn trigger(level: &str, kind: &str, when: &str) -> String {
     format!(
         "CREATE FUNCTION say() RETURNS trigger LANGUAGE plpgsql \
@@ -31,7 +31,7 @@ async fn a_commit_with_a_warning_is_in_doubt_and_found_by_its_idempotency_key() 
         let result = apply(&store, once(n, create(n, &user))).await;
         assert!(is_unavailable(&result), "{result:?}");
         client.batch_execute(SILENT).await.unwrap();
-        // It is there; had the server fallen then, it might not be.
+        // The user exists. It might not if the server had failed at that time.
         let there = store.get(id(n)).await.unwrap().unwrap();
         let again = apply(&store, once(n, create(n, &user))).await.unwrap();
         assert_eq!((again.replayed, again.position), (true, n.cast_signed()));

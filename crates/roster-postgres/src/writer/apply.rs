@@ -116,7 +116,7 @@ fn replace_schema(writes: &Writes) -> Vec<Step<'static>> {
     ]
 }
 
-/// Sends the steps and the commit, and waits for all answers.
+/// Sends the steps and the commit, and waits for all responses.
 async fn send(
     connection: &Connection,
     has_begun: bool,
@@ -142,7 +142,7 @@ async fn send(
     Ok(before.try_get(0)?)
 }
 
-/// The constraint that refuses a batch of another era.
+/// The name of the constraint that rejects a batch of another era.
 const ERA_CONSTRAINT: &str = "log_head_era";
 
 fn era_ended(error: Error) -> QueryError {

@@ -129,8 +129,8 @@ pub(super) fn events(rows: &[Arc<Event>]) -> Columns<'_> {
 /// A key and its idempotency record.
 pub(super) type Idempotency<'w> = (&'w [u8; 32], &'w NewIdempotencyRecord);
 
-/// The columns of `idempotency_keys`. The position of a record is that of an event of the batch,
-/// whose number it states. Only the record of a request that changed nothing has a text: the others
+/// The columns of `idempotency_keys`. The position of a record is given as the number of its event
+/// in the batch. Only the record of a request that changed nothing has a text: the other records
 /// are in the events.
 pub(super) fn idempotency<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
     vec![

@@ -1,7 +1,7 @@
-//! The facts of a batch, as far as they were fetched.
+//! The fetched facts of a batch.
 //!
-//! A batch runs in memory. A fact that it needs and that is not here is noted as missing. All
-//! missing facts are fetched in one step, and the batch runs again.
+//! A batch runs in memory. If it needs a fact that was not fetched, the fact is recorded as
+//! missing. All missing facts are fetched in one step, and the batch runs again.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -64,7 +64,7 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
         Ok(())
     }
 
-    /// A fetched fact. Notes the key of one that is missing.
+    /// Returns a fetched fact. Records the key of a missing one.
     fn get(&mut self, key: K) -> Result<V, CommandError> {
         if let Some(fact) = self.fetched.get(&key) {
             return Ok(fact.clone());

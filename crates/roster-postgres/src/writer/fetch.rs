@@ -65,7 +65,7 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     let mut queries = Vec::new();
     let groups = missing_groups(facts);
     if lock == Lock::Rows && !groups.is_empty() {
-        // First: no transaction that waits for this lock has another one.
+        // This statement is first: no transaction that waits for this lock has another one.
         queries.push(query(sql::LOCK_GROUPS, [], |_, _| Ok(())));
     }
     let (load, load_deleted) = match lock {
@@ -108,7 +108,8 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     queries.extend(groups);
     let keys = facts.idempotency.take_missing();
     if !keys.is_empty() {
-        // Last: a request with the same key that had the locks above has committed its record.
+        // This statement is last: a request with the same key that had the locks above has
+        // committed its record.
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
         queries.push(query(sql::IDEMPOTENCY, [parameter(keys)], |facts, rows| {
             facts.idempotency.keep(&rows, idempotency_record)

@@ -103,7 +103,7 @@ impl Writer {
         }
     }
 
-    /// Executes a batch in one transaction, and again while its commit was not sent.
+    /// Executes a batch in one transaction. Repeats it after a failure if its commit was not sent.
     async fn execute_repeatedly(
         &mut self,
         batch: &[&Request],

@@ -54,7 +54,7 @@ impl Fault {
         Self { kind, error }
     }
 
-    /// The database did not answer in time.
+    /// The fault if the database did not respond in time.
     pub(super) fn of_silence(commit_may_arrive: &AtomicBool) -> Self {
         let is_sent = commit_may_arrive.load(Ordering::Acquire);
         Self::new(if is_sent { FaultKind::InDoubt } else { FaultKind::Disconnected }, too_slow())

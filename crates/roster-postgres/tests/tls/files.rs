@@ -1,4 +1,4 @@
-//! The files that a URL names.
+//! The files that a URL names: root certificates, client certificates and keys.
 
 use std::{
     error::Error as _,
@@ -15,7 +15,7 @@ use crate::{
     server::{Server, file},
 };
 
-/// What is said of a URL.
+/// The error for a URL with these parameters.
 #[track_caller]
 fn said(parameters: &str) -> String {
     let url = format!("postgres://ada:kept-to-itself@db/users?{parameters}");
@@ -65,7 +65,7 @@ fn the_error_for_an_unusable_file_names_it() {
         assert!(said.contains(expected), "{parameters}: {said}");
         assert!(!said.contains("kept-to-itself"), "{said}");
     }
-    // What is not used is not looked for.
+    // Files that are not used are not opened.
     let unused = "sslmode=disable&sslrootcert=/no/such/file&sslcert=/no/such/file";
     Connector::parse(&format!("postgres://ada@db/users?{unused}")).unwrap();
 }
@@ -85,8 +85,8 @@ fn a_key_file_readable_by_others_is_rejected() {
     }
 }
 
-/// The URL for a run of this test in a process whose system trusts another authority than usual:
-/// where it keeps them is read from the environment, which cannot be changed within a process.
+/// The URL for a run of this test in a child process with another system trust store. The location
+/// of the trust store is read from the environment, which cannot be changed within a process.
 const INSIDE: &str = "ROSTER_TEST_TLS_URL";
 
 #[tokio::test]

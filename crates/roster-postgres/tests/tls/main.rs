@@ -1,5 +1,5 @@
-//! TLS between the service and a real server: every mode, every kind of certificate, and what is
-//! said where there is no connection. PostgreSQL's own client is asked the same.
+//! TLS between the service and a real server: every mode, every kind of certificate, and the errors
+//! if the connection fails. The results are compared with PostgreSQL's own client.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "this is how a test fails")]
 
@@ -13,7 +13,7 @@ use certificates::{
 };
 use server::{Server, Wire};
 
-/// Holds a store against what is expected, and against PostgreSQL's own client.
+/// Compares the connection of a store with the expected one and with PostgreSQL's own client.
 async fn expect(server: &Server, url: &str, expected: &Wire) {
     let found = server.connect(url).await;
     match (&found, expected) {
@@ -28,8 +28,8 @@ fn refused(part: &str) -> Wire {
     Wire::Refused(part.to_owned())
 }
 
-/// What stands in the answers to a mode, by server: one without TLS, then by what it shows: a
-/// certificate of the authority that is named, of another one, and for another host.
+/// The results of a mode for four servers: one without TLS, and three with a certificate of the
+/// named authority, of another authority, and for another host.
 type Row = (&'static str, [Wire; 4]);
 
 fn modes() -> Vec<Row> {
@@ -84,7 +84,7 @@ async fn certificates_are_accepted_as_in_libpq() {
     let both = || known.issue(&["a.example", "localhost"]);
     let namesake = || Authority::new("known").issue(&["localhost"]);
     let address = || known.issue(&["127.0.0.1"]);
-    // What is shown, the authorities that are named, and what comes of it.
+    // The certificate, the named authorities, and the expected result.
     let cases: Vec<(&str, Identity, &str, Wire)> = vec![
         ("in-two-steps", with(&chained, &whole), ROOT, Wire::Tls),
         ("without-the-step-between", copy(&chained), ROOT, refused("certificate is not trusted")),
@@ -108,7 +108,7 @@ async fn certificates_are_accepted_as_in_libpq() {
     }
 }
 
-/// Stands for the authorities of a test.
+/// A placeholder for the authorities of the test.
 const ROOT: &str = "ROOT";
 
 fn copy(identity: &Identity) -> Identity {
@@ -131,7 +131,8 @@ async fn an_ip_address_is_verified_like_a_host_name() {
     expect(&server, &server.url("127.0.0.1", &parameters), &wrong).await;
 }
 
-/// libpq takes both; here they are told apart from certificates that are wrong.
+/// libpq accepts both. Roster rejects them with an error that differs from that of a wrong
+/// certificate.
 #[tokio::test]
 async fn version_1_and_common_name_certificates_are_rejected_when_verified() {
     let known = Authority::new("known");

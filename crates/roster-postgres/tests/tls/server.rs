@@ -1,4 +1,4 @@
-//! A server whose certificate changes, and what comes of connecting to it.
+//! A server whose certificate can be changed, and the results of connecting to it.
 
 use std::{
     path::PathBuf,
@@ -14,32 +14,32 @@ use tempfile::TempDir;
 
 use crate::certificates::Identity;
 
-/// A server, and a folder for what its callers know.
+/// A server, and a folder for the files of its clients.
 pub(crate) struct Server {
     cluster: Cluster,
     folder: TempDir,
     asked: AtomicU32,
 }
 
-/// What came of connecting.
+/// The result of connecting.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
-    /// Statements go in the clear.
+    /// Connected without TLS.
     Clear,
-    /// By TLS.
+    /// Connected with TLS.
     Tls,
-    /// There is none, for this reason.
+    /// Not connected, with this error.
     Refused(String),
 }
 
-/// The database in which a server is looked after: who may enter the other one, a test says.
+/// The database for administration. The tests restrict the access to the other one.
 const OTHER: &str = "template1";
 
-/// How long a server may take until it does as its files say.
+/// The maximum time until a server uses its changed files.
 const RELOAD: Duration = Duration::from_secs(20);
 
 impl Server {
-    /// One that shows this certificate.
+    /// Starts a server with this certificate.
     pub(crate) fn start(shown: &Identity) -> Self {
         let files = [("server.crt", &*shown.certificate), ("server.key", &*shown.key)];
         let cluster = Cluster::with(&files, &["unix_socket_directories=."]);
@@ -49,49 +49,49 @@ impl Server {
         server
     }
 
-    /// Another certificate from now on.
+    /// Changes the certificate.
     pub(crate) fn show(&self, identity: &Identity) {
         self.cluster.put("server.crt", &identity.certificate);
         self.cluster.put("server.key", &identity.key);
         self.reload();
     }
 
-    /// Another value of a setting from now on.
+    /// Changes a setting.
     pub(crate) fn set(&self, name: &str, value: &str) {
         self.administer(&format!("ALTER SYSTEM SET {name} = '{value}'"));
         self.reload();
     }
 
-    /// Another file among its data from now on.
+    /// Writes a file in the data directory.
     pub(crate) fn put(&self, name: &str, text: &str) {
         self.cluster.put(name, text);
         self.reload();
     }
 
-    /// A file for those who connect: its path.
+    /// Writes a file for clients, and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> PathBuf {
         file(&self.folder, name, text)
     }
 
-    /// Its URL by one of its names.
+    /// The URL with this host name.
     pub(crate) fn url(&self, host: &str, parameters: &str) -> String {
         let url = self.cluster.url("postgres").replace("127.0.0.1", host);
         format!("{url}?{parameters}")
     }
 
-    /// The folder of its socket, as it stands in a URL.
+    /// The folder of the socket, encoded for a URL.
     pub(crate) fn socket(&self) -> String {
         self.administer("SHOW data_directory").replace('/', "%2F")
     }
 
-    /// Host and port by one of its names.
+    /// Host and port, with this host name.
     pub(crate) fn address(&self, host: &str) -> String {
         let url = self.url(host, "");
         let (_, after) = url.split_once('@').unwrap();
         after.split_once('/').unwrap().0.to_owned()
     }
 
-    /// Opens a store there, and tells how its statements went.
+    /// Opens a store with this URL, and returns how it is connected.
     pub(crate) async fn connect(&self, url: &str) -> Wire {
         let asked = self.asked.fetch_add(1, Ordering::Relaxed);
         let name = format!("asked_{asked}");
@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// What PostgreSQL's own client makes of a URL.
+    /// The result of PostgreSQL's own client for a URL.
     pub(crate) fn by_libpq(&self, url: &str) -> Wire {
         let seen = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
         match self.cluster.ask(url, seen) {
@@ -131,7 +131,8 @@ impl Server {
         }
     }
 
-    /// libpq binds no password to a certificate by Ed25519, and fails where it could do without.
+    /// Disables channel binding, because libpq cannot bind to an Ed25519 certificate and fails even
+    /// where binding is optional.
     fn administer(&self, sql: &str) -> String {
         let url = format!("{}?channel_binding=disable", self.cluster.url(OTHER));
         self.cluster.ask(&url, sql).unwrap()
@@ -149,7 +150,7 @@ impl Server {
 }
 
 impl Wire {
-    /// Why there is none.
+    /// The error; panics if it is connected.
     #[track_caller]
     pub(crate) fn reason(self) -> String {
         match self {
@@ -169,7 +170,7 @@ impl Wire {
     }
 }
 
-/// A file that its owner alone can read.
+/// Writes a file that only its owner can read.
 pub(crate) fn file(folder: &TempDir, name: &str, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.path().join(name);

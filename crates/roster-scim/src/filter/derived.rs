@@ -63,7 +63,8 @@ pub(super) fn version(operator: Operator, literal: Json) -> Result<Expression, S
     })
 }
 
-/// Whether one of the user's strings compares so.
+/// A test of strings, each of which a user has under a condition. It is true if any of the user's
+/// strings matches.
 pub(super) fn any_text(
     texts: &[(&'static str, Expression)],
     operator: Operator,
@@ -71,7 +72,7 @@ pub(super) fn any_text(
 ) -> Result<Expression, String> {
     let operand = operand(Comparison::Exact, operator, literal)?;
     let Operand::Text { typed: wanted, .. } = operand else {
-        // There is always a value.
+        // Every user has a string, which never equals a value of another type.
         let never = operator == Operator::Equal;
         return Ok(if never { Expression::never() } else { Expression::always() });
     };

@@ -1,7 +1,7 @@
-//! Filters of groups: conditions that an index answers, and conditions tested on each group.
+//! Filters of groups: conditions that an index covers, and conditions tested on each group.
 //!
-//! A test of members never reads the member list. A filter can ask for one member by its id, joined
-//! to other conditions by `and`.
+//! A test of members never reads the member list. A filter can test for one member by its id,
+//! combined with other conditions by `and`.
 
 use roster_core::{
     Json, Timestamp, UserId,
@@ -72,18 +72,18 @@ impl GroupFilter {
         Ok(filter)
     }
 
-    /// Whether indexes answer all conditions.
+    /// Whether indexes cover all conditions.
     pub const fn is_indexed(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Whether a group matches the conditions that no index answers.
+    /// Whether a group matches the conditions that no index covers.
     pub fn matches(&self, group: &GroupFacts<'_>) -> bool {
         let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
         self.rest.iter().all(|one| holds(one, &test, &|_, _| false))
     }
 
-    /// Moves a condition that an index answers into its field. Returns any other.
+    /// Moves a condition that an index covers into its field. Returns any other condition.
     fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
         let Expression::Test(Test {
             path,

@@ -1,6 +1,6 @@
 //! The names in a filter of users.
 //!
-//! The attribute table gives members and parts. `active`, `schemas`, `meta.resourceType` and
+//! The attribute table defines members and parts. `active`, `schemas`, `meta.resourceType` and
 //! `meta.version` have another form in the record. The error for an attribute that filters cannot
 //! test lists those that they can.
 

@@ -1,7 +1,8 @@
 //! Maps the record of a group to a SCIM group and back (RFC 7643 section 4.2).
 //!
-//! A group's own attributes come from its record. Its members are passed in separately, or left
-//! out. Parsing makes a draft, which core validates, and the ids of the members.
+//! The attributes of a group come from its record, except the members. These are passed in
+//! separately, or left out. Parsing makes a draft, which core validates, and the ids of the
+//! members.
 
 mod fault;
 mod read;

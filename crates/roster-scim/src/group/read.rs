@@ -16,7 +16,7 @@ use crate::{
 /// A parsed group.
 #[derive(Clone, Debug)]
 pub struct GroupBody {
-    /// Its own attributes.
+    /// Its attributes, except the members.
     pub draft: GroupDraft,
     /// Its members; empty if the body has none.
     pub members: BTreeSet<UserId>,

@@ -29,7 +29,7 @@ pub fn shows_members(projection: &Projection) -> bool {
     projection.attribute(GROUP_URN, "members") != Selection::None
 }
 
-/// A group's own attributes as JSON, to which a PATCH is applied.
+/// The attributes of a group, except the members, as JSON. A PATCH is applied to it.
 pub fn own_tree(group: &Group) -> Json {
     let mut members = vec![
         ("schemas".to_owned(), Json::Array(vec![Json::Text(GROUP_URN.to_owned())])),

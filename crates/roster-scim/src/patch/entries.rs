@@ -184,7 +184,7 @@ impl List {
     }
 
     /// Replaces the selected values (RFC 7644 section 3.5.2.3). In tolerant parsing the new value
-    /// keeps what the condition says.
+    /// also has the parts that the condition requires.
     fn replace(
         &mut self,
         matched: &[usize],
@@ -201,7 +201,7 @@ impl List {
                 *value = Json::Object(members.clone());
             }
         }
-        // The selected values became equal: one is kept.
+        // All selected values are equal now, so only one of them is kept.
         let mut others = matched.iter().skip(1).copied().collect::<Vec<_>>();
         while let Some(at) = others.pop() {
             self.values.remove(at);

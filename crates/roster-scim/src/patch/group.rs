@@ -1,4 +1,4 @@
-//! PATCH of a group: its own attributes, and the change of its members.
+//! PATCH of a group: its attributes, and the change of its members.
 //!
 //! A group may have very many members, so a PATCH does not read them. The result has only the ids
 //! that the operations name.
@@ -21,7 +21,7 @@ use crate::{
 /// The result of a PATCH.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupPatch {
-    /// The group's own attributes.
+    /// The attributes of the group, except the members.
     pub tree: Json,
     /// The change of its members.
     pub members: MembersChange,

@@ -40,7 +40,8 @@ pub struct Read {
     pub dropped: Vec<String>,
 }
 
-/// Parses a user from a body. `schema` declares extensions beside those of the attribute tables.
+/// Parses a user from a body. `schema` declares extensions in addition to those of the attribute
+/// tables.
 pub fn read(
     tree: Json,
     strictness: Strictness,
@@ -238,7 +239,7 @@ impl Reading<'_> {
             (None, read) => self.values.push((schema, attribute, read)),
             (Some((_, _, known @ Json::Null)), read) => *known = read,
             (Some(_), Json::Null) => {}
-            // Sub-attributes with dotted names come one at a time.
+            // Each sub-attribute with a dotted name is a separate object, which is merged.
             (Some((_, _, Json::Object(parts))), Json::Object(further))
                 if further.iter().all(|(name, _)| parts.iter().all(|(had, _)| had != name)) =>
             {

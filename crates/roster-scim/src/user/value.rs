@@ -1,7 +1,7 @@
 //! Parses one value by its row in the attribute table.
 //!
 //! The result uses the names and types of the table. `null`, `[]` and an absent value are the same
-//! (RFC 7643 section 2.5), and give `None`.
+//! (RFC 7643 section 2.5): all of them return `None`.
 
 use std::fmt;
 

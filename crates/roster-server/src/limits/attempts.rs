@@ -6,9 +6,9 @@
 //! checked there without a limit. A guesser could use that only with a valid credential.
 //!
 //! A valid token must work from a locked address too, and only its signature distinguishes it from
-//! a guess. So these checks have an allowance of their own: one per address, so that one address
-//! cannot use up the allowance of all others, and one in total, which bounds the processor time
-//! that guessers can use.
+//! a guess. So these checks have separate allowances: one per address, so that one address cannot
+//! use up the allowance of all others, and one in total, which bounds the processor time that
+//! guessers can use.
 
 use std::{
     net::IpAddr,
@@ -37,7 +37,7 @@ const MINUTE_NS: u64 = 60_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long an accepted credential is exempt from the lock.
 const TRUSTED_NS: u64 = 60 * MINUTE_NS;
-/// How often that time is extended, at most.
+/// The minimum time between two extensions of that time.
 const RENEWED_NS: u64 = 5 * MINUTE_NS;
 /// The maximum number of accepted credentials that are stored with their address.
 const TRUSTED_MAX: usize = 20_000;

@@ -1,8 +1,9 @@
 //! Admission control of one class of work: a number of places, and a short queue before them.
 //!
-//! A request that finds every place taken waits for one, first come, first served. It is refused
-//! at once when the queue is full, and after a bounded time otherwise. The queue is for bursts.
-//! It is short, because under a lasting overload a long queue serves no more requests, only later.
+//! A request that finds every place taken waits for one, first come, first served. It is refused at
+//! once when the queue is full, and after a bounded time otherwise. The queue is for bursts. It is
+//! short: under a lasting overload, a long queue would not serve more requests but only serve them
+//! later.
 
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ impl AdmissionController {
             return Some(permit);
         }
         let _queued = self.queue.try_acquire().ok()?;
-        // In a box: most requests do not wait and need no room for it.
+        // Boxed, because most requests do not wait and need no memory for it.
         Box::pin(timeout(self.wait_max, self.places.acquire())).await.ok()?.ok()
     }
 }

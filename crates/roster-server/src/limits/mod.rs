@@ -1,7 +1,7 @@
 //! Limits per caller, and admission control of a class of work.
 //!
-//! The memory of each limit is bounded. The limits do not know how a caller authenticates, and what
-//! a refusal looks like.
+//! The memory of each limit is bounded. The limits do not know how a caller authenticates or what a
+//! refusal looks like.
 
 mod attempts;
 mod controller;
@@ -15,14 +15,14 @@ pub use attempts::{Attempts, LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTA
 pub use controller::{AdmissionController, AdmissionGuard};
 pub use rate_limit::{RateLimitState, RateLimiter};
 
-/// The most callers with an allowance of their own; further callers share one.
+/// The maximum number of callers with separate allowances. Further callers share one.
 const CALLERS_MAX: usize = 100_000;
 
-/// The longest that a request waits for a place of its class.
+/// The maximum time for which a request waits for a place of its class.
 pub const QUEUE_WAIT_MAX: Duration = Duration::from_millis(100);
 
-/// The most requests that wait for each place of a class.
+/// The maximum number of requests that wait, per place of a class.
 const QUEUE_LENGTH_PER_PLACE: usize = 4;
 
-/// The most requests that wait for a class, however many places it has.
+/// The maximum number of requests that wait for a class, independent of its number of places.
 const QUEUE_LENGTH_MAX: usize = 1_024;

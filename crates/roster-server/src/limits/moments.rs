@@ -13,7 +13,7 @@ use std::{
 /// The number of shards. Each has its own lock.
 const SHARDS: usize = 64;
 
-/// How often a full shard is searched for expired entries, in nanoseconds.
+/// The minimum time between two searches of a full shard for expired entries, in nanoseconds.
 const SWEEP_PAUSE_NS: u64 = 100_000_000;
 
 /// The table. Times are nanoseconds of the caller's clock.

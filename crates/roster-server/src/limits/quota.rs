@@ -1,7 +1,8 @@
-//! An allowance that fills up again evenly: the generic cell rate algorithm.
+//! An allowance that refills evenly: the generic cell rate algorithm (GCRA).
 //!
-//! All that is kept of a caller is one moment, until which what it has used reaches: no counter, no
-//! window whose end lets everybody in at once. A moment that has passed is a full allowance.
+//! Only one time is stored per caller: when its allowance is full again. A time in the past means a
+//! full allowance. There is no counter, and no window at whose end all callers could send requests
+//! at once.
 
 use std::{sync::LazyLock, time::Instant};
 
@@ -11,26 +12,26 @@ pub(super) fn now_ns() -> u64 {
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// So much at once, and so much in a time.
+/// The size of an allowance, and how fast it refills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quota {
-    /// The time in which one comes back, in nanoseconds.
+    /// The time in which one unit refills, in nanoseconds.
     each_ns: u64,
-    /// How many may be used at once.
+    /// The number of units of a full allowance.
     burst: u32,
 }
 
-/// What a caller has left.
+/// The rest of an allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Left {
-    /// How many more may be used now.
+    /// The number of units that may be used now.
     pub(super) count: u32,
-    /// How long until there is one more, in nanoseconds; 0 with a full allowance.
+    /// The time until there is one more unit, in nanoseconds; 0 with a full allowance.
     pub(super) next_ns: u64,
 }
 
 impl Quota {
-    /// `count` of them in `window_ns`, `burst` at once. None of these is 0.
+    /// Allows `count` units per `window_ns`, and `burst` units at once. None of these is 0.
     pub(super) fn new(count: u32, window_ns: u64, burst: u32) -> Self {
         Self { each_ns: (window_ns / u64::from(count.max(1))).max(1), burst: burst.max(1) }
     }
@@ -39,7 +40,7 @@ impl Quota {
         self.each_ns.saturating_mul(self.burst.into())
     }
 
-    /// Uses one, if there is one.
+    /// Uses one unit. Fails if there is none.
     pub(super) fn take(self, until: &mut u64, now: u64) -> Result<Left, Left> {
         let left = self.left(*until, now);
         if left.count == 0 {
@@ -49,18 +50,18 @@ impl Quota {
         Ok(self.left(*until, now))
     }
 
-    /// Uses one, whether or not there is one; never more than all.
+    /// Uses one unit even if there is none. The allowance never falls below empty.
     pub(super) fn force(self, until: &mut u64, now: u64) {
         let used = (*until).max(now).saturating_add(self.each_ns);
         *until = used.min(now.saturating_add(self.full_ns()));
     }
 
-    /// What is left, with what was used until then.
+    /// The rest of an allowance that is full at the time `until`.
     pub(super) fn left(self, until: u64, now: u64) -> Left {
         let used_ns = until.saturating_sub(now);
         let used = used_ns.div_ceil(self.each_ns);
         let count = self.burst.saturating_sub(u32::try_from(used).unwrap_or(u32::MAX));
-        // What is not whole yet is whole again after the rest of it.
+        // A unit that has partly refilled is complete after the remaining time.
         let rest = used_ns % self.each_ns;
         let next_ns = if used_ns > 0 && rest == 0 { self.each_ns } else { rest };
         Left { count, next_ns }
@@ -103,7 +104,7 @@ mod tests {
         let mut until = 0;
         let steps = 10_000_u64;
         let passed = (0..steps).filter(|n| quota.take(&mut until, n * SECOND / 1_000).is_ok());
-        // 10 s at 7/s, and the burst.
+        // The burst, and 10 s at 7 per second.
         assert_eq!(passed.count(), 20 + 69);
     }
 

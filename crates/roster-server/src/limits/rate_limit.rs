@@ -1,7 +1,7 @@
 //! The rate limit of each caller, and its response headers.
 //!
 //! The headers are those of draft-ietf-httpapi-ratelimit-headers-10: `RateLimit-Policy` states the
-//! limit, `RateLimit` what is left of it.
+//! limit, and `RateLimit` states the rest of the allowance.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Bodies too large, and callers who do not take their answers.
+//! Request bodies that are too large, and callers that do not read their responses.
 
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,8 @@ async fn an_early_rejection_reaches_a_client_that_sends_the_whole_body_first() {
     let mut caller = front.caller().await;
     caller.send("POST /unread HTTP/1.1\r\nhost: a\r\ncontent-length: 3000000\r\n\r\n").await;
     for _ in 0..3 {
-        // By now the answer is out and our side closed: a reset would make the next write fail.
+        // The response is sent and the server's side is closed. A reset would make the next write
+        // fail.
         tokio::time::sleep(Duration::from_millis(50)).await;
         caller.send(&"x".repeat(1_000_000)).await;
     }
@@ -85,7 +86,7 @@ async fn a_client_that_does_not_read_responses_is_reset() {
     }
     assert_took(began, 400);
     front.wait_until_open(0).await;
-    // What the caller's own kernel holds comes first; it is not the whole.
+    // The bytes in the caller's kernel arrive first. They are not the whole response.
     let mut received = 0;
     let error = loop {
         match caller.stream.read_buf(&mut caller.rest).await {

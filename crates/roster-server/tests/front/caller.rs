@@ -1,4 +1,4 @@
-//! A front with a handler made for tests, and a raw caller of it.
+//! A server with a handler for tests, and a client that sends raw bytes.
 
 use std::{
     net::SocketAddr,
@@ -75,8 +75,8 @@ impl Handle for Probe {
     }
 }
 
-/// Streams an answer as told: numbers are bytes of a chunk, `wait` rests for 600 ms, `break` ends
-/// without a word. Numbers and words are joined by commas.
+/// Streams a response in the given steps, separated by commas: a number sends a chunk of that many
+/// bytes, `wait` sleeps for 600 ms, and `break` ends the stream without finishing the body.
 async fn stream(work: String, sender: BodySender) {
     for step in work.split(',') {
         match step {
@@ -91,8 +91,9 @@ async fn stream(work: String, sender: BodySender) {
     sender.finish();
 }
 
-/// Takes a body in, resting before each piece, while an answer of half a megabyte that nobody may
-/// read is under way. The answer ends with how much came in, if it came to its end.
+/// Receives a request body, and sleeps before each piece. Meanwhile it sends a response of half a
+/// megabyte, which the client may not read. If the body is complete, the response ends with the
+/// number of received bytes.
 async fn take_in(mut upload: Upload, sender: BodySender, rest_ms: u64) {
     let answer = tokio::spawn(async move {
         for _ in 0..50 {
@@ -125,7 +126,7 @@ pub(crate) fn status(status: StatusCode) -> Response {
     response
 }
 
-/// Limits that a test can wait for. Those that a test is not about are out of its way.
+/// Limits short enough for a test to wait for. Limits that the tests do not cover are long.
 pub(crate) fn quick() -> ServerSettings {
     ServerSettings {
         header_timeout_ms: 400,
@@ -169,7 +170,7 @@ impl Front {
         Caller { stream: TcpStream::connect(self.address).await.unwrap(), rest: Vec::new() }
     }
 
-    /// A caller whose kernel holds little of what it does not read.
+    /// A client whose kernel buffers only little unread data.
     pub(crate) async fn small_caller(&self) -> Caller {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(8_192).unwrap();
@@ -195,7 +196,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// The head of the next answer and its content, by Content-Length.
+    /// The head of the next response and its body, by `Content-Length`.
     pub(crate) async fn answer(&mut self) -> (String, Vec<u8>) {
         let end = loop {
             if let Some(at) = self.rest.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -214,7 +215,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         (head, self.rest.drain(..length).collect())
     }
 
-    /// The head of the next answer and its content in chunks, to the last one.
+    /// The head of the next response and its chunked body, up to the last chunk.
     pub(crate) async fn chunked(&mut self) -> (String, Vec<u8>) {
         let (head, _) = self.answer().await;
         let mut content = Vec::new();
@@ -243,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
         assert_ne!(count, 0, "closed after {:?}", String::from_utf8_lossy(&self.rest));
     }
 
-    /// Waits until the other side has closed or reset, and tells what came before.
+    /// Waits until the other side closes or resets the connection. Returns the bytes before that.
     pub(crate) async fn closed(&mut self) -> Vec<u8> {
         let closed = async {
             while let Ok(1..) = self.stream.read_buf(&mut self.rest).await {}
@@ -253,7 +254,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Caller<S> {
     }
 }
 
-/// Asserts that what takes `limit_ms` was done neither early nor late.
+/// Asserts that an action with a limit of `limit_ms` ended neither early nor late.
 pub(crate) fn assert_took(began: Instant, limit_ms: u64) {
     let took = u64::try_from(began.elapsed().as_millis()).unwrap();
     assert!(took >= limit_ms * 9 / 10, "{took} ms is before the limit of {limit_ms} ms");

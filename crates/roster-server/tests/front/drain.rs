@@ -1,7 +1,8 @@
-//! The drain: who is open finishes, who is busy leaves by an answer, and nothing that was sent in
-//! time goes unanswered.
+//! The drain: idle connections are closed, busy ones end after their response, and every request
+//! that was sent in time gets a response.
 //!
-//! Tests of one thread stop that thread to let things happen behind the back of the runtime.
+//! Some tests block the only thread of the runtime, so that events happen while the runtime does
+//! not run.
 
 use std::{
     thread,
@@ -15,7 +16,7 @@ use crate::caller::{Caller, Front, assert_took, quick};
 
 const GET: &str = "GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
-/// Callers whose connections rest after an answer.
+/// Clients whose connections are idle after a response.
 async fn resting(front: &Front, count: usize) -> Vec<Caller> {
     let mut callers = Vec::new();
     for _ in 0..count {
@@ -27,7 +28,7 @@ async fn resting(front: &Front, count: usize) -> Vec<Caller> {
     callers
 }
 
-/// The answer, which must be the last of its connection.
+/// Reads the response, which must be the last one of its connection.
 async fn last_answer(caller: &mut Caller) {
     let (head, content) = caller.answer().await;
     assert!(head.contains("connection: close\r\n"), "{head}");
@@ -104,7 +105,8 @@ async fn requests_sent_before_the_drain_get_responses() {
     let mut callers = resting(&front, 40).await;
     front.stop.send(()).unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    // The moment passes while nobody runs; the requests and the moment are found together.
+    // The drain begins while the runtime does not run, so the server sees the requests and the
+    // drain at the same time.
     thread::sleep(Duration::from_millis(200));
     for caller in &mut callers {
         assert_eq!(caller.stream.try_write(GET.as_bytes()).unwrap(), GET.len());
@@ -126,7 +128,7 @@ async fn a_new_connection_may_send_a_request_during_a_drain() {
         Caller { stream: TcpStream::connect(front.address).await.unwrap(), rest: Vec::new() };
     tokio::time::sleep(Duration::from_millis(10)).await;
     thread::sleep(Duration::from_millis(200));
-    // Connected, as the kernel sees it; the front has not heard of it.
+    // The kernel has accepted the connection, but the server has not seen it yet.
     let waiting = std::net::TcpStream::connect(front.address).unwrap();
     waiting.set_nonblocking(true).unwrap();
     let mut waiting = Caller { stream: TcpStream::from_std(waiting).unwrap(), rest: Vec::new() };

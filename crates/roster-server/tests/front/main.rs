@@ -1,5 +1,5 @@
-//! The front over raw sockets: what it does with callers who are slow, silent, broken or too
-//! many, and with a handler that fails.
+//! The server over raw sockets: slow, silent and broken clients, too many clients, and a handler
+//! that fails.
 
 #![expect(
     clippy::unwrap_used,

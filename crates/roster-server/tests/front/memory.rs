@@ -1,4 +1,4 @@
-//! What callers make the front hold, and what happens when that is too much.
+//! The memory that clients make the server use, and what happens at its limits.
 
 use std::{
     convert::Infallible,
@@ -23,7 +23,7 @@ use crate::{
     http2::{Http2, http2, http2_over, request},
 };
 
-/// A caller may take its time: the tests here are about memory.
+/// Limits with long timeouts, because these tests are about memory.
 fn patient() -> ServerSettings {
     ServerSettings {
         header_timeout_ms: 60_000,
@@ -42,7 +42,7 @@ impl Front {
         }
     }
 
-    /// Connects from an address of this machine.
+    /// Connects from this local address.
     async fn connect_from(&self, address: &str) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(format!("{address}:0").parse().unwrap()).unwrap();

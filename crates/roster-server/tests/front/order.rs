@@ -1,4 +1,4 @@
-//! Order kept whatever happens: panics, the cap, smuggled requests.
+//! Responses stay in order after panics, at the limit of connections and with smuggled requests.
 
 use roster_server::ServerSettings;
 

@@ -1,4 +1,4 @@
-//! Answers that are made while they are sent.
+//! Responses that are generated while they are sent.
 
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,7 @@ async fn an_http2_client_that_stops_reading_a_stream_is_reset() {
     let began = Instant::now();
     let response = sender.send_request(request(&front, Method::GET, path)).await.unwrap();
     front.wait_until_open(0).await;
-    // The stream rests for 1,200 ms by itself, which is not the caller's fault.
+    // The stream itself sleeps for 1,200 ms, which does not count against the client.
     assert_took(began, 1_600);
     assert_eq!(front.counters.closed_slow_read.get(), 1);
     assert!(response.into_body().collect().await.is_err());

@@ -1,4 +1,5 @@
-//! The front under TLS: what is agreed upon, who is refused, and that every limit still holds.
+//! The server with TLS: the negotiated versions and protocols, the rejected clients, and the
+//! limits, which apply as without TLS.
 
 use std::{
     io::ErrorKind,
@@ -26,8 +27,8 @@ async fn secured() -> Secured {
     Secured::start(LeastTls::V1_2, quick()).await
 }
 
-/// Reads to the end, which must be one that the other side has declared: without its word the
-/// library reports an error, for somebody may have cut off what came before.
+/// Reads to the end of the connection, which must be announced by `close_notify`. Without it the
+/// library reports an error, because an attacker may have truncated the data.
 async fn closed_in_order(stream: &mut Tls) -> Vec<u8> {
     let mut rest = Vec::new();
     let read = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest));
@@ -70,7 +71,7 @@ async fn alpn_with_both_protocols_selects_http2() {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), expected);
     }
-    // It ends in order after its rest.
+    // After the idle timeout, the server closes the connection properly.
     let ended = tokio::time::timeout(Duration::from_secs(5), connection).await;
     ended.expect("never closed").unwrap().unwrap();
     assert_eq!(secured.front.counters.closed_idle.get(), 1);
@@ -89,7 +90,7 @@ async fn without_alpn_only_http1_is_accepted() {
     let mut stream = secured.shake_hands(&silent).await.unwrap();
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
     let mut answer = Vec::new();
-    // However it ends: there is no frame of HTTP/2 in it.
+    // The connection may end in any way, but without an HTTP/2 frame.
     drop(stream.read_to_end(&mut answer).await);
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1."), "{answer:?}");
     assert!(!answer.starts_with(b"HTTP/1.1 200 "), "{answer:?}");
@@ -137,7 +138,7 @@ async fn tls_sessions_are_not_resumed() {
         let same = config(&secured.certificate, &[version], &[b"http/1.1"]);
         for _ in 0..3 {
             let mut stream = secured.shake_hands(&same).await.unwrap();
-            // Tickets would come before the answer.
+            // Tickets would arrive before the response.
             stream.write_all(GET.as_bytes()).await.unwrap();
             stream.read_exact(&mut [0; 12]).await.unwrap();
             let kind = stream.get_ref().1.handshake_kind();
@@ -162,7 +163,8 @@ async fn new_connections_get_a_changed_certificate_and_open_ones_continue() {
     assert_eq!(stream.get_ref().1.peer_certificates(), Some(&[renewed][..]));
     before.send(GET).await;
     assert_eq!(before.answer().await.1, b"hello");
-    // Who does not trust the certificate says so: that handshake has failed.
+    // A client that does not trust the certificate sends an alert, so its handshake counts as
+    // failed.
     secured.front.wait_until_open(2).await;
     assert_eq!(secured.front.counters.failed_handshakes.get(), 1);
 }
@@ -202,7 +204,8 @@ async fn a_connection_closed_without_data_is_not_a_failed_handshake() {
 #[tokio::test]
 async fn a_slow_handshake_is_closed() {
     let secured = secured().await;
-    // Silent; the beginning of a record and no more; a record that says it is long, in trickles.
+    // A silent client; an incomplete record; a record with a large length whose bytes arrive
+    // slowly.
     for (said, trickles) in [
         (&b""[..], false),
         (b"\x16\x03\x01", false),
@@ -246,7 +249,8 @@ async fn silent_handshakes_count_as_connections_and_delay_no_others() {
     assert_eq!(caller.answer().await.1, b"hello");
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 
-    // One more is hung up on, without a word that it could not read.
+    // One more connection is closed. The server sends nothing, because the client could not read it
+    // before the handshake.
     let mut refused = secured.front.caller().await;
     assert_eq!(refused.closed().await, b"");
     assert_eq!(secured.front.counters.refused.get(), 1);
@@ -273,7 +277,8 @@ async fn a_stalled_later_head_is_closed_before_the_idle_limit_over_tls() {
     tokio::time::sleep(Duration::from_millis(700)).await;
     let began = Instant::now();
     caller.send("GET / HT").await;
-    // Cut off without a word, which callers can tell from an end in order.
+    // The connection is closed without `close_notify`, so that the client does not take it for a
+    // normal end.
     let error = caller.stream.read_to_end(&mut Vec::new()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
     assert_took(began, 400);
@@ -361,7 +366,7 @@ async fn a_drain_does_not_wait_for_stalled_handshakes() {
     half.stream.write_all(b"\x16\x03\x01").await.unwrap();
     let done = secured.caller().await;
     secured.front.wait_until_open(3).await;
-    // Longer than a caller who has only just come is waited for.
+    // Longer than the server waits for a new connection.
     tokio::time::sleep(Duration::from_millis(700)).await;
     let began = Instant::now();
     secured.front.stop.send(()).unwrap();

@@ -1,4 +1,4 @@
-//! A front under TLS with a certificate made for the test, and callers that trust it.
+//! A server with TLS and a certificate for tests, and clients that trust it.
 
 use std::sync::{Arc, RwLock};
 
@@ -24,12 +24,12 @@ pub(crate) type Tls = TlsStream<TcpStream>;
 
 pub(crate) const EITHER: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];
 
-/// The certificate that is shown, which may change.
+/// The certificate of the server. A test may change it.
 #[derive(Debug)]
 pub(crate) struct Showing(RwLock<Arc<CertifiedKey>>);
 
 impl Showing {
-    /// Shows another certificate from now on.
+    /// Changes the certificate for new connections.
     pub(crate) fn change(&self) -> CertificateDer<'static> {
         let (pair, certificate) = pair();
         *self.0.write().unwrap() = Arc::new(pair);
@@ -43,7 +43,7 @@ impl ResolvesServerCert for Showing {
     }
 }
 
-/// A front under TLS.
+/// A server with TLS.
 pub(crate) struct Secured {
     pub(crate) front: Front,
     pub(crate) showing: Arc<Showing>,
@@ -60,7 +60,7 @@ impl Secured {
         Self { front, showing, certificate }
     }
 
-    /// A caller that speaks HTTP/1.1.
+    /// A client that speaks HTTP/1.1.
     pub(crate) async fn caller(&self) -> Caller<Tls> {
         let stream = self.shake_hands(&config(&self.certificate, EITHER, &[b"http/1.1"])).await;
         Caller { stream: stream.unwrap(), rest: Vec::new() }
@@ -73,7 +73,7 @@ impl Secured {
     }
 }
 
-/// What a caller trusts and speaks.
+/// The TLS configuration of a client.
 pub(crate) fn config(
     trusted: &CertificateDer<'static>,
     versions: &[&'static SupportedProtocolVersion],

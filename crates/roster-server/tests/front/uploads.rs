@@ -1,4 +1,4 @@
-//! Request bodies that are taken in while their answers are under way.
+//! Request bodies that are received while their responses are sent.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ async fn send_all(caller: &mut Caller) {
     }
 }
 
-/// Limits that such a caller would break if it had to read meanwhile.
+/// Limits that such a client would exceed if it had to read meanwhile.
 fn strict() -> ServerSettings {
     ServerSettings { stall_timeout_ms: 600, idle_timeout_ms: 60_000, ..quick() }
 }
@@ -58,7 +58,7 @@ async fn a_client_that_never_reads_is_disconnected() {
     send_all(&mut caller).await;
     let began = Instant::now();
     front.wait_until_open(0).await;
-    // It has rested for 50 ms already.
+    // 50 ms of the limit have already passed.
     assert_took(began, 350);
     assert_eq!(front.counters.closed_slow_read.get(), 1);
 }
@@ -96,7 +96,8 @@ async fn processing_time_does_not_count_against_the_client() {
     let mut caller = front.caller().await;
     announce(&mut caller, "/upload/700", "transfer-encoding: chunked").await;
     caller.send("5\r\nabcde\r\n").await;
-    // Taken after 700 ms; the next is asked for after 1,400 ms and comes 200 ms later.
+    // The body is read after 700 ms. The next piece is read after 1,400 ms and arrives 200 ms
+    // later.
     sleep(Duration::from_millis(1_600)).await;
     caller.send("5\r\nabcde\r\n0\r\n\r\n").await;
     let (_, content) = caller.chunked().await;

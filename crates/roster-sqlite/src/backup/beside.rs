@@ -1,8 +1,8 @@
-//! Read-only connections in addition to the service: to a store that another process may serve, or
-//! to the database in a backup.
+//! Read-only connections that are separate from the service: to a store that another process may
+//! serve, or to the database in a backup.
 //!
-//! They take no lock on the directory and change nothing in it. A reader of the write-ahead log
-//! delays no writer, but the log grows while its snapshot exists.
+//! They do not lock the directory and change nothing in it. A reader of the write-ahead log does
+//! not delay writers, but the log grows while the reader's snapshot exists.
 
 use std::{
     ffi::OsString,
@@ -19,7 +19,7 @@ use crate::{
     schema,
 };
 
-/// A process that has just started recovers the log first. This is the wait for it.
+/// The maximum time to wait for a process that has just started and still recovers the log.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
 
 /// Page cache, in KiB.

@@ -19,16 +19,16 @@ use crate::{
 /// Why a backup, a restore, a check or an export failed. The store was not changed.
 #[derive(Debug, Error)]
 pub enum BackupError {
-    /// The directory holds no store.
+    /// The directory contains no store.
     #[error("there is no Roster database in {0}")]
     NoStore(PathBuf),
-    /// The directory holds a store already.
+    /// The directory already contains a store.
     #[error(
         "{0} holds a database already: restore into another directory, or move the old one away \
          first"
     )]
     HasStore(PathBuf),
-    /// The file of the backup exists already.
+    /// The file of the backup already exists.
     #[error("{0} is there already: a backup overwrites nothing")]
     Exists(PathBuf),
     /// The file is not a backup, or its end is missing.
@@ -50,16 +50,17 @@ pub enum BackupError {
         /// The version that wrote it.
         program: String,
     },
-    /// The store itself is damaged, as this text says without data of a user.
+    /// The store is damaged, so no backup was made. The text describes the damage without user
+    /// data.
     #[error("the database is damaged, so no backup was made of it: {0}; see `roster check`")]
     Faulty(String),
-    /// The store is damaged, as this text says without data of a user.
+    /// The store is damaged. The text describes the damage without user data.
     #[error("the database is damaged: {0}; see `roster check`")]
     Unsound(String),
     /// Another process serves the data directory that is to be exported.
     #[error("another process holds {}: stop the service that runs on it first", .0.display())]
     Served(PathBuf),
-    /// The database has an older schema than this program's, which exports no other one.
+    /// The database has an older schema than this program, which exports only its current schema.
     #[error(
         "roster.db in {0} has schema {found}, this program reads schema {known}: start `roster \
          serve --data {0}` once, which brings it up to date, and stop it again",
@@ -70,7 +71,7 @@ pub enum BackupError {
         directory: PathBuf,
         /// The schema of the file.
         found: i64,
-        /// The schema that is read.
+        /// The schema that this program reads.
         known: i64,
     },
     /// The directory or its database cannot be opened.
@@ -94,7 +95,7 @@ impl From<ReadError> for BackupError {
         match error {
             ReadError::Sqlite(error) => Self::Sqlite(error),
             ReadError::Store(StoreError::Corrupt { place }) => {
-                Self::Unsound(format!("a value in {place} is none of its kind"))
+                Self::Unsound(format!("a value in {place} has the wrong type"))
             }
             ReadError::Store(error) => Self::Unsound(error.to_string()),
         }
@@ -102,7 +103,7 @@ impl From<ReadError> for BackupError {
 }
 
 impl BackupError {
-    /// An error of the system about a file.
+    /// Converts an I/O error of a file.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::Io { path, source }

@@ -132,7 +132,11 @@ impl Sealed {
             && head.position == told.position
             && (head.live(), head.deleted) == (told.users, told.deleted_users)
             && schema_of(&connection)? == told.schema;
-        if same { Ok(()) } else { Err(damaged("it does not hold what it tells of itself")) }
+        if same {
+            Ok(())
+        } else {
+            Err(damaged("its contents differ from its description of itself"))
+        }
     }
 }
 
@@ -167,7 +171,7 @@ fn partial(folder: &Path, name: &OsStr) -> Result<NamedTempFile, BackupError> {
     made.map_err(BackupError::io(folder))
 }
 
-/// Gives a finished file its name, unless the name exists.
+/// Renames a finished file to its final name, unless that name exists.
 fn keep(
     partial: NamedTempFile,
     file: &Path,

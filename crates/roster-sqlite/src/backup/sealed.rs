@@ -52,7 +52,7 @@ impl Sealed {
             return Err(changed(path));
         }
         let Some(manifest) = Manifest::read(&end.manifest) else {
-            let what = "what it tells of itself cannot be read".to_owned();
+            let what = "its description of itself cannot be read".to_owned();
             return Err(BackupError::Damaged { file: path.to_owned(), what });
         };
         let known = usize::try_from(manifest.schema).is_ok_and(|it| it <= MIGRATIONS.len());
@@ -73,7 +73,7 @@ impl Sealed {
         &self.path
     }
 
-    /// The database inside, to be read where it is.
+    /// Opens the database inside the backup file, without copying it.
     pub(crate) fn database(&self) -> Result<rusqlite::Connection, BackupError> {
         beside::open_still(&self.path)
     }
@@ -149,7 +149,7 @@ impl End {
     }
 }
 
-/// The digest of the first bytes of a file, which are also handed to `on`.
+/// The digest of the first bytes of a file. `on` is called with each chunk of these bytes.
 fn digest(
     file: &mut File,
     bytes: u64,

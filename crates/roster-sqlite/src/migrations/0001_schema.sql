@@ -29,7 +29,7 @@ CREATE INDEX users_family_name ON users (family_name_key, id);
 CREATE INDEX users_name ON users (name_key, id);
 CREATE INDEX users_updated_at ON users (updated_at, id);
 
--- Users that left the collection: the last record of each.
+-- Deleted users: the last record of each.
 CREATE TABLE deleted_users (
     number       INTEGER PRIMARY KEY,
     id           BLOB    NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE further_keys (
     PRIMARY KEY (kind, key, id)
 ) STRICT, WITHOUT ROWID;
 
--- What requests with an idempotency key came to.
+-- The results of requests with an idempotency key.
 CREATE TABLE idempotency_keys (
     key         BLOB    PRIMARY KEY, -- digest of caller and key
     fingerprint BLOB    NOT NULL,    -- digest of the request
@@ -98,13 +98,13 @@ CREATE TABLE idempotency_keys (
     version     INTEGER NOT NULL,
     position    INTEGER NOT NULL,
     effect      TEXT    NOT NULL,    -- the kind of the event, or 'unchanged'
-    record      TEXT                 -- of an unchanged user; else the event has it
+    record      TEXT                 -- of an unchanged user; otherwise the event has the record
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
 CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
 
--- API keys. A moment of 0 is none, and so is an empty secret.
+-- API keys. In a column for a time, 0 means that there is none. So does an empty secret.
 CREATE TABLE keys (
     id            TEXT    PRIMARY KEY,
     name          TEXT    NOT NULL,
@@ -116,11 +116,12 @@ CREATE TABLE keys (
     rotated_at    INTEGER NOT NULL,
     last_used_at  INTEGER NOT NULL,
     secret        BLOB    NOT NULL, -- SHA-256
-    former_secret BLOB    NOT NULL, -- the one before it, which opens for a while longer
+    former_secret BLOB    NOT NULL, -- the previous secret, valid until former_until
     former_until  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- One row, once there was a key: how often the keys were changed. Then the service is open no more.
+-- One row, which is inserted with the first API key: the number of changes of the keys. Only while
+-- it is missing does the service accept requests without credentials.
 CREATE TABLE keys_head (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
     generation INTEGER NOT NULL
@@ -130,7 +131,7 @@ CREATE TABLE keys_head (
 CREATE TABLE groups (
     id          BLOB    PRIMARY KEY,
     version     INTEGER NOT NULL,
-    members     INTEGER NOT NULL, -- how many belong to it
+    members     INTEGER NOT NULL, -- the number of members
     name_key    TEXT    NOT NULL,
     external_id TEXT,
     record      TEXT    NOT NULL  -- canonical JSON
@@ -166,11 +167,11 @@ CREATE TABLE erasures (
     reached INTEGER NOT NULL -- the events up to this position are erased
 ) STRICT, WITHOUT ROWID;
 
--- One row, once housekeeping ran: the moment that deletion by age goes by.
+-- One row, inserted when housekeeping first runs: the time that deletion by age is based on.
 CREATE TABLE clock_mark (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
     revision   INTEGER NOT NULL, -- counts the changes of the row
     at         INTEGER NOT NULL,
-    pending_at INTEGER NOT NULL, -- the mark that a forward jump would make; 0 where there is none
+    pending_at INTEGER NOT NULL, -- the mark that a forward jump would make; 0 if there is none
     waited_ms  INTEGER NOT NULL  -- the uptime since that jump
 ) STRICT;

@@ -1,4 +1,4 @@
-//! What the sweep after a purge reads of settings and pages.
+//! The settings and the pages that the sweep after a purge reads.
 
 pub(crate) mod page;
 

@@ -1,10 +1,11 @@
 //! Finds the gap of a page (<https://www.sqlite.org/fileformat2.html>, sections 1.3 and 1.6).
 //!
-//! A page of a tree holds its header, the pointers to its cells, the gap, and from the far end the
-//! cells. An overflow page begins with the number of another page: from 128 GiB on, that number may
-//! begin with the byte that marks a page of a tree. So a page counts as one of a tree only if its
-//! cells, free blocks and fragments fill the area behind the gap exactly, as those of a tree do.
-//! Behind its first four bytes an overflow page holds text, whose bytes make no such header.
+//! A page of a tree contains its header, the pointers to its cells, the gap, and the cells, which
+//! fill the page from its end. An overflow page begins with the number of another page: from 128
+//! GiB on, that number may begin with the byte that marks a page of a tree. So a page counts as one
+//! of a tree only if its cells, free blocks and fragments fill the area after the gap exactly, as
+//! those of a tree do. After its first four bytes an overflow page contains text, whose bytes never
+//! form such a header.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 
@@ -22,7 +23,7 @@ impl Layout {
     pub(crate) fn read(database: &File) -> io::Result<Option<Self>> {
         let mut header = [0; FILE_HEADER];
         database.read_exact_at(&mut header, 0)?;
-        // 1 stands for 64 KiB, which does not fit.
+        // The value 1 means 64 KiB, which does not fit into this field.
         let page_size = match u16_at(&header, 16) {
             Some(1) | None => return Ok(None),
             Some(size) => u64::from(size),
@@ -43,7 +44,7 @@ impl Layout {
         u64::from(number.saturating_sub(1)).saturating_mul(page_size)
     }
 
-    /// Reads some pages one after the other; `None` where the file cannot be read.
+    /// Reads consecutive pages. Returns `None` if the file cannot be read.
     pub(crate) fn read_pages<'b>(
         &self,
         database: &File,
@@ -85,7 +86,7 @@ impl Kind {
     }
 }
 
-/// The area behind the gap.
+/// The area after the gap.
 struct Content<'p> {
     page: &'p [u8],
     header: usize,
@@ -93,8 +94,8 @@ struct Content<'p> {
 }
 
 impl Content<'_> {
-    /// How many bytes its cells, free blocks and fragments take; `None` where one of them lies
-    /// elsewhere.
+    /// How many bytes the cells, free blocks and fragments take. Returns `None` if one of them is
+    /// outside this area.
     fn used(&self, kind: Kind, pointers: Range<usize>) -> Option<usize> {
         let mut used = usize::from(*self.page.get(self.header + 7)?);
         for pointer in pointers.step_by(2) {
@@ -104,7 +105,7 @@ impl Content<'_> {
         let (mut block, mut end) = (usize::from(u16_at(self.page, self.header + 1)?), 0);
         while block != 0 {
             let size = usize::from(u16_at(self.page, block + 2)?);
-            // They are in ascending order, so this ends.
+            // The blocks are in ascending order, so the loop ends.
             used += self.within(block, size).filter(|_| block >= end && size >= 4)?;
             end = block + size;
             block = usize::from(u16_at(self.page, block)?);
@@ -116,13 +117,13 @@ impl Content<'_> {
         (start >= self.start && start + size <= self.page.len()).then_some(size)
     }
 
-    /// The bytes of a cell on this page.
+    /// The size of a cell on this page, in bytes.
     fn cell_size(&self, kind: Kind, cell: usize) -> Option<usize> {
         let child = if kind.is_inner { 4 } else { 0 };
         let (number, length) = self.varint(cell + child)?;
         let size = child + length;
         let size = match (kind.is_table, kind.is_inner) {
-            // The number is only the row's.
+            // The number is the id of the row, not the size of a payload.
             (true, true) => size,
             (true, false) => {
                 let (_, row) = self.varint(cell + size)?;
@@ -136,8 +137,8 @@ impl Content<'_> {
         Some(size.max(4))
     }
 
-    /// How much of so many bytes lies on this page: all of them, or a part and the number of an
-    /// overflow page.
+    /// How many bytes of a payload of this size are on this page: all of them, or a part and the
+    /// number of an overflow page.
     fn on_page(&self, bytes: u64, most: usize) -> Option<usize> {
         let bytes = usize::try_from(bytes).ok()?;
         if bytes <= most {
@@ -175,8 +176,8 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A leaf of a table of 512 bytes whose cells fill it from that place on, each of 20 bytes but
-    /// the last.
+    /// A leaf page of a table, of 512 bytes. Its cells fill it from the offset `content` on. Each
+    /// cell but the last has 20 bytes.
     fn leaf(cells: u16, content: u16) -> Vec<u8> {
         let mut page = vec![0; 512];
         page[0] = 13;
@@ -187,7 +188,7 @@ mod tests {
             let end = if number + 1 == cells { 512 } else { start + 20 };
             let pointer = usize::from(8 + 2 * number);
             page[pointer..pointer + 2].copy_from_slice(&start.to_be_bytes());
-            // The length of the payload, behind it the number of the row.
+            // The length of the payload, followed by the number of the row.
             page[usize::from(start)] = u8::try_from(end - start - 2).unwrap();
             page[usize::from(start) + 1] = 1;
         }
@@ -216,7 +217,7 @@ mod tests {
         page[4] = 1;
         page[5..7].copy_from_slice(&506u16.to_be_bytes());
         page[12..14].copy_from_slice(&506u16.to_be_bytes());
-        // A child of four bytes and a row of two.
+        // A page number of four bytes and a row number of two.
         page[510] = 0x81;
         page[13 + 1] = 7;
         assert_eq!(gap(2, &page), Some(14..506));
@@ -258,7 +259,8 @@ mod tests {
             gap(2, &page)
         };
         assert!(broken(30, 1).is_some());
-        // A fragment, a free block, a cell that is longer, a pointer to another place.
+        // In this order: a fragment, a free block, a cell that is too long, a pointer to another
+        // place.
         for (at, byte) in [(7, 1), (2, 200), (400, 19), (9, 0)] {
             assert_eq!(broken(at, byte), None, "{at}");
         }
@@ -269,7 +271,8 @@ mod tests {
         let text = br#"{"username":"ada","attributes":{"about":"#;
         for mark in [2, 5, 10, 13] {
             for third in [0, 1, 255] {
-                // The number of the next page: from 128 GiB on.
+                // The page begins with the number of the next page, as in a file of more than 128
+                // GiB.
                 let mut page = vec![mark, 0, 0, third];
                 page.extend(text.iter().cycle().take(4092));
                 assert_eq!(gap(7, &page), None, "{mark}");

@@ -1,4 +1,5 @@
-//! Erasing a long history: step by step, across restarts and backups, and nothing is left.
+//! Erasing a long history: it takes several steps, also across restarts and backups, and leaves no
+//! data.
 
 use std::{
     fs,
@@ -49,7 +50,7 @@ fn is_found(directory: &Path) -> bool {
     })
 }
 
-/// Erases to the end; a step waits while the files are swept.
+/// Erases the whole history. A step waits while the files are swept.
 fn erase(store: &Sqlite, runtime: &Runtime) {
     let begin = Instant::now();
     while runtime.block_on(store.erase(id(1))).unwrap() != Erasure::Done {
@@ -66,7 +67,7 @@ fn wait_until_swept(directory: &Path) {
     }
 }
 
-/// No read shows a record of the user, and the other one is there.
+/// No read returns a record of the purged user. The record of the other user is still there.
 fn assert_hidden(store: &Sqlite, runtime: &Runtime) {
     let page = runtime.block_on(store.events(EventsQuery::after(0, 10_000))).unwrap();
     let shown = page.events.iter().filter(|(_, event)| !event.record.is_empty());
@@ -109,7 +110,7 @@ fn a_step_erases_a_thousand_events_and_a_restart_continues() {
 fn a_short_history_is_erased_with_the_purge() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = Sqlite::open(settings(directory.path())).unwrap();
-    // With its deletion, 1,000 events.
+    // With the deletion, the user has 1,000 events.
     runtime.block_on(apply(&store, create(1, r#"{"username":"ada"}"#))).unwrap();
     let patches = (0..998).map(|n| patch(n, 1, &format!(r#"{{"title":"T{n}"}}"#))).collect();
     assert!(runtime.block_on(store.apply(patches)).iter().all(Result::is_ok));

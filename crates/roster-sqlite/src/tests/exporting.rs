@@ -1,4 +1,4 @@
-//! Exports: all of it, in order, in chunks of any size, of a store that stands still.
+//! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
     Actor, GroupStore as _, Timestamp,
@@ -14,7 +14,7 @@ use super::support::{
 };
 use crate::{BackupError, OpenError, Sqlite, connection::DATABASE, export::Export, rows::Rows};
 
-/// A directory with some of everything.
+/// A directory with rows in every table.
 async fn populated() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
@@ -71,7 +71,7 @@ async fn every_column_of_the_schema_is_exported() {
     names.sort_unstable();
     assert_eq!(column(at, tables), names);
     for table in Table::ALL {
-        // The number of a row says where it lies in the file, and nothing of what it holds.
+        // The row number is only the position in the file. It is not exported.
         let columns = format!(
             "SELECT name FROM pragma_table_info('{}') WHERE name <> 'number' ORDER BY name",
             table.name
@@ -207,11 +207,11 @@ async fn a_store_whose_counters_are_wrong_is_refused() {
 async fn commits_left_in_the_write_ahead_log_are_exported() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
-    // A snapshot keeps a sweep from emptying the log while it is copied.
+    // A snapshot prevents a sweep from emptying the log while it is copied.
     let reader = Connection::open(directory.path().join(DATABASE)).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
     fill(&store).await;
-    // What lies there while the service runs is what a kill leaves.
+    // The files of a running service are the files that remain if it is killed.
     let crashed = tempfile::tempdir().unwrap();
     for end in ["-wal", ""] {
         let name = format!("{DATABASE}{end}");
@@ -280,7 +280,7 @@ async fn a_value_of_another_kind_is_refused_with_its_place() {
         let export = Export::open(directory.path()).unwrap();
         let refused = export.chunk(table(table_name), None, usize::MAX).unwrap_err();
         let told =
-            format!("damaged: a value in {table_name} is none of its kind; see `roster check`");
+            format!("damaged: a value in {table_name} has the wrong type; see `roster check`");
         assert!(refused.to_string().ends_with(&told), "{change}: {refused}");
     }
 }

@@ -1,4 +1,4 @@
-//! Words and further keys: they stand exactly beside the users who live.
+//! The tables of words and further keys contain exactly the rows of the live users.
 
 use std::path::Path;
 

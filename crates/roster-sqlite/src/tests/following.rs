@@ -1,4 +1,4 @@
-//! The change log: which pages of it are read on the thread that asks.
+//! Pages of the change log that are read on the thread of the caller.
 
 use std::{
     future::Future,
@@ -11,7 +11,7 @@ use roster_core::{EventKind, EventsPage, EventsQuery, Store, StoreError};
 use super::support::{apply, create, id, open, replace};
 use crate::Sqlite;
 
-/// The page if it was read by the time the call returned.
+/// The page, if it was read before the call returned.
 fn at_once(store: &Sqlite, query: EventsQuery) -> Option<Result<EventsPage, StoreError>> {
     match pin!(store.events(query)).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(page) => Some(page),
@@ -34,7 +34,7 @@ async fn a_page_of_one_type_that_examines_many_events_runs_on_a_scan_thread() {
     for scanning in [created, of_first] {
         assert!(at_once(&store, scanning).is_none(), "{scanning:?}");
     }
-    // Few events have to be looked at: one is enough, the log ends, or no kind is given.
+    // Few events have to be examined: one is enough, the log ends, or no kind is given.
     for bounded in [
         EventsQuery { limit: 1, ..created },
         EventsQuery { after: 500, ..created },

@@ -1,4 +1,4 @@
-//! Forgetting: in bounded steps, from the log's start, and never in the way of a close.
+//! Deletion by age: in steps of bounded size, from the start of the log. It does not delay a close.
 
 use roster_core::{EventsQuery, Outlived, Store, StoreError, Timestamp};
 
@@ -30,7 +30,7 @@ async fn expired_data_is_deleted_in_steps() {
 async fn events_are_deleted_only_from_the_start_of_the_log() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
-    // The second event is younger than the third: another user's clock went back.
+    // The second event has a later time than the third, because the clock went back.
     apply(&store, create(1, r#"{"username":"a"}"#)).await.unwrap();
     apply(&store, create(90, r#"{"username":"b"}"#)).await.unwrap();
     apply(&store, create(3, r#"{"username":"c"}"#)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Changes of large groups: how much of them one transaction holds.
+//! Changes of large groups: how many of them one transaction executes.
 
 use std::{
     sync::{Arc, mpsc},
@@ -57,7 +57,8 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
             answer.await.unwrap().unwrap();
         }
         last.await.unwrap().unwrap();
-        // Counted on the writer's thread: an answer comes before its transaction counts.
+        // The count is read on the writer's thread, because results are sent before their commit is
+        // counted.
         let shared = Arc::clone(&store.shared);
         let count = move |_: &_| Ok::<_, StoreError>(shared.checkpoints.commits());
         let after = store.shared.task(count).await.unwrap();

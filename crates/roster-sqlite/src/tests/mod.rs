@@ -1,5 +1,5 @@
-//! Tests that look inside the engine: its file, its plans, its promises under failure. What every
-//! engine must do alike stands in the conformance suite.
+//! Tests of the internals of the engine: its file, its query plans, its behaviour after failures.
+//! The conformance suite has the tests that are the same for every engine.
 
 mod erasing;
 mod exporting;

@@ -1,4 +1,5 @@
-//! Opening: one process, one secret, and data that the rules allow.
+//! Opening a store: only one process can, the secret stays the same, and the data follows the
+//! policy.
 
 use roster_core::{PolicyKey, Rules, SharedKeys, Sharing, Store};
 
@@ -67,10 +68,10 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
             format!(r#"{{"username":"u{n}","email":"{email}@example.com","external_id":"e"}}"#);
         apply(&store, create(n, &user)).await.unwrap();
     }
-    // Two without any address share nothing.
+    // Two users without an address do not share one.
     apply(&store, create(7, r#"{"username":"u7"}"#)).await.unwrap();
     apply(&store, create(8, r#"{"username":"u8"}"#)).await.unwrap();
-    // A running service makes no difference.
+    // The result is the same while a service runs.
     let refused = change_policy(path, PolicyKey::Email, Sharing::Unique);
     assert!(matches!(refused, Err(OpenError::Shared(_))), "{refused:?}");
     drop(store);

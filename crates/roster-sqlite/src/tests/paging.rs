@@ -1,4 +1,4 @@
-//! Pages: what only an engine with indexes can get wrong.
+//! Pages: tests of errors that only an engine with indexes can have.
 
 use roster_core::{
     Attribute, Status, Store,
@@ -14,7 +14,7 @@ fn sorted(by: SortBy, direction: Direction, limit: usize) -> PageQuery {
     PageQuery { sort: Sort { by, direction }, ..PageQuery::first(limit) }
 }
 
-/// The numbers of a page's users, as `support::id` made them.
+/// The numbers of a page's users: the arguments of `support::id`.
 fn numbers(page: &Page) -> Vec<u64> {
     let number =
         |bytes: &[u8; 16]| u64::from_be_bytes(bytes[8..].try_into().unwrap()) & (u64::MAX >> 2);
@@ -34,7 +34,7 @@ async fn walk(store: &Sqlite, mut query: PageQuery) -> Vec<u64> {
     }
 }
 
-/// Creates users in one batch after another.
+/// Creates users in one batch.
 async fn fill(store: &Sqlite, users: impl Iterator<Item = (u64, String)>) {
     let commands: Vec<_> = users.map(|(n, user)| create(n, &user)).collect();
     for result in store.apply(commands).await {

@@ -34,7 +34,7 @@ use crate::{
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
-/// Every range that a page is read along, with the order that it is read in.
+/// Every range that a page is read along, with the order of the page.
 fn ranges() -> Vec<(Range, SortBy)> {
     let mut ranges = Vec::new();
     for by in SortBy::ALL.iter().copied() {
@@ -70,7 +70,7 @@ fn text() -> RangeKey {
     RangeKey::Text("x".to_owned())
 }
 
-/// The statements and their plans, each once; fails on a scan or a sort.
+/// The statements and their plans, each once. Fails on a scan or a sort.
 fn explain(statements: impl IntoIterator<Item = String>) -> String {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
@@ -89,7 +89,7 @@ fn explain(statements: impl IntoIterator<Item = String>) -> String {
             assert!(!step.contains("TEMP B-TREE"), "sorts: {sql}: {step}");
             let is_of_subquery =
                 step.contains("(subquery") || ["SCAN few", "SCAN met"].contains(&&*step);
-            // A table without rowid is the index of its primary key.
+            // A table without rowid is stored as the index of its primary key.
             let is_of_subquery = is_of_subquery || step == "SCAN groups";
             assert!(
                 !step.starts_with("SCAN") || step.contains("INDEX") || is_of_subquery,

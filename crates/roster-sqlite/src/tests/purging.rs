@@ -1,4 +1,5 @@
-//! Purging: nothing of the person is left in any file, soon after and whatever happens meanwhile.
+//! Purging: soon afterwards no file contains data of the purged user, even after a crash or a
+//! restart.
 
 use std::{
     collections::BTreeSet,
@@ -16,7 +17,7 @@ use tokio::runtime::Runtime;
 use super::support::{apply, create, delete, patch, purge, restore, settings};
 use crate::{Settings, Sqlite, connection::DATABASE, scrub, sweep};
 
-/// Chance, the same in every run (SplitMix64).
+/// A pseudo-random generator (SplitMix64), which returns the same numbers in every run.
 struct Chance(u64);
 
 impl Chance {
@@ -32,7 +33,7 @@ impl Chance {
     }
 }
 
-/// All that a person is known by holds one of the two: the mark in any case, or the number.
+/// A user whose values all contain the mark, in lower or upper case, or the number.
 fn person(n: u64, chance: &mut Chance) -> String {
     let (mark, number) = (format!("zq{n:04}w"), format!("99755{n:04}"));
     let padding = match chance.of(0..6) {
@@ -53,7 +54,7 @@ fn person(n: u64, chance: &mut Chance) -> String {
     )
 }
 
-/// Who is found in the bytes of any file.
+/// The numbers of the users whose data is in any file.
 fn found(directory: &Path) -> BTreeSet<u64> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -83,7 +84,8 @@ fn wait_until_swept(directory: &Path) {
     }
 }
 
-/// A life of many people, of whom some are purged: their numbers, and of those who are left.
+/// Creates many users, changes them and purges some. Returns the numbers of the purged users and of
+/// the others.
 fn live(store: &Sqlite, chance: &mut Chance) -> (BTreeSet<u64>, BTreeSet<u64>) {
     let runtime = Runtime::new().unwrap();
     let people = 240;
@@ -123,7 +125,7 @@ fn nothing_is_left(seed: u64, adjust: impl FnOnce(&mut Settings)) {
     assert!(purged.len() > 20, "{}", purged.len());
     wait_until_swept(directory.path());
     assert_eq!(found(directory.path()), left, "purged: {purged:?}");
-    // Nothing comes back with the pages that the writer had in memory.
+    // The pages in the writer's memory must not bring purged data back.
     let runtime = Runtime::new().unwrap();
     for n in &left {
         runtime.block_on(apply(&store, patch(9999, *n, &person(*n, &mut chance)))).unwrap();
@@ -163,7 +165,7 @@ fn a_sweep_interrupted_by_a_crash_runs_at_the_next_start() {
     let mut chance = Chance(1);
     let people = (0..40).map(|n| create(n, &person(n, &mut chance))).collect();
     assert!(runtime.block_on(store.apply(people)).iter().all(Result::is_ok));
-    // A reader of what was before keeps the log from being emptied.
+    // A reader with an older snapshot prevents the log from being emptied.
     let reader = Connection::open(directory.path().join(DATABASE)).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM users").unwrap();
     for n in 0..20 {
@@ -205,7 +207,7 @@ fn a_close_does_not_wait_for_a_sweep_and_the_next_start_sweeps() {
     assert!(!found(directory.path()).contains(&7));
 }
 
-/// A store of some people of whom one was purged, not swept yet, and closed.
+/// A closed store in which one user was purged and the files are not swept yet.
 fn purged_and_closed(directory: &Path) {
     let runtime = Runtime::new().unwrap();
     let store = Sqlite::open(settings(directory)).unwrap();
@@ -220,7 +222,7 @@ fn purged_and_closed(directory: &Path) {
     assert!(!is_swept(directory));
 }
 
-/// Writes a byte into the gap of the first page that is a leaf of a table; gives its place.
+/// Writes a byte into the gap of the first leaf page of a table. Returns the offset of the byte.
 fn soil(database: &Path) -> u64 {
     let file = fs::File::options().read(true).write(true).open(database).unwrap();
     let mut page = [0; 4096];

@@ -1,4 +1,4 @@
-//! Readers and the writer at once: nothing old, nothing torn.
+//! Concurrent readers and the writer: no read returns old data or a part of a transaction.
 
 use std::{
     sync::{
@@ -69,7 +69,7 @@ fn a_page_and_its_position_come_from_one_snapshot() {
             while !ends.load(Ordering::SeqCst) {
                 let query = PageQuery { count: true, ..PageQuery::first(1000) };
                 let page = runtime.block_on(store.page(query)).unwrap();
-                // Users are only created here: one event each.
+                // This test only creates users, each with one event.
                 assert_eq!(i64::try_from(page.items.len()).unwrap(), page.position);
             }
         })
@@ -118,7 +118,7 @@ fn checkpoints_run_during_writes_and_closing_empties_the_log() {
         }
         largest = largest.max(log.metadata().unwrap().len());
     }
-    // Some 20 MB went through it.
+    // About 20 MB were written to the log.
     assert!(largest < 12 << 20, "the log grew to {largest} bytes");
     store.close();
     assert_eq!(log.metadata().unwrap().len(), 0);

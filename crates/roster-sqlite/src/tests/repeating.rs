@@ -1,4 +1,4 @@
-//! Requests that may come twice: what is remembered lives and dies with the change.
+//! Idempotency keys: the result of a request is stored with its change, and deleted with it.
 
 use roster_core::{Effect, Failure, Outcome, Refusal, Store, limits::IDEMPOTENCY_KEEP_MS};
 

@@ -1,4 +1,4 @@
-//! Schemas: an older file is brought up to date, a newer or foreign one is left alone.
+//! Schemas: an older file is migrated. A newer or foreign file is not changed.
 
 use std::fs;
 

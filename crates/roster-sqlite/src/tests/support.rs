@@ -1,4 +1,4 @@
-//! What the tests of the engine share: a store in a directory of its own, commands, ids.
+//! Shared by the tests of the engine: stores, commands and ids.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use rusqlite::{Connection, types::Value};
 
 pub(super) const DAY: i64 = 1_790_000_000_000;
 
-/// The n-th id: its moment is n milliseconds into the day.
+/// The n-th id. Its time is n milliseconds after `DAY`.
 pub(super) fn id(n: u64) -> UserId {
     let millis = DAY.unsigned_abs() + n;
     UserId::from_bytes(
@@ -69,7 +69,7 @@ pub(super) fn purge(at: u64, n: u64) -> Command {
     command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
 }
 
-/// A group command under this request's moment.
+/// A group command that was sent at this time.
 pub(super) fn on_group(at: u64, act: GroupAct) -> GroupCommand {
     let Command { at, caller, idempotency, start, .. } = delete(at, 0);
     GroupCommand { act, at, caller, idempotency, start }
@@ -82,19 +82,19 @@ pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> GroupCommand 
     on_group(n, GroupAct::Create { id: id(n), draft, members })
 }
 
-/// The create, with what becomes of it on a conflict.
+/// The create command, with its behaviour on a conflict.
 pub(super) fn or(on_conflict: OnConflict, create: Command) -> Command {
     let Act::Create { id, draft, .. } = create.act else { panic!("a create") };
     Command { act: Act::Create { id, draft, upsert: on_conflict.into() }, ..create }
 }
 
-/// The command as a request that may come twice, under a key.
+/// The command with an idempotency key.
 pub(super) fn once(key: u8, command: Command) -> Command {
     let mark = Idempotency { key: [key; 32], fingerprint: [1; 32] };
     Command { idempotency: Some(mark), ..command }
 }
 
-/// The first column of a statement's rows, each as text, read beside the store.
+/// The first column of a statement's rows, as texts, read on a separate connection.
 pub(super) fn column(directory: &Path, sql: &str) -> Vec<String> {
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
     let mut statement = connection.prepare(sql).unwrap();
@@ -107,7 +107,7 @@ pub(super) fn column(directory: &Path, sql: &str) -> Vec<String> {
     .collect()
 }
 
-/// Carries out one command.
+/// Executes one command.
 pub(super) async fn apply(store: &Sqlite, command: Command) -> Result<Outcome, Failure> {
     store.apply(vec![command]).await.pop().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Dry runs: they come to what the write comes to, and the file does not change.
+//! Dry runs: they have the same results as the writes, and the file does not change.
 
 use roster_core::{Effect, EventKind, Failure, OnConflict, Refusal, Store};
 use rusqlite::Connection;

@@ -1,4 +1,4 @@
-//! After an unclean stop: what was answered is there, and damage is told.
+//! After an unclean stop all acknowledged writes exist, and damage is reported.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use roster_core::{Store, StoreError};
 
 use super::support::{apply, create, id, open};
 
-/// Copies the files of an open store, as a process that was killed leaves them.
+/// Copies the files of an open store. They are the files that a killed process leaves.
 fn copy_of(directory: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for name in ["roster.db", "roster.db-wal"] {
@@ -54,7 +54,7 @@ async fn the_health_check_reports_a_damaged_file() {
     apply(&store, create(501, r#"{"username":"last"}"#)).await.unwrap();
     let copy = copy_of(directory.path());
     let mut file = fs::OpenOptions::new().write(true).open(copy.path().join("roster.db")).unwrap();
-    // Pages in the middle of the file, header, schema and the newest rows left alone.
+    // Pages in the middle of the file. The header, the schema and the newest rows are not changed.
     for page in 40..60 {
         file.seek(SeekFrom::Start(page * 4096)).unwrap();
         file.write_all(&[0xA5; 4096]).unwrap();

@@ -30,8 +30,8 @@ fn log_bytes(directory: &Path) -> u64 {
     fs::metadata(directory.join(format!("{DATABASE}-wal"))).map_or(0, |log| log.len())
 }
 
-/// Writes commits of about 100 KiB until so many bytes went through the log; gives the largest
-/// size of the log that was seen.
+/// Writes commits until about this number of bytes was written to the log. Returns the largest
+/// observed size of the log.
 async fn write(store: &Sqlite, directory: &Path, bytes: u64) -> u64 {
     let text = "x".repeat(15_000);
     let user = |at: u64| format!(r#"{{"username":"one","attributes":{{"a":"{at}{text}"}}}}"#);
@@ -45,8 +45,8 @@ async fn write(store: &Sqlite, directory: &Path, bytes: u64) -> u64 {
     largest
 }
 
-/// Readings that follow one another, each with a snapshot for that long, until stopped.
-/// Gives how many ended well.
+/// Runs reads one after the other, each with a snapshot for this time, until stopped. Returns how
+/// many succeeded.
 fn loop_of_readings(
     store: &Arc<Sqlite>,
     stop: &Arc<AtomicBool>,
@@ -122,14 +122,14 @@ fn transactions_continue_when_a_blocking_read_ends() {
                     while log_bytes(&directory) < CEILING / 2 {
                         thread::sleep(Duration::from_millis(1));
                     }
-                    // The writer meets the limit.
+                    // The writer waits at the limit.
                     thread::sleep(Duration::from_millis(200));
                     Ok(())
                 })
             });
             reading.await
         });
-        // Without an end, the first write beyond the limit is refused after 5 s.
+        // If the read did not end, the first write beyond the limit would be refused after 5 s.
         write(&store, place.path(), CEILING).await;
         reading.await.unwrap().unwrap();
     });
@@ -140,7 +140,7 @@ fn writes_continue_during_a_snapshot_of_another_process_and_the_log_shrinks_afte
     let place = tempfile::tempdir().unwrap();
     let store = open(place.path());
     let runtime = Runtime::new().unwrap();
-    // No connection of the store: as `roster backup` has it.
+    // A connection outside the store, such as that of `roster backup`.
     let other = Connection::open(place.path().join(DATABASE)).unwrap();
     runtime.block_on(async {
         write(&store, place.path(), 128 * 1024).await;
@@ -148,7 +148,7 @@ fn writes_continue_during_a_snapshot_of_another_process_and_the_log_shrinks_afte
         let largest = write(&store, place.path(), 2 * CEILING).await;
         assert!(largest > CEILING, "{largest} bytes: the snapshot keeps the log from a reset");
         other.execute_batch("COMMIT").unwrap();
-        // Once the whole log is copied, the next commit begins it again by itself.
+        // Once the whole log is copied, the next commit restarts it.
         other.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
         let begin = Instant::now();
         while log_bytes(place.path()) > CEILING {

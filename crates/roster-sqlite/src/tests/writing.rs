@@ -1,4 +1,4 @@
-//! Writing: what is answered is kept, and what fails fails alone.
+//! Writes: an acknowledged write is stored, and a failed command does not fail others.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ async fn a_full_disk_fails_the_whole_batch_and_leaves_no_gap_in_positions() {
     let full =
         |result: &Result<_, Failure>| matches!(result, Err(Failure::Store(StoreError::Full(_))));
     assert!(results.iter().all(full));
-    // A smaller write still finds room.
+    // There is still space for a smaller write.
     let next = apply(&store, create(2, &user(2))).await.unwrap();
     assert_eq!(next.position, 2);
     store.health().await.unwrap();
@@ -125,7 +125,7 @@ async fn after_a_failed_sync_writes_stop_and_reads_continue() {
     assert!(matches!(store.health().await, Err(StoreError::WritesStopped)));
     assert!(store.get(id(1)).await.unwrap().is_some());
     drop(store);
-    // What the disk holds was not to be relied on: the next start recovers from the log.
+    // The content of the disk is unknown after a failed sync. The next start recovers from the log.
     assert!(directory.path().join("roster.db-wal").metadata().unwrap().len() > 0);
     let store = open(directory.path());
     assert!(store.get(id(1)).await.unwrap().is_some());
@@ -138,7 +138,8 @@ async fn a_full_queue_rejects_at_once() {
     let mut short = settings(directory.path());
     short.write_queue_max = 600;
     let store = Arc::new(Sqlite::open(short).unwrap());
-    // Somebody else holds the file, so that the writer gets nothing done before all have come.
+    // Another connection locks the file, so that the writer executes nothing until all batches are
+    // queued.
     let other = Connection::open(directory.path().join(DATABASE)).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let batches: Vec<_> = (0..20)

@@ -62,7 +62,7 @@ impl Checkpoints {
         self.lock().commits
     }
 
-    /// A user was purged at that position: the files are to be swept.
+    /// Records that a user was purged at that position, so that the files are swept.
     pub(crate) fn purged(&self, position: i64) {
         self.lock().purged = Some(position);
     }
@@ -72,7 +72,7 @@ impl Checkpoints {
         self.lock().purged
     }
 
-    /// The sweep after the purges up to that position is over.
+    /// Records that the sweep for the purges up to that position is over.
     pub(crate) fn swept(&self, position: i64) {
         let mut state = self.lock();
         state.purged = state.purged.filter(|purged| *purged > position);
@@ -108,7 +108,7 @@ impl Checkpoints {
         self.changed.notify_all();
     }
 
-    /// Whether that was so less than this long ago.
+    /// Whether a snapshot of another process prevented a reset less than this long ago.
     pub(crate) fn was_blocked(&self, within: Duration) -> bool {
         self.lock().blocked.is_some_and(|since| since.elapsed() < within)
     }

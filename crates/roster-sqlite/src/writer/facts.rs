@@ -37,7 +37,7 @@ impl<'c> StoredFacts<'c> {
         }
     }
 
-    /// Fails with the error that a read met.
+    /// Fails if a read failed with an error of SQLite.
     pub(super) fn check(&mut self) -> rusqlite::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }

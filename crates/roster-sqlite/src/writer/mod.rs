@@ -31,7 +31,7 @@ use transaction::Fault;
 pub(crate) use transaction::preview_request;
 
 /// The maximum wait of a transaction for a reset of the write-ahead log. A reset takes milliseconds
-/// once reads are paused, and the pause has its own limit.
+/// once reads are paused, and the pause has a separate limit.
 const RESET_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The maximum number of waiting tasks.
@@ -61,7 +61,7 @@ impl Writer {
         Self { connection, wal_pages_wait, shared, tasks, head }
     }
 
-    /// Writes until the queue is closed and empty; returns the connection.
+    /// Writes until the queue is closed and empty. Returns the connection.
     pub(crate) async fn run(mut self) -> Connection {
         let _stop = StopOnPanic(Arc::clone(&self.shared));
         while let Some(work) = self.shared.queue.next().await {
@@ -159,8 +159,8 @@ impl Writer {
 
     /// Erases a step of the history of a purged user.
     pub(crate) fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
-        // The sweep after the last step needs its own position: if it had that of another sweep,
-        // the end of one would count for both.
+        // The last step stores this position for the sweep. It must differ from the positions of
+        // other sweeps: otherwise the end of one sweep would count for both.
         let position = self.head.position;
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);

@@ -88,7 +88,7 @@ impl Shared {
         self.health.committed();
     }
 
-    /// Has the writer execute a task. It is executed even if its caller is gone.
+    /// The writer executes a task. It is executed even if its caller is gone.
     pub(crate) async fn task<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,

@@ -99,7 +99,8 @@ pub(super) fn execute(
     })
 }
 
-/// The result that a request would have as a first attempt. The position is that of the snapshot.
+/// The result that a request would have if it were sent for the first time. The position is that of
+/// the snapshot.
 pub(crate) fn preview_request(
     connection: &Connection,
     rules: Rules,
@@ -128,7 +129,7 @@ fn begin(connection: &Connection) -> rusqlite::Result<usize> {
     }
 }
 
-/// Does something in one transaction.
+/// Runs `work` in one transaction.
 pub(super) fn run<T, E: Into<ReadError>>(
     connection: &Connection,
     work: impl FnOnce() -> Result<T, E>,

@@ -18,7 +18,7 @@ use super::support::{
     DAY, Place, alter, apply, create, delete, events, full, lived, make, open, patch, told, users,
 };
 
-/// Creates, changes and deletes users until it is told to stop.
+/// Creates, changes and deletes users until it is stopped.
 fn writing(store: &Arc<Sqlite>, done: &Arc<AtomicBool>) -> thread::JoinHandle<()> {
     let (store, done) = (Arc::clone(store), Arc::clone(done));
     thread::spawn(move || {
@@ -110,7 +110,7 @@ async fn a_backup_contains_no_deleted_bytes() {
     let place = Place::new();
     lived(&place.data()).await;
     let secret = "nobody-may-find-this".repeat(3000);
-    // Longer than a page: the pages that it leaves free are not overwritten.
+    // Longer than a page, so that the pages that become free are not overwritten.
     alter(
         &place.data(),
         &format!(

@@ -1,8 +1,8 @@
-//! Damage that was planted in the tables of users is found and named.
+//! The check finds and names damage in the tables of users.
 
 use super::support::{Place, altered, id, must_tell, must_tell_alone};
 
-/// Plants damage and holds the check to finding it, in this line and no other.
+/// Damages a store. The check must report it in this line and in no other.
 #[track_caller]
 fn plant(sql: &str, line: &str, what: &str) {
     must_tell_alone(&altered(&Place::new(), sql), line, what);

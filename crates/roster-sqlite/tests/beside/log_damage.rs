@@ -1,4 +1,4 @@
-//! Damage that was planted in the log is found and named.
+//! The check finds and names damage in the change log.
 
 use super::{
     damage::hex,
@@ -120,5 +120,5 @@ fn a_wrong_list_of_changes_is_found() {
 
 #[test]
 fn an_emptied_record_of_a_user_that_was_not_purged_is_found() {
-    plant("UPDATE events SET record = '' WHERE position = 6", "nobody purged the user");
+    plant("UPDATE events SET record = '' WHERE position = 6", "the user was not purged");
 }

@@ -1,4 +1,4 @@
-//! What is done beside a service: backups while it writes, restoring them, and the deep check.
+//! Work beside a running service: backups while it writes, restoring them, and the deep check.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
 mod backups;

@@ -1,4 +1,4 @@
-//! Damage of what purged users and requests that may come twice leave behind.
+//! Damage in the data that purged users and requests with an idempotency key leave.
 
 use roster_sqlite::{Findings, check};
 
@@ -10,8 +10,9 @@ use super::{
     },
 };
 
-/// A store whose user 1 was purged, and in which four requests were marked: user 2 was created and
-/// patched to no effect, user 3 was created, user 1 was purged.
+/// The findings for a store that is changed by `sql`. User 1 was purged. Four requests had an
+/// idempotency key: they created user 2, patched it without a change, created user 3 and purged
+/// user 1.
 fn altered(sql: &str) -> Findings {
     let place = Place::new();
     tokio::runtime::Runtime::new().unwrap().block_on(async {

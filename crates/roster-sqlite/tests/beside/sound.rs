@@ -1,4 +1,4 @@
-//! Nothing is found where nothing is wrong.
+//! The check finds nothing in a valid store.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ async fn a_closed_store_passes_the_check_and_every_table_is_counted() {
     assert!(findings.is_sound(), "{}", told(&findings));
     let count = |name: &str| findings.lines.iter().find(|line| line.name == name).unwrap().count;
     assert_eq!((count("users"), count("deleted users"), count("events")), (4, 2, 11));
-    // Each of users 1 to 3 has a further address and a further number, user 6 a number.
+    // Users 1 to 3 have two addresses and two numbers each, user 6 has numbers.
     assert_eq!(count("further keys"), 7);
     assert!(count("words") > 8 && count("pages") > 10);
 }

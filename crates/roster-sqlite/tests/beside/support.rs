@@ -1,4 +1,4 @@
-//! A store in a directory of its own, and short words for what is done to it.
+//! A store in its own directory, and short functions for the tests.
 
 use std::path::{Path, PathBuf};
 
@@ -52,13 +52,13 @@ pub(crate) fn open(directory: &Path) -> Sqlite {
     Sqlite::open(Settings::new(directory.to_owned(), Rules::default())).unwrap()
 }
 
-/// Makes a backup at a moment that tests know.
+/// Makes a backup with a fixed time.
 pub(crate) fn make(directory: &Path, file: &Path) -> Made {
     let making = Making { at: Timestamp::from_millis(DAY), program: "9.9.9" };
     backup(directory, file, making).unwrap()
 }
 
-/// The n-th id: its moment is n milliseconds into the day.
+/// The n-th id. Its time is n milliseconds into the day.
 pub(crate) fn id(n: u64) -> UserId {
     let millis = DAY.unsigned_abs() + n;
     UserId::from_bytes(
@@ -94,20 +94,20 @@ pub(crate) fn purge(at: u64, n: u64) -> Command {
     command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
 }
 
-/// The command as a request that may come twice.
+/// The command with an idempotency key.
 pub(crate) fn once(key: u8, command: Command) -> Command {
     let idempotency = Some(Idempotency { key: [key; 32], fingerprint: [0; 32] });
     Command { idempotency, ..command }
 }
 
-/// Carries out commands that must all succeed.
+/// Executes commands that must all succeed.
 pub(crate) async fn apply(store: &Sqlite, commands: Vec<Command>) {
     for result in store.apply(commands).await {
         result.unwrap();
     }
 }
 
-/// A user with all that is kept beside the record.
+/// A user with values for every table and key column.
 pub(crate) fn full(n: u64) -> String {
     format!(
         r#"{{"username":"u{n}","name":"Ada {n} Lovelace","given_name":"Ada",
@@ -117,8 +117,7 @@ pub(crate) fn full(n: u64) -> String {
     )
 }
 
-/// A store that has seen some life: users 1 to 6, of whom 3 is suspended, 4 and 5 are deleted and
-/// 6 has changed.
+/// Fills a store with users 1 to 6: 3 is suspended, 4 and 5 are deleted, and 6 is changed.
 pub(crate) async fn lived(directory: &Path) {
     let store = open(directory);
     apply(&store, (1..=6).map(|n| create(n, &full(n))).collect()).await;
@@ -133,26 +132,26 @@ pub(crate) async fn lived(directory: &Path) {
     store.close();
 }
 
-/// A store as [`lived`] leaves it, with this done to its file.
+/// The findings for a store filled by [`lived`] and then changed by this SQL.
 pub(crate) fn altered(place: &Place, sql: &str) -> Findings {
     tokio::runtime::Runtime::new().unwrap().block_on(lived(&place.data()));
     alter(&place.data(), sql);
     check(&place.data()).unwrap()
 }
 
-/// Does this to the file of a store that nobody serves.
+/// Changes the file of a store that no process serves.
 pub(crate) fn alter(directory: &Path, sql: &str) {
     let connection = Connection::open(directory.join("roster.db")).unwrap();
     connection.execute_batch(sql).unwrap();
 }
 
-/// All that a check told, as it is printed.
+/// The findings as they are printed.
 pub(crate) fn told(findings: &Findings) -> String {
     let lines: Vec<String> = findings.lines.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
 
-/// One of the faults of this line says this.
+/// Asserts that a fault of this line contains this text.
 #[track_caller]
 pub(crate) fn must_tell(findings: &Findings, name: &str, what: &str) {
     let line = findings.lines.iter().find(|line| line.name == name).unwrap();
@@ -160,7 +159,7 @@ pub(crate) fn must_tell(findings: &Findings, name: &str, what: &str) {
     assert!(!findings.is_sound());
 }
 
-/// No other line has faults.
+/// Asserts the same, and that no other line has faults.
 #[track_caller]
 pub(crate) fn must_tell_alone(findings: &Findings, name: &str, what: &str) {
     must_tell(findings, name, what);

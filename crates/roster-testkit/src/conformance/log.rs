@@ -1,4 +1,5 @@
-//! The change log (contract 9 as far as it stands): dense, in commit order, complete.
+//! The change log (contract 9, as far as it is implemented): without gaps, in commit order,
+//! complete.
 
 use roster_core::{Attribute, Head, Rules, list::PageQuery};
 use serde_json::json;

@@ -14,7 +14,7 @@ use super::{flags::SettingFlags, unverified_tls};
 
 /// Time limit for each step of the request.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Maximum bytes of a response; a problem is much shorter.
+/// Maximum size of a response in bytes; a problem is much shorter.
 const RESPONSE_BYTES_MAX: u64 = 16 * 1024;
 
 /// Sends the request; success if the response is 200.
@@ -39,7 +39,7 @@ pub(super) fn run(flags: &SettingFlags) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The address at which a service with this listening address is reached from its own machine.
+/// The address at which programs on the same machine reach a service with this listening address.
 fn reachable(mut listening: SocketAddr) -> SocketAddr {
     if listening.ip().is_unspecified() {
         listening.set_ip(match listening {

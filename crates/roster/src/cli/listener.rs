@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use super::takeover::Attempt;
 
-/// Connections that the system queues until they are accepted; a system setting may lower it. A
-/// client that finds the queue full tries again after a second, so the queue is long.
+/// Number of connections that the system queues until they are accepted; a system setting may lower
+/// it. A client that finds the queue full tries again after a second, so the queue is long.
 const BACKLOG: u32 = 4_096;
 
 /// Listens on `address`. With port 0 the system chooses a port.

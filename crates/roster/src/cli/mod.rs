@@ -132,7 +132,7 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// Names the flag that an unknown one most likely means, where the names are not alike.
+/// Suggests `--listen` for flags such as `--port`, whose names are not similar to it.
 fn with_tip(mut error: Error) -> Error {
     let is_of_the_address = error.get(ContextKind::InvalidArg).is_some_and(|argument| {
         ["--port", "--host", "--bind", "--address", "-p"].contains(&&*argument.to_string())

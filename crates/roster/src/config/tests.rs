@@ -1,4 +1,4 @@
-//! The table and its sources: precedence, every kind of fault, all of them at once.
+//! Tests of the table and its sources: precedence, and every kind of fault, all reported at once.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use super::*;
 
 mod addresses;
 
-/// What a test gives to the sources.
+/// The values of each source in a test.
 #[derive(Default)]
 struct Sources {
     given: Given,
@@ -47,7 +47,7 @@ impl Sources {
         self.resolve().unwrap().0
     }
 
-    /// The faults as they are printed, the file's path written FILE.
+    /// The displayed faults, with FILE for the path of the file.
     fn faults(self) -> Vec<String> {
         let path = self.given.config_file.clone().unwrap_or_default();
         let faults = self.resolve().unwrap_err();
@@ -97,7 +97,8 @@ fn the_defaults_are_those_that_the_documentation_promises() {
 
 #[test]
 fn the_table_covers_every_field() {
-    // Two starts that differ in every field: what the table does not set would still differ.
+    // Two configurations that differ in every field. A field that the table does not set would
+    // still differ.
     let one = unset();
     let mut other = Config {
         listen: "[::1]:9".parse().unwrap(),
@@ -207,7 +208,7 @@ fn every_setting_is_read_from_every_source() {
         let by_env = none().env(setting.env, sample).resolve().unwrap().1;
         let flag_line = by_flag.lines.iter().find(|line| line.key == setting.key).unwrap();
         let env_line = by_env.lines.iter().find(|line| line.key == setting.key).unwrap();
-        // A file accepts the printed value.
+        // The printed value is valid in a file.
         let text = format!("{} = {}\n", setting.key, flag_line.value);
         let (config, by_file) = none().file(&text).resolve().unwrap();
         let file_line = by_file.lines.iter().find(|line| line.key == setting.key).unwrap();
@@ -217,7 +218,7 @@ fn every_setting_is_read_from_every_source() {
     }
 }
 
-/// A value of a setting that is not its default.
+/// A value that is not the default of the setting.
 fn sample(setting: &Setting) -> &'static str {
     match &setting.kind {
         Kind::Address(_) => "[::1]:9000",

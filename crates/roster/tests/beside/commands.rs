@@ -1,4 +1,4 @@
-//! What the commands print, what they refuse, and their exit statuses.
+//! The output of the commands, their errors, and their exit statuses.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::process::{roster, serve};
 
-/// A place with a data directory of two users that was served and stopped.
+/// A place with a data directory of two users, served once and stopped.
 fn served() -> TempDir {
     let place = tempfile::tempdir().unwrap();
     let service = serve(place.path(), "data");
@@ -94,7 +94,7 @@ fn damage_is_named_without_the_person_and_ends_with_1() {
     let place = place.path();
     let path = place.join("data/roster.db");
     let mut bytes = fs::read(&path).unwrap();
-    // Some page holds her record, or her event's; whichever is met first.
+    // A page contains her record or that of her event; the first match is changed.
     let at = bytes.windows(12).position(|window| window == b"Ada Lovelace").unwrap();
     bytes[at] = b'I';
     fs::write(&path, bytes).unwrap();
@@ -197,7 +197,7 @@ fn the_commands_of_the_manual_run() {
     let mut run = 0;
     for line in lines {
         let here = line.replace("/var/lib/", "").replace("/backups/", "");
-        // The manual shows what other programs are told as well.
+        // The manual also shows commands of other programs.
         let Some(words) = here.strip_prefix("roster ") else { continue };
         if !words.starts_with("serve ") {
             roster(place, words).success();
@@ -207,7 +207,7 @@ fn the_commands_of_the_manual_run() {
     assert_eq!(run, 4, "backup, restore and both checks are shown");
 }
 
-/// Permission bits of every file in a directory, by name.
+/// The permission bits of every file in a directory, by name.
 fn modes(path: &Path) -> Vec<(String, u32)> {
     let mode = |name: String| {
         let mode = fs::metadata(path.join(&name)).unwrap().permissions().mode() & 0o777;
@@ -220,7 +220,7 @@ fn modes(path: &Path) -> Vec<(String, u32)> {
 fn a_store_that_keys_create_begins_is_sound_and_for_its_owner_alone() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
-    // It is there already, and open to others.
+    // The file exists already and is readable by others.
     fs::create_dir(place.join("data")).unwrap();
     let made = roster(place, "keys create first --scope all --data data");
     assert_eq!(made.status, Some(0), "{made:?}");

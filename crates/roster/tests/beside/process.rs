@@ -1,4 +1,4 @@
-//! The built binary, as a command and as a service.
+//! The built binary as a command and as a service.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,14 +14,14 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What a command that succeeded printed.
+    /// The output of a command that must succeed.
     #[track_caller]
     pub(crate) fn success(self) -> String {
         assert_eq!((self.status, self.err.as_str()), (Some(0), ""), "{self:?}");
         self.out
     }
 
-    /// What a command that failed said.
+    /// The error of a command that must fail.
     #[track_caller]
     pub(crate) fn failure(self, status: i32) -> String {
         assert_eq!((self.status, self.out.as_str()), (Some(status), ""), "{self:?}");
@@ -29,7 +29,7 @@ impl Outcome {
     }
 }
 
-/// Runs the binary in a directory; words are separated by blanks.
+/// Runs the binary in a directory. `words` are its arguments, separated by blanks.
 pub(crate) fn roster(place: &Path, words: &str) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(words.split(' ')).current_dir(place).env_clear();
@@ -38,7 +38,7 @@ pub(crate) fn roster(place: &Path, words: &str) -> Outcome {
     Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// A service on a directory of a place.
+/// A service on a directory of the place.
 pub(crate) fn serve(place: &Path, data: &str) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--data", data]);

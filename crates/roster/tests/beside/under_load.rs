@@ -1,4 +1,4 @@
-//! Backups of a service that another process runs, under writes from several callers.
+//! Backups of a service in another process, during writes from several clients.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use roster_testkit::{process::ask, replay::replay};
 
 use super::process::{roster, serve};
 
-/// Creates, changes and deletes users until it is told to stop.
+/// Creates, changes and deletes users until it is stopped.
 fn write(address: &str, caller: usize, done: &AtomicBool) {
     for n in 0.. {
         if done.load(Ordering::Relaxed) {

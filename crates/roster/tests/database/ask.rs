@@ -1,4 +1,4 @@
-//! The built binary, told to use a database, and what it says.
+//! The built binary with a database setting, and its errors.
 
 use std::{
     fs,
@@ -8,17 +8,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest wait for a start that is to fail.
+/// The maximum wait for a start that must fail.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The binary in a directory, without anything of the machine's environment.
+/// The binary in a directory, without the machine's environment.
 pub(crate) fn roster(place: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(words).current_dir(place).env_clear();
     command
 }
 
-/// What a command that must fail says on stderr, and nothing else anywhere.
+/// The error of a command that must fail. It prints it on stderr, and nothing else.
 #[track_caller]
 pub(crate) fn failure(mut command: Command, status: i32) -> String {
     let output = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use roster_testkit::{
 
 use super::ask::{failure, roster};
 
-/// What the command prints, and whether it finds nothing wrong.
+/// The output of the command, and whether it finds no fault.
 fn check(place: &Place, url: &str) -> (String, bool) {
     let output = roster(place.path(), &["check", "--database", url]).output().unwrap();
     let Output { status, stdout, stderr } = output;

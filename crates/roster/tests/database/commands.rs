@@ -1,4 +1,4 @@
-//! The commands that work on the data directory, where users are kept with a database.
+//! Commands that work on the data directory, for a service whose users are in a database.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! The uniqueness policy: `roster policy` over both engines, and the processes that run meanwhile.
+//! The uniqueness policy: `roster policy` over both engines, and processes that run during a
+//! change.
 
 use std::{
     process::{Command, Output},
@@ -13,13 +14,13 @@ use serde_json::Value;
 
 use super::ask::{failure, roster};
 
-/// Longest wait for a process that is to follow a change.
+/// The maximum wait until a process follows a change.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 const ADA: &str = r#"{"username":"ada","email":"desk@example.com"}"#;
 const GRACE: &str = r#"{"username":"grace","email":"desk@example.com"}"#;
 
-/// The command over the store of a place.
+/// The command on the store of a place.
 fn policy(place: &Place, words: &[&str]) -> Command {
     let mut command = roster(place.path(), &["policy"]);
     command.args(words);
@@ -29,7 +30,7 @@ fn policy(place: &Place, words: &[&str]) -> Command {
     command
 }
 
-/// What a command that succeeds prints.
+/// The output of a command that must succeed.
 #[track_caller]
 fn printed(mut command: Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
@@ -41,7 +42,7 @@ fn serve(place: &Place, words: &[&str]) -> Process {
     Process::start(place.serve(env!("CARGO_BIN_EXE_roster")).args(words))
 }
 
-/// What a start says that is refused.
+/// The error of a start that must fail.
 #[track_caller]
 fn refused(place: &Place, words: &[&str]) -> String {
     let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
@@ -59,7 +60,7 @@ fn processes_that_run_follow_a_change_of_the_policy() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let place = Place::new(engine);
         let one = serve(&place, &[]);
-        // One process serves a data directory.
+        // Only one process serves a data directory.
         let second =
             (engine == Engine::Postgres).then(|| serve(&place, &["--email-uniqueness", "primary"]));
         let other = second.as_ref().unwrap_or(&one);
@@ -117,7 +118,7 @@ fn writes_go_on_while_the_policy_of_a_served_directory_changes() {
     assert!(said.contains("holds no store"), "{said}");
     let service = serve(&place, &[]);
     let is_done = AtomicBool::new(false);
-    // A failure inside the scope would wait for the writer for ever.
+    // A panic inside the scope would wait forever for the writer.
     let mut is_shown = true;
     let created = thread::scope(|scope| {
         let writer = scope.spawn(|| {

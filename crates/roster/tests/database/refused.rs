@@ -14,10 +14,10 @@ use roster_testkit::{
 
 use super::ask::{failure, roster};
 
-/// A password that no sentence may tell.
+/// A password that no message may contain.
 const PASSWORD: &str = "kept-to-itself";
 
-/// What a service says that is told to use this database.
+/// The output of a service that is started with this database.
 #[track_caller]
 fn told(url: &str, status: i32) -> String {
     let place = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ fn told(url: &str, status: i32) -> String {
     said
 }
 
-/// What it says in one line, with exit status 1.
+/// The one-line error, with exit status 1.
 #[track_caller]
 fn refused(url: &str) -> String {
     let said = told(url, 1);
@@ -45,10 +45,10 @@ fn with_password(url: &str) -> String {
     format!("{scheme}://{role}:{PASSWORD}@{after}")
 }
 
-/// How many tables there are.
+/// The number of tables.
 const TABLES: &str = "SELECT count(*) FROM pg_tables WHERE schemaname IN ('roster', 'public')";
 
-/// Starts and stops a service, which makes what it keeps.
+/// Starts and stops a service, which creates its tables.
 fn serve_once(place: &Place) {
     Process::start(&mut place.serve(env!("CARGO_BIN_EXE_roster"))).stop();
 }
@@ -103,7 +103,7 @@ fn a_server_that_accepts_and_says_nothing_is_given_up_soon() {
     let address = listener.local_addr().unwrap();
     let begin = Instant::now();
     let said = refused(&format!("postgres://roster:kept-to-itself@{address}/roster"));
-    assert!(said.contains(&format!("{address} does not answer")), "{said}");
+    assert!(said.contains(&format!("{address} does not respond")), "{said}");
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 

@@ -1,4 +1,4 @@
-//! Databases that the service keeps its users with.
+//! Databases that the service accepts.
 
 use std::{fs, net::TcpListener, thread};
 
@@ -11,7 +11,7 @@ fn serve(place: &Place) -> Process {
     Process::start(&mut place.serve(env!("CARGO_BIN_EXE_roster")))
 }
 
-/// A user of that name.
+/// A user with this name.
 fn named(username: &str) -> String {
     format!(r#"{{"username":"{username}"}}"#)
 }
@@ -37,7 +37,8 @@ fn what_one_process_acknowledged_every_other_shows_at_once() {
     let ada = one.create(&named("ada"));
     for round in 0..50 {
         let (writer, reader) = if round % 2 == 0 { (&one, &other) } else { (&other, &one) };
-        // Read before and after: what the reader keeps must not outlive the other's write.
+        // Reads before and after the write, so that a stale cache entry of the reading process
+        // would show.
         let before = reader.ask("GET", &ada, "").body;
         let patch = format!(r#"{{"title":"{round}"}}"#);
         let written = writer.ask("PATCH", &ada, &patch);
@@ -104,7 +105,7 @@ fn hosts_that_are_away_or_say_nothing_keep_nobody_from_the_next() {
     let place = Place::new(Engine::Postgres);
     let url = place.database().unwrap().url();
     let (before, after) = url.split_once('@').unwrap();
-    // It accepts, and never says a word.
+    // A listener that accepts connections and never sends a byte.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let url = format!("{before}@127.0.0.1:1,{address},{after}");

@@ -1,15 +1,15 @@
-//! Comparing an answer that a document prints with one that the service gave.
+//! Compares a response in a document with a response of the service.
 //!
-//! Both are cut into words. Words that no two runs share need only be of one kind, and must stand
-//! for each other everywhere. White space between the words of a JSON text does not count, so a
-//! document may break long lines.
+//! Both are split into words. Words that differ in each run, such as ids, only need the same kind,
+//! and must correspond to each other everywhere. White space between the words of a JSON text does
+//! not count, so a document may break long lines.
 
 use std::collections::BTreeMap;
 
-/// Columns that an answer takes in a document.
+/// The maximum width of a response in a document, in columns.
 const COLUMNS: usize = 90;
 
-/// The words of a document that stand for other words in this run.
+/// The words of a document, each with the corresponding word of this run.
 #[derive(Default)]
 pub(crate) struct Words(BTreeMap<String, String>);
 
@@ -18,7 +18,7 @@ pub(crate) struct Words(BTreeMap<String, String>);
 enum Kind {
     Id,
     Time,
-    /// A random start and what was counted from there: request ids, positions, tags of lists.
+    /// A random start with a counter: request ids, positions, tags of lists.
     Stamp,
     Cursor,
     Release,
@@ -31,13 +31,13 @@ impl Words {
         words(command).into_iter().map(word).collect()
     }
 
-    /// An answer with the words of the document.
+    /// A response with the words of the document.
     pub(crate) fn told_again(&self, answer: &str) -> String {
         let told = |word| self.0.iter().find(|(_, given)| *given == word).map(|(told, _)| told);
         words(answer).into_iter().map(|word| told(word).map_or(word, String::as_str)).collect()
     }
 
-    /// What the first difference is, if there is one; learns the words of this run.
+    /// Returns the first difference, if there is one. Records the words of this run.
     pub(crate) fn compare(&mut self, told: &str, given: &str) -> Option<String> {
         let (told, given) = (plain(told), plain(given));
         let (told, given) = (words(&told), words(&given));
@@ -58,7 +58,7 @@ impl Words {
     }
 }
 
-/// The runs of characters that belong together, and all others one by one.
+/// Splits a text into words: runs of characters that belong together, and single other characters.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -103,7 +103,7 @@ impl Kind {
     }
 }
 
-/// An answer without what means nothing: the date, line ends, white space around JSON's words.
+/// A response without irrelevant parts: the date, line ends, white space between the words of JSON.
 fn plain(answer: &str) -> String {
     let (head, body) = parts(answer);
     let mut text = String::new();
@@ -123,7 +123,7 @@ fn plain(answer: &str) -> String {
     text
 }
 
-/// Head and body of what `curl -i` prints; without `-i` there is no head.
+/// The head and body of `curl -i` output. Without `-i` there is no head.
 fn parts(answer: &str) -> (&str, &str) {
     if answer.starts_with("HTTP/") {
         answer.split_once("\n\n").unwrap_or((answer, ""))
@@ -132,8 +132,8 @@ fn parts(answer: &str) -> (&str, &str) {
     }
 }
 
-/// An answer as a document prints it: long JSON over several lines. Of several JSON texts, a line
-/// each, every one begins a line.
+/// A response as a document shows it: long JSON on several lines. If it has several JSON texts, one
+/// per line, each one begins a line.
 pub(crate) fn folded(answer: &str) -> String {
     let (head, body) = parts(answer);
     let mut text = String::new();
@@ -151,7 +151,7 @@ pub(crate) fn folded(answer: &str) -> String {
     text
 }
 
-/// Writes a JSON value, which takes one line if there is room.
+/// Writes a JSON value, on one line if it fits.
 fn fold(value: &str, indent: usize, text: &mut String) {
     let member = value.starts_with('"').then(|| value.find("\":")).flatten();
     let (name, value) = value.split_at(member.map_or(0, |end| end + 2));

@@ -1,34 +1,34 @@
-//! The curl examples of a document: `console` blocks of `$ curl` lines with their answers.
+//! The curl examples of a document: `console` blocks of `$ curl` lines with their responses.
 
 use crate::answer::{Words, folded};
 use roster_testkit::process::Process;
 
 use crate::service::curl;
 
-/// A document, cut at its examples.
+/// A document, split at its examples.
 pub(crate) struct Examples {
     parts: Vec<Part>,
 }
 
 enum Part {
-    /// Text that is no example.
+    /// Text that is not an example.
     Prose(String),
-    /// A command as it stands, over several lines perhaps, and the answer that is told.
+    /// A command, possibly on several lines, and the response in the document.
     Example { command: String, told: String },
 }
 
-/// What became of the examples.
+/// The result of running the examples.
 pub(crate) struct Outcome {
-    /// How many there are.
+    /// The number of examples.
     pub(crate) count: usize,
     /// The first difference between the document and the run.
     pub(crate) difference: Option<String>,
-    /// The document with the answers of this run where they differ.
+    /// The document, with the responses of this run where they differ.
     pub(crate) text: String,
 }
 
 impl Examples {
-    /// Cuts a document.
+    /// Splits a document.
     pub(crate) fn of(document: &str) -> Self {
         let mut parts = vec![Part::Prose(String::new())];
         let mut inside = false;
@@ -57,7 +57,7 @@ impl Examples {
         Self { parts }
     }
 
-    /// Runs the examples in their order.
+    /// Runs the examples in order.
     pub(crate) fn run(self, service: &Process) -> Outcome {
         let mut words = Words::default();
         let mut outcome = Outcome { count: 0, difference: None, text: String::new() };
@@ -84,7 +84,7 @@ impl Examples {
     }
 }
 
-/// Whether a command has further lines: after a backslash, or within quotation marks.
+/// Whether a command continues on the next line: after a backslash, or inside quotation marks.
 fn goes_on(command: &str) -> bool {
     command.trim_end().ends_with('\\') || command.matches('\'').count() % 2 == 1
 }

@@ -1,14 +1,14 @@
-//! The built binary, serving an empty directory for as long as a test looks at it.
+//! The built binary, which serves an empty directory during a test.
 
 use std::process::{Command, Stdio};
 
 use roster_testkit::process::{Engine, Place, Process};
 
-/// Where the documents say that the service listens.
+/// The address of the service in the documents.
 const TOLD: [&str; 2] = ["127.0.0.1:8080", "localhost:8080"];
 
-/// Starts a service that calls itself by the address of the documents, on a free port. The place
-/// goes when it is dropped.
+/// Starts a service on a free port whose base URL is the address in the documents. The directory is
+/// removed when it is dropped.
 pub(crate) fn serve() -> (Place, Process) {
     let place = Place::new(Engine::Sqlite);
     let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
@@ -16,7 +16,7 @@ pub(crate) fn serve() -> (Place, Process) {
     (place, service)
 }
 
-/// What a curl command line of the documents prints.
+/// The output of a curl command line of the documents.
 pub(crate) fn curl(service: &Process, command: &str) -> String {
     let here = service.address();
     let command = TOLD.iter().fold(command.to_owned(), |text, shown| text.replace(shown, here));

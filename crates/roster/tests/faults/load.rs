@@ -1,4 +1,4 @@
-//! Writers side by side, who note what they sent, when, and what they were answered.
+//! Concurrent writers that record each request, its time and its response.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,25 +11,25 @@ use crate::service::create;
 
 const WRITERS: usize = 4;
 
-/// Writes that are acknowledged before the fault begins.
+/// The number of acknowledged writes before the fault begins.
 const BEFORE: usize = 40;
 
-/// Refusals after which a writer gives up.
+/// The number of rejections after which a writer stops.
 const REFUSALS: usize = 10;
 
-/// Most requests of one writer.
+/// The maximum number of requests of one writer.
 const REQUESTS_MAX: usize = 20_000;
 
-/// A write, and what became of it.
+/// A write and its response.
 pub(crate) struct Attempt {
     pub(crate) username: String,
     pub(crate) sent: Instant,
     pub(crate) answer: Answer,
 }
 
-/// Creates users, whose names begin with `name`, from several writers; `fault` is called once
-/// some are acknowledged. Ends when every writer was refused often enough. Gives all attempts, in
-/// the order they were sent in, and the moment when the fault had begun.
+/// Creates users, whose names begin with `name`, from several writers. Calls `fault` once some
+/// writes are acknowledged. Ends when every writer has got enough rejections. Returns all attempts
+/// in the order of sending, and the time at which the fault had begun.
 pub(crate) fn across(
     service: &Process,
     name: &str,

@@ -1,8 +1,8 @@
-//! The built binary on a failing disk: what it answers, and what is there after a restart.
+//! The built binary on a failing disk: its responses, and its data after a restart.
 //!
-//! A shim before libc fails the syncs and writes of the database files while a test wants it to.
-//! Writes come from several writers at once, so that the fault meets commits of many. What must
-//! always hold: a write that was answered with a 2xx is there, and reads go on.
+//! A shim before libc fails the syncs and writes of the database files while a test wants it.
+//! Several writers write at once, so that the fault hits commits of many writes. Two things must
+//! always hold: a write with a 2xx response is stored, and reads continue to work.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
@@ -22,7 +22,7 @@ use load::{Attempt, acknowledged, across};
 use roster_testkit::process::Process;
 use service::{Disk, create, has, must_have, refused, start};
 
-/// Every kind of write, of a user that is there and of one that is not, is refused as unknown.
+/// Asserts that every kind of write, of an existing user and of a new one, returns 503.
 fn every_write_is_refused(service: &Process, user: &Value) {
     let path = format!("/users/{}", user["id"].as_str().unwrap());
     create(service, "late").must_be(503, "unavailable");
@@ -31,7 +31,8 @@ fn every_write_is_refused(service: &Process, user: &Value) {
     service.ask("DELETE", &path, "").must_be(503, "unavailable");
 }
 
-/// Nothing that was sent after the fault began was acknowledged: all had this status and code.
+/// Asserts that no write after the begin of the fault was acknowledged: all got this status and
+/// code.
 fn none_was_acknowledged_after(attempts: &[Attempt], begun: Instant, (status, code): (u16, &str)) {
     let (before, after) = attempts.split_at(attempts.partition_point(|one| one.sent < begun));
     assert!(before.iter().any(|attempt| attempt.answer.status == 201));
@@ -44,7 +45,7 @@ fn none_was_acknowledged_after(attempts: &[Attempt], begun: Instant, (status, co
     }
 }
 
-/// After a restart without the fault, all is there and writes work.
+/// After a restart without the fault, all users exist and writes work.
 fn a_restart_brings_all_back(disk: &Disk, service: Process, users: &[Value]) {
     service.stop();
     let service = start(disk);
@@ -58,7 +59,8 @@ fn a_restart_brings_all_back(disk: &Disk, service: Process, users: &[Value]) {
     service.stop();
 }
 
-/// Writes under this fault stop until a restart, which finds all that was acknowledged.
+/// Writes under this fault fail until a restart. The restart finds everything that was
+/// acknowledged.
 fn writes_stop_until_a_restart(fault: &str) {
     let disk = Disk::new();
     let service = start(&disk);
@@ -96,7 +98,7 @@ fn when_copying_the_log_cannot_be_synced_writes_stop_and_the_log_is_kept() {
     disk.begin("fail-sync-database");
     let users = ["ada", "ben", "cyd"].map(|username| create(&service, username).body);
     let log_bytes = disk.log_bytes();
-    // At rest the log is copied.
+    // When the service is idle, it copies the log.
     service.wait_for("/readyz", 503);
     disk.end("fail-sync-database");
     every_write_is_refused(&service, &users[0]);
@@ -151,7 +153,7 @@ fn a_start_on_a_full_disk_is_refused_by_name_and_loses_nothing() {
     a_restart_brings_all_back(&disk, start(&disk), &users);
 }
 
-/// Reads these users over and over while `act` runs.
+/// Reads these users repeatedly while `act` runs.
 fn beside_reads<T>(service: &Process, users: &[Value], act: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -10,7 +10,7 @@ use roster_testkit::process::{Answer, Process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A directory for the data, the shim and the switches of its faults.
+/// A directory for the data, the shim, and the switches of its faults.
 pub(crate) struct Disk(TempDir);
 
 impl Disk {
@@ -47,26 +47,26 @@ pub(crate) fn start(disk: &Disk) -> Process {
     Process::start(serve(disk).stderr(Stdio::null()))
 }
 
-/// Starts the service on a disk that does not let it; what it says on stderr.
+/// Starts the service on a disk on which the start must fail. Returns its stderr.
 pub(crate) fn refused(disk: &Disk) -> String {
     let output = serve(disk).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Creates a user of that name.
+/// Creates a user with this name.
 pub(crate) fn create(service: &Process, username: &str) -> Answer {
     service.ask("POST", "/users", &format!(r#"{{"username":"{username}"}}"#))
 }
 
-/// Whether there is a user of that name.
+/// Whether a user with this name exists.
 pub(crate) fn has(service: &Process, username: &str) -> bool {
     let answer = service.get(&format!("/users?username={username}"));
     assert_eq!(answer.status, 200, "{answer:?}");
     !answer.body["items"].as_array().unwrap().is_empty()
 }
 
-/// Reads go on: each of these users is answered as it was when its write was answered.
+/// Asserts that reads work: each user is returned as in the response to its write.
 #[track_caller]
 pub(crate) fn must_have(service: &Process, users: &[Value]) {
     for user in users {
@@ -81,7 +81,7 @@ pub(crate) fn must_have(service: &Process, users: &[Value]) {
 fn serve(disk: &Disk) -> Command {
     let place = disk.0.path();
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-    // No cache: every read is to meet the file.
+    // No cache, so that every read uses the file.
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--cache-entries", "0"])
         .args(["--disk-floor-bytes", "0", "--log", "error", "--data"])

@@ -1,4 +1,4 @@
-//! The stop of one process: readiness, the last answers, the data on the disk.
+//! Stopping one process: readiness, the last responses, the data on the disk.
 
 use std::fs;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn a_second_process_on_the_directory_fails_at_once_unless_it_is_told_to_wait() {
     assert_eq!(status, Some(1), "{log}");
     assert!(log.contains("another process holds"), "{log}");
 
-    // It waits for the port too.
+    // A process that waits for the directory also waits for the port.
     let words = format!("serve --listen {address} --data data --takeover-wait-ms");
     let mut second = Process::spawn(&mut roster(place.path(), &format!("{words} 20000")));
     let mut third = Process::spawn(&mut roster(place.path(), &format!("{words} 20000")));

@@ -1,6 +1,6 @@
-//! Stop, drain and handover of the built binary, as a supervisor and its callers meet them.
+//! Stop, drain and handover of the built binary, as seen by a supervisor and by clients.
 //!
-//! The tests are the supervisor: they hold the listening socket and hand it to the processes.
+//! The tests act as the supervisor: they hold the listening socket and pass it to the processes.
 //! Every process that a test starts is stopped by that test.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 

@@ -1,4 +1,4 @@
-//! The binary with a supervisor's socket or without, and a caller who keeps its connection.
+//! The binary with or without a supervisor's socket, and a client that keeps its connection.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use roster_testkit::process::Process;
 
-/// How long anything may take before a test gives up.
+/// The maximum wait of a test for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Hands the shell's standard input on as the first socket of a supervisor.
+/// Passes the shell's standard input on as the first socket of a supervisor.
 const HAND_OVER: &str =
     "exec 3<&0 0</dev/null; export LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http; exec \"$@\"";
 
-/// The binary on the directory `data` of a place, with further words.
+/// The binary on the directory `data` of a place, with further arguments.
 pub(crate) fn roster(place: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(words.split(' ')).current_dir(place).env_clear().env("PATH", "/usr/bin:/bin");
@@ -25,7 +25,7 @@ pub(crate) fn roster(place: &Path, words: &str) -> Command {
     command
 }
 
-/// The same, with the socket that the supervisor keeps.
+/// The same, with the supervisor's socket.
 pub(crate) fn with_socket(place: &Path, socket: &TcpListener, words: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", HAND_OVER, "sh", env!("CARGO_BIN_EXE_roster")]);
@@ -34,20 +34,20 @@ pub(crate) fn with_socket(place: &Path, socket: &TcpListener, words: &str) -> Co
     command
 }
 
-/// Exit status and stderr of a process that ends by itself.
+/// The exit status and stderr of a process that ends by itself.
 pub(crate) fn ended(command: &mut Command) -> (Option<i32>, String) {
     let output = command.output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Starts a service and waits for its banner; where it listens.
+/// Starts a service and waits for its banner. Returns its address.
 pub(crate) fn start(command: &mut Command) -> (Process, SocketAddr) {
     let service = Process::start(command);
     let address = service.address().parse().unwrap();
     (service, address)
 }
 
-/// A connection that is kept from request to request.
+/// A keep-alive connection.
 pub(crate) struct Caller {
     stream: TcpStream,
     rest: Vec<u8>,
@@ -71,7 +71,7 @@ impl Caller {
         self.stream.write_all(request.as_bytes()).unwrap();
     }
 
-    /// The next answer, head and body in one text; empty where the connection ends instead.
+    /// The next response, head and body in one text. Empty if the connection ends instead.
     pub(crate) fn answer(&mut self) -> String {
         loop {
             let text = String::from_utf8_lossy(&self.rest).into_owned();
@@ -98,12 +98,12 @@ impl Caller {
     }
 }
 
-/// One request on a connection of its own.
+/// One request on a new connection.
 pub(crate) fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> String {
     Caller::of(address).ask(method, path, body)
 }
 
-/// What the supervisor is told, up to a message.
+/// The messages to the supervisor, up to the message `last`.
 pub(crate) fn told(notices: &UnixDatagram, last: &str) -> Vec<String> {
     notices.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut all = Vec::new();

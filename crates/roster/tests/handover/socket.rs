@@ -1,4 +1,4 @@
-//! The socket of a supervisor, which outlives the processes that it is handed to.
+//! The socket of a supervisor, which outlives the processes that use it.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;

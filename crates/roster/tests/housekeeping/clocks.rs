@@ -1,4 +1,4 @@
-//! A wall clock that jumps deletes nothing, and a quiet directory deletes on its day.
+//! A jump of the wall clock deletes nothing, and an idle directory deletes on time.
 
 use std::time::Duration;
 
@@ -151,7 +151,7 @@ fn two_processes_do_not_count_time_twice(engine: Engine) {
         let keep = Retention { events: None, ..KEEP };
         let mut processes = [place.start(keep, &metrics), place.start(keep, &metrics)];
         processes[0].round().await;
-        // From here on the mark advances by uptime alone.
+        // From here on the mark advances only with uptime.
         place.clock.step(JUMPS_MS[2]);
         for _ in 0..6 * 24 {
             for process in &mut processes {

@@ -1,4 +1,4 @@
-//! Housekeeping erases what purges of long histories leave.
+//! Housekeeping erases the data that purges of long histories leave.
 
 use roster::housekeeping::Erasures;
 use roster_core::{Erasure, EventsQuery, json};

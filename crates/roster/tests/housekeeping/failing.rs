@@ -1,4 +1,4 @@
-//! A store whose writes fail while a test wants it to.
+//! A store whose writes fail on demand.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use roster_core::{
 };
 use roster_testkit::Oracle;
 
-/// The oracle behind a switch.
+/// The oracle with a switch.
 pub(crate) struct Failing {
     store: Oracle,
     fails: AtomicBool,
@@ -40,7 +40,7 @@ impl Failing {
         self.fails.store(fails, Ordering::SeqCst);
     }
 
-    /// Lets the purge of these users alone fail.
+    /// Makes only the purge of these users fail.
     pub(crate) fn damage(&self, users: impl IntoIterator<Item = UserId>) {
         *self.damaged() = users.into_iter().collect();
     }
@@ -49,12 +49,12 @@ impl Failing {
         self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many writes failed.
+    /// The number of failed writes.
     pub(crate) fn failures(&self) -> u64 {
         self.failures.load(Ordering::SeqCst)
     }
 
-    /// The error of a write, if it is to fail.
+    /// The error of a write, if it must fail.
     fn error(&self) -> Option<StoreError> {
         let fails = self.fails.load(Ordering::SeqCst);
         fails.then(|| {

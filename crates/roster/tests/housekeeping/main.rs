@@ -1,4 +1,4 @@
-//! What is kept for a time only goes when that is over, by itself.
+//! Housekeeping: data with a limited lifetime is deleted when that lifetime ends.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
 mod clocks;

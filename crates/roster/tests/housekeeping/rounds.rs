@@ -1,4 +1,4 @@
-//! One round after another, by a clock that moves by hand.
+//! Rounds of housekeeping, with a clock that the test sets.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::failing::Failing;
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// A directory on a store that can be made to fail, and its clock.
+/// A directory on a store that can fail, and its clock.
 pub(crate) struct Harness {
     pub(crate) directory: Directory,
     pub(crate) clock: Arc<TestClock>,
@@ -32,13 +32,13 @@ impl Harness {
         Self { directory, clock, store }
     }
 
-    /// Housekeeping that has had its first round.
+    /// Housekeeping after its first round.
     pub(crate) async fn housekeeping(&self, deleted: Option<Duration>) -> Housekeeping {
         let keep = Retention { deleted, events: Some(10 * DAY) };
         self.keeping(keep, HousekeepingMetrics::default()).await
     }
 
-    /// Housekeeping that keeps things for so long, and has had its first round.
+    /// Housekeeping with these retention times, after its first round.
     pub(crate) async fn keeping(
         &self,
         keep: Retention,
@@ -206,7 +206,7 @@ async fn a_store_that_fails_ends_neither_the_round_nor_the_task() {
     harness.store.fail(true);
     let failed = Round { failed: 2, ..Round::default() };
     assert_eq!(housekeeping.round().await, failed, "both duties are tried");
-    // The task itself, which goes every second where things are kept so shortly.
+    // The task itself, which runs every second for such short retention times.
     let task = tokio::spawn(housekeeping.run());
     let begun = harness.store.failures();
     while harness.store.failures() < begun + 2 {

@@ -1,13 +1,13 @@
-//! The built binary purges by itself.
+//! The built binary purges deleted users by itself.
 
 use std::time::{Duration, Instant};
 
 use roster_testkit::process::{Engine, Place, Process};
 
-/// Longest wait for what is to come.
+/// The maximum wait for an expected state.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A service that keeps deleted users for so long.
+/// A service that keeps deleted users for this time.
 fn serve(place: &Place, keep: &str) -> Process {
     let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
     Process::start(command.args(["--deleted-keep", keep]))
@@ -20,7 +20,7 @@ fn delete_one(service: &Process) {
     assert_eq!(deleted.status, 204, "{deleted:?}");
 }
 
-/// How many deleted users are kept.
+/// The number of stored deleted users.
 fn kept(service: &Process) -> usize {
     let metrics = service.get("/metrics").text;
     let line = "roster_users{status=\"deleted\"} ";

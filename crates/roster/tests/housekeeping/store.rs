@@ -1,4 +1,4 @@
-//! A directory over a store of either engine, with a clock that moves by hand.
+//! A directory over a store of either engine, with a clock that the test sets.
 
 use std::{any::Any, sync::Arc};
 

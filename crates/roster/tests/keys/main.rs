@@ -1,4 +1,4 @@
-//! Keys by the built binary: made offline, made at a first start, shared by several processes.
+//! Keys with the built binary: created offline, created at the first start, shared by processes.
 //!
 //! Every process that a test starts is stopped by that test.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
@@ -22,7 +22,7 @@ use roster_testkit::{
 
 const BINARY: &str = env!("CARGO_BIN_EXE_roster");
 
-/// `roster keys` on what a place serves.
+/// `roster keys` on the store of a place.
 fn keys(place: &Place, arguments: &[&str]) -> Output {
     let mut command = Command::new(BINARY);
     command.arg("keys").args(arguments).env_clear().current_dir(place.path());
@@ -141,7 +141,7 @@ fn a_start_that_finds_no_key_makes_the_first_one(engine: Engine) {
     assert_eq!(users(&service, key.trim_end()), 200);
     assert_eq!(service.ask("GET", "/users", "").status, 401);
     service.stop();
-    // The next start finds it, and makes none.
+    // The next start finds the key and creates none.
     let service = start();
     assert_eq!(users(&service, key.trim_end()), 200);
     assert_eq!(fs::read_to_string(&file).unwrap(), key);

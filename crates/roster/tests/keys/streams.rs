@@ -1,4 +1,4 @@
-//! Streams that run through one process while their key is revoked through another.
+//! Streams in one process while their key is revoked in another process.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -10,7 +10,7 @@ use roster_testkit::process::{Engine, Place, Process};
 
 use super::{BINARY, id, keys, out};
 
-/// A request whose answer is still coming.
+/// A request whose response is still arriving.
 struct Running {
     stream: TcpStream,
     came: Vec<u8>,
@@ -26,7 +26,7 @@ impl Running {
         Self { stream, came: Vec::new() }
     }
 
-    /// Reads until this has come.
+    /// Reads until this text has arrived.
     fn until(&mut self, wanted: &str) {
         while !String::from_utf8_lossy(&self.came).contains(wanted) {
             let mut some = [0; 4096];
@@ -36,7 +36,7 @@ impl Running {
         }
     }
 
-    /// Reads to the end, whatever it is like; gives all that came, and when it ended.
+    /// Reads to the end, normal or not. Returns everything that arrived, and the time of the end.
     fn rest(mut self) -> (String, Instant) {
         match self.stream.read_to_end(&mut self.came) {
             Ok(_) => {}
@@ -54,7 +54,7 @@ fn a_key_revoked_through_one_process_ends_the_streams_of_another() {
     let services = [(); 2].map(|()| Process::start(&mut place.serve(BINARY)));
     let [one, other] = &services;
     let by_admin = format!("Authorization: Bearer {admin}\r\n");
-    // Enough users that an export takes far longer than it is given.
+    // Enough users that an export takes much longer than the test allows.
     let attributes = "x".repeat(15_000);
     let user = |n| format!("{{\"username\":\"u{n}\",\"attributes\":{{\"x\":\"{attributes}\"}}}}\n");
     let lines = (0..2_500).map(user).collect::<Vec<String>>().concat();
@@ -68,7 +68,7 @@ fn a_key_revoked_through_one_process_ends_the_streams_of_another() {
     let mut import = Running::begin(other, &key, "POST /users", chunked);
     import.stream.write_all(b"13\r\n{\"username\":\"ada\"}\n\r\n").unwrap();
     import.until("{\"line\":1,\"status\":201");
-    // It is read as slowly as is allowed, so that it would run for minutes.
+    // The client reads as slowly as is allowed, so that the export would run for minutes.
     let mut export = Running::begin(other, &key, "GET /users", "Accept: application/x-ndjson\r\n");
     export.until("\"username\":\"u1\"");
 

@@ -1,4 +1,5 @@
-//! What breaks off goes on, or is refused; nothing half-done passes for done.
+//! An interrupted migration is continued or rejected. A partial migration is never accepted as
+//! complete.
 
 use std::{fs, path::Path, thread};
 
@@ -10,16 +11,16 @@ use super::wire::{Direction, Wire};
 
 const IS_MARKED: &str = "SELECT EXISTS (SELECT FROM settings WHERE name = 'migration')";
 
-/// The wire is broken after each of so many parts but the last.
+/// The number of parts of a migration. The connection breaks after each part but the last.
 const PARTS: u64 = 12;
 
-/// Whether the database holds a migration that is not finished.
+/// Whether the database has an unfinished migration.
 fn is_marked(database: &Database) -> bool {
     let begun = "SELECT to_regclass('settings') IS NOT NULL";
     database.sql(begun) == "t" && database.sql(IS_MARKED) == "t"
 }
 
-/// How many bytes a whole migration sends that way.
+/// The number of bytes that a whole migration sends in this direction.
 fn bytes_of(store: &Store, direction: Direction) -> u64 {
     let database = Cluster::shared().database();
     let wire = Wire::to(&database.url(), direction, u64::from(u32::MAX));
@@ -27,7 +28,7 @@ fn bytes_of(store: &Store, direction: Direction) -> u64 {
     wire.passed(direction)
 }
 
-/// Breaks a migration of so many bytes after the users, among the events.
+/// Interrupts a migration of this many bytes after the users, among the events.
 fn break_off(store: &Store, database: &Database, bytes: u64) {
     let wire = Wire::to(&database.url(), Direction::To, bytes * 6 / 10);
     store.migrate(wire.url()).failure();
@@ -36,7 +37,7 @@ fn break_off(store: &Store, database: &Database, bytes: u64) {
     assert_ne!(database.sql("SELECT count(*) FROM events WHERE position < 5"), "0");
 }
 
-/// A store, and a database that holds a part of it.
+/// A store, and a database with a part of it.
 fn half_done() -> (Store, Database) {
     let (store, database) = (Store::filled(), Cluster::shared().database());
     break_off(&store, &database, bytes_of(&store, Direction::To));
@@ -81,7 +82,7 @@ fn a_wire_that_breaks_again_and_again_comes_to_an_end() {
     let database = Cluster::shared().database();
     let mut breaks = 0;
     loop {
-        // Enough for the questions at the start and a few chunks.
+        // Enough for the queries at the start and a few chunks.
         let wire = Wire::to(&database.url(), Direction::To, 40_000);
         let outcome = store.migrate(wire.url());
         if outcome.status == Some(0) {
@@ -157,7 +158,7 @@ fn of_two_at_once_one_comes_to_the_end_and_the_other_says_why() {
     service.stop();
     let copy = tempfile::tempdir().unwrap();
     fs::copy(store.directory().join("roster.db"), copy.path().join("roster.db")).unwrap();
-    // One may be done before the other has begun: then it is tried again.
+    // One migration may end before the other begins. Then the test tries again.
     let (mut met, mut rounds) = (0, 0);
     while met == 0 {
         rounds += 1;

@@ -1,4 +1,4 @@
-//! An erasure that is pending goes on in the database.
+//! A pending erasure continues in the database.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is kept: all of it.
+//! A migration keeps all data.
 
 use roster_sqlite::export::Table;
 use roster_testkit::postgres::Cluster;
@@ -28,7 +28,7 @@ fn whoever_asks_notices_nothing() {
     assert!(again.head.contains("idempotent-replayed: true"), "{again:?}");
     view.must_be_that_of(&service);
 
-    // It goes on from there: the next version, the next position.
+    // The store continues with the next version and the next position.
     let user = &users.body["items"][0];
     let held = format!("If-Match: \"{}\"\r\n", user["version"]);
     let path = format!("/users/{}", user["id"].as_str().unwrap());
@@ -67,7 +67,7 @@ fn every_column_of_the_database_is_filled() {
     let (store, database) = (Store::empty(), Cluster::shared().database());
     store.serve().stop();
     store.migrate(&database.url()).success();
-    // The head, the steps of the schema and the ends of walks' pages are the database's own.
+    // The head, the schema steps and the stored ends of SCIM pages belong to the database.
     let columns = database.sql(
         "SELECT table_name || ' ' || column_name FROM information_schema.columns \
          WHERE table_schema = 'roster' \

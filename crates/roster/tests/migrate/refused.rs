@@ -1,4 +1,4 @@
-//! What is not begun: a sentence says why, and nothing is changed.
+//! Migrations that are rejected before they begin: the error names the reason, and nothing changes.
 
 use roster_testkit::postgres::Cluster;
 
@@ -47,7 +47,7 @@ fn a_database_on_which_a_service_was_only_started_is_taken() {
     let database = Cluster::shared().database();
     let early = serve(&store.directory(), &database);
     store.migrate(&database.url()).success();
-    // The one that was there before knows another log: it writes no more.
+    // The service that was started before the migration has another log, so it rejects writes.
     let refused = early.ask("POST", "/users", r#"{"username":"late"}"#);
     assert!(refused.status >= 500, "{refused:?}");
     let service = serve(&store.directory(), &database);

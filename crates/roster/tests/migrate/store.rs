@@ -1,4 +1,4 @@
-//! A store to be migrated, and the command that does it.
+//! A store to migrate, and the command that migrates it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::process::Command;
 use roster_testkit::postgres::Database;
 use roster_testkit::process::{Answer, Engine, Place, Process};
 
-/// A service is reached by this name, whatever its port.
+/// The host name of every service, whatever its port.
 const BASE_URL: &str = "http://directory.localhost";
 
-/// The header of a request that may come twice.
+/// The header of a request that may be repeated.
 pub(crate) const ONCE: &str = "Idempotency-Key: \"first\"\r\n";
 pub(crate) const ONCE_UNCHANGED: &str = "Idempotency-Key: \"second\"\r\n";
 
@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// What a command that succeeded printed.
+    /// The output of a command that must succeed.
     #[track_caller]
     pub(crate) fn success(self) -> String {
         assert_eq!(self.status, Some(0), "{self:?}");
@@ -30,7 +30,7 @@ impl Outcome {
         self.out
     }
 
-    /// What a command that failed said.
+    /// The error of a command that must fail.
     #[track_caller]
     pub(crate) fn failure(self) -> String {
         assert_eq!((self.status, self.out.as_str()), (Some(1), ""), "{self:?}");
@@ -40,18 +40,18 @@ impl Outcome {
     }
 }
 
-/// A directory that a service of the embedded engine was run on.
+/// A directory that a service of the SQLite engine has used.
 pub(crate) struct Store {
     place: Place,
 }
 
 impl Store {
-    /// One without users.
+    /// A directory without users.
     pub(crate) fn empty() -> Self {
         Self { place: Place::new(Engine::Sqlite) }
     }
 
-    /// One with some of everything that there is.
+    /// A directory with every kind of data.
     pub(crate) fn filled() -> Self {
         let store = Self::empty();
         let service = store.serve();
@@ -69,7 +69,7 @@ impl Store {
         start(self.place.serve(env!("CARGO_BIN_EXE_roster")))
     }
 
-    /// Migrates it, in chunks of one row or a few.
+    /// Migrates it, in chunks of one or a few rows.
     pub(crate) fn migrate(&self, to: &str) -> Outcome {
         migrate(&self.directory(), to, &["--chunk-bytes", "2000"])
     }
@@ -87,7 +87,7 @@ pub(crate) fn command(from: &Path) -> Command {
     command
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub(crate) fn outcome(command: &mut Command) -> Outcome {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -99,7 +99,7 @@ pub(crate) fn serve(place: &Path, database: &Database) -> Process {
     start(serving(place, &database.url()))
 }
 
-/// What a service says that refuses to start on a database.
+/// The error of a service that must not start on a database.
 pub(crate) fn refusal_to_serve(place: &Path, database: &Database) -> String {
     let output = serving(place, &database.url()).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -147,7 +147,7 @@ fn fill(service: &Process) {
     must(service.ask("DELETE", &deleted(7), ""), 204);
 }
 
-/// The path of a user that was answered.
+/// The path of the user in a response.
 pub(crate) fn path(answer: &Answer) -> String {
     format!("/users/{}", answer.body["id"].as_str().unwrap())
 }

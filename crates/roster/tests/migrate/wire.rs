@@ -1,4 +1,4 @@
-//! A wire between the command and the database that can be cut after so many bytes.
+//! A connection between the command and the database that can break after a number of bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,23 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::thread;
 
-/// Which bytes are counted.
+/// The direction whose bytes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// Those to the database.
+    /// Bytes to the database.
     To,
-    /// Those from it.
+    /// Bytes from the database.
     From,
 }
 
-/// A place to connect to that passes everything on, as long as the wire holds.
+/// A proxy that forwards all bytes until the connection breaks.
 pub(crate) struct Wire {
     url: String,
     passed: [Arc<AtomicU64>; 2],
 }
 
 impl Wire {
-    /// A wire to the server of a URL, which breaks for good once so many bytes went that way.
+    /// A proxy for the server of a URL, which breaks permanently after this many bytes in this
+    /// direction.
     pub(crate) fn to(url: &str, direction: Direction, bytes_max: u64) -> Self {
         let (before, rest) = url.split_once('@').unwrap();
         let (server, path) = rest.split_once('/').unwrap();
@@ -37,7 +38,7 @@ impl Wire {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let Ok(server) = TcpStream::connect(&server) else { return };
-                // Small pieces go at once, as they do without the wire.
+                // Small pieces are sent at once, as without the proxy.
                 client.set_nodelay(true).unwrap();
                 server.set_nodelay(true).unwrap();
                 let ends = [(client.try_clone(), server.try_clone()), (Ok(server), Ok(client))];
@@ -51,19 +52,19 @@ impl Wire {
         wire
     }
 
-    /// The URL by which the database is reached over the wire.
+    /// The URL of the database through the proxy.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// How many bytes went that way.
+    /// The number of bytes in this direction.
     pub(crate) fn passed(&self, direction: Direction) -> u64 {
         let way = usize::from(direction == Direction::From);
         self.passed[way].load(Ordering::SeqCst)
     }
 }
 
-/// Passes bytes on until an end is closed or the wire breaks: then nothing more comes through.
+/// Forwards bytes until one end is closed or the proxy breaks. Then nothing more is forwarded.
 fn pass(mut from: TcpStream, mut to: TcpStream, passed: &AtomicU64, left: &AtomicI64) {
     let mut buffer = [0; 4096];
     while let Ok(read @ 1..) = from.read(&mut buffer) {

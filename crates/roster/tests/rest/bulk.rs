@@ -25,7 +25,7 @@ pub(crate) async fn import_lines(service: &Service, lines: String) -> Reply {
     import(service, "", lines).await
 }
 
-/// The verdicts of such a stream.
+/// The results of the lines of such a stream.
 pub(crate) fn verdicts_of(reply: Reply) -> Vec<Value> {
     verdicts(reply)
 }
@@ -63,7 +63,7 @@ fn lines(users: &[Value]) -> String {
     users.iter().flat_map(|user| [user.to_string(), "\n".to_owned()]).collect()
 }
 
-/// The whole collection in lines.
+/// The whole collection as lines.
 async fn export(service: &Service, query: &str) -> Reply {
     let request = service.request("GET", &format!("/users{query}"));
     request.header("accept", NDJSON).send().await

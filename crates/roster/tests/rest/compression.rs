@@ -1,4 +1,5 @@
-//! Content codings: who gets a compressed response, and what is never compressed.
+//! Content codings: which clients get a compressed response, and which responses are never
+//! compressed.
 
 use std::io::Read as _;
 

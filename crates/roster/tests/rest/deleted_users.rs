@@ -301,7 +301,7 @@ pub(crate) async fn a_user_with_taken_names_is_not_restored(backend: Backend) {
             let reply = service.request("POST", &target).send().await.refused(409, code);
             assert_eq!(reply.faults(), [at(pointer, code)]);
             let detail = reply.json()["detail"].as_str().expect("a detail").to_owned();
-            assert!(detail.contains("by now; change or delete that user"), "{detail}");
+            assert!(detail.contains("now; change or delete that user"), "{detail}");
             // The response does not say who has it now.
             assert!(!reply.text().contains(other["id"].as_str().expect("an id")));
         }
@@ -473,7 +473,7 @@ pub(crate) async fn a_purge_leaves_nothing_of_the_person(backend: Backend) {
         }
     }
     assert_eq!(service.get("/users?q=ada").await.json()["items"], json!([]));
-    // The others keep what is theirs, and the name is free as it was since the user left.
+    // The other users keep their data, and the name is still available.
     restore(&service, &other).await.expect(200);
     let again = service.user(body).await;
     assert_ne!(again["id"], user["id"]);

@@ -1,4 +1,4 @@
-//! However much is wrong with a request, its response lists 32 errors and counts the others.
+//! Whatever the number of errors in a request, its response lists 32 and counts the others.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use crate::{
     service::{Backend, Service, group_path, path},
 };
 
-/// A response of 32 errors is no longer than this.
+/// The maximum size of a response with 32 errors, in bytes.
 const BYTES_MAX: usize = 16 * 1024;
 
-/// A body of nearly a mebibyte in which every member is unknown.
+/// A body of nearly 1 MiB in which every member is unknown.
 fn unknown_members() -> Value {
     let members = (0..80_000).map(|number| (format!("m{number}"), json!(1)));
     Value::Object(members.collect::<Map<_, _>>())
@@ -86,13 +86,13 @@ pub(crate) async fn a_query_of_more_than_64_parameters_is_one_error(backend: Bac
     capped(request.send().await, 400, "invalid-query");
     capped(service.get(&target).await, 400, "invalid-query");
     capped(service.get(&format!("/?{}", "a&".repeat(64))).await, 400, "invalid-query");
-    // A hundred ids are no more than there may be.
+    // A hundred ids are allowed.
     let ids = format!("id={}&", &user["/users/".len()..]).repeat(100);
     let found = service.get(&format!("/users?{ids}limit=5")).await.expect(200).json();
     assert_eq!(found["items"].as_array().map(Vec::len), Some(1));
 }
 
-/// The bytes of the verdicts on lines of 64 KiB that are wrong all over.
+/// The size of the results of lines of 64 KiB with as many errors as possible.
 async fn verdict_bytes(service: &Service, member: &str, lines: usize) -> usize {
     let members: Vec<String> =
         (0..).map(|number| format!("\"{member}{number}\":1")).take(4_500).collect();

@@ -1,4 +1,4 @@
-//! The examples of the description are real answers.
+//! The examples of the description match real responses.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,8 @@ async fn example(service: &Service, name: &str) -> Value {
     document["components"]["examples"][name]["value"].clone()
 }
 
-/// Puts what the server made of one into the other; all else must agree.
+/// Replaces the values that the server sets in one record by those of the other; all others must be
+/// equal.
 #[track_caller]
 fn agree(mut example: Value, real: &Value) {
     for member in ["id", "created_at", "updated_at"] {
@@ -74,7 +75,7 @@ pub(crate) async fn the_examples_of_one_user_match_the_service(backend: Backend)
     hold_those_of_leaving(&backend.open().await).await;
 }
 
-/// The examples of a deleted user, of coming back, and of the log that tells of it.
+/// The examples of a deleted user, of its restore, and of its events.
 async fn hold_those_of_leaving(service: &Service) {
     let created = service.user(example(service, "UserCreate").await).await;
     service.delete(&path(&created)).await.expect(204);

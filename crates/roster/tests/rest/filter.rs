@@ -42,7 +42,7 @@ pub(crate) async fn walk(service: &Service, query: &str) -> Vec<String> {
     panic!("the list ends");
 }
 
-/// The usernames of one answer of NDJSON.
+/// The usernames of one NDJSON response.
 async fn streamed(service: &Service, query: &str) -> Vec<String> {
     let request = service.request("GET", &format!("/users?{query}"));
     let reply = request.header("accept", "application/x-ndjson").send().await.expect(200);
@@ -156,7 +156,7 @@ pub(crate) async fn every_operator_returns_the_matching_users(backend: Backend) 
 
 pub(crate) async fn each_member_is_compared_by_its_type(backend: Backend) {
     let rows: &[(&str, &[&str])] = &[
-        // Exactly.
+        // Exact comparison.
         (r#"external_id eq "E-1""#, ADA),
         (r#"external_id sw "e""#, GRACE),
         (r#"picture eq "https://x.example/A.png""#, ADA),
@@ -189,7 +189,7 @@ pub(crate) async fn each_member_is_compared_by_its_type(backend: Backend) {
         (r#"name eq "100%_\\\"'""#, BOB),
         (r#"name co "\u0025\u005f""#, BOB),
         (r#"name eq "' or 1=1 --""#, NONE),
-        // Own data.
+        // Members of `attributes`.
         (r#"attributes.team eq "core""#, &["Ada", "grace"]),
         (r#"attributes.team eq "Stars""#, GRACE),
         (r#"attributes.team sw "C""#, ZOE),

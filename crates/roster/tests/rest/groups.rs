@@ -1,4 +1,4 @@
-//! Groups over HTTP: made, read, changed and deleted, and who belongs to them.
+//! Groups over HTTP: creating, reading, changing and deleting them, and their members.
 
 use roster_core::{Guard, Rules};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub(crate) async fn a_group_is_made_read_changed_and_deleted(backend: Backend) {
     held.send().await.refused(412, "version-mismatch");
 
     service.clock.step(1000);
-    // What a GET gave can be edited and sent back as it is.
+    // The response to a GET can be edited and sent back.
     let mut edited = group.clone();
     edited["display_name"] = json!("Core");
     let written = put(&service, &group, edited).await.expect(200);
@@ -192,7 +192,7 @@ pub(crate) async fn groups_stand_within_groups_and_form_no_circle(backend: Backe
     service.join(&above, &top).await.refused(409, "group-too-deep");
     let page = service.get(&format!("{}/members", group_path(&top))).await.expect(200).json();
     assert_eq!(page["items"][0]["type"], "group");
-    // A group that goes leaves the groups that it was in.
+    // A deleted group is removed from the groups that contained it.
     service
         .delete(&page["items"][0]["id"].as_str().map(|id| format!("/groups/{id}")).expect("id"))
         .await
@@ -216,7 +216,7 @@ pub(crate) async fn a_full_group_rejects_members(backend: Backend) {
     }
     let full = service.join(last, &ada).await.refused(409, "group-full");
     assert!(full.text().contains("1000 groups"), "{}", full.text());
-    // She leaves them all at once.
+    // A deleted user is removed from all its groups at once.
     let before = service.head().await.position;
     service.delete(&path(&ada)).await.expect(204);
     assert_eq!(service.head().await.position, before + 1001);
@@ -246,7 +246,7 @@ pub(crate) async fn members_are_paged(backend: Backend) {
     }
     assert_eq!(found, expected);
     let (_, cursor) = target.split_once("cursor=").expect("a cursor");
-    // A cursor is good for its own group alone.
+    // A cursor is valid only for its own group.
     let other = service.group("other").await;
     let foreign = format!("{}/members?cursor={cursor}", group_path(&other));
     service.get(&foreign).await.refused(400, "invalid-cursor");
@@ -395,7 +395,7 @@ pub(crate) async fn the_change_log_tells_of_groups(backend: Backend) {
     assert_eq!(events[2]["data"]["group"]["display_name"], "Team");
     let kind = service.get("/events?type=group.updated").await.expect(200).json();
     assert_eq!(kind["items"].as_array().expect("items").len(), 3);
-    // A group is no user.
+    // A group is not a user.
     let none = service.get(&format!("/events?user_id={id}")).await.expect(200).json();
     assert_eq!(none["items"], json!([]));
     let user = ada["id"].as_str().expect("an id");

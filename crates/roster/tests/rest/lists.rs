@@ -243,7 +243,7 @@ pub(crate) async fn polling_an_unchanged_list_costs_no_page(backend: Backend) {
         assert_eq!(reply.header("roster-position"), first.header("roster-position"));
     }
     assert_eq!(service.store.pages(), pages);
-    // Another query has another tag, and any change another position.
+    // Another query has another tag, and every change gives another position.
     poll("/users?limit=3&sort=name", &tag).await.expect(200);
     poll("/users", &tag).await.expect(200);
     service.patch(&user, json!({"name": "New"})).await.expect(200);

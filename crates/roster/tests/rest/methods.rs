@@ -1,4 +1,4 @@
-//! Methods and paths: HEAD, OPTIONS, what is not offered, and what is not there.
+//! Methods and paths: HEAD, OPTIONS, unsupported methods, and unknown paths.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{
     service::{Backend, Service, group_path, kept, member_path, path},
 };
 
-/// Every path, with something in place of its template.
+/// Every path, with values for its template.
 async fn targets(service: &Service) -> Vec<(String, String)> {
     let key = service.close().await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
@@ -35,7 +35,7 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
     rest.map(|route| (filled(route.path), route.allow)).collect()
 }
 
-/// The names and values of all headers but those that one more request changes.
+/// The names and values of all headers, except those that another request changes.
 fn steady(reply: &Reply, except: &[&str]) -> BTreeSet<(String, String)> {
     let headers = reply.exchange.response_headers.iter();
     let steady = headers.filter(|(name, _)| name != "date" && !except.contains(&name.as_str()));
@@ -51,7 +51,7 @@ pub(crate) async fn head_is_get_without_the_body(backend: Backend) {
         let get = service.get(&target).await.expect(200);
         let head = service.request("HEAD", &target).send().await.expect(200);
         assert_eq!(head.text(), "");
-        // The page of a list is not made for HEAD, and the metrics count this very request.
+        // The page of a list is not read for HEAD, and the metrics count this request.
         let except: &[&str] = match target.as_str() {
             "/users" | "/deleted-users" | "/groups" | "/metrics" => &["content-length"],
             part if part.ends_with("/members") || part.ends_with("/groups") => &["content-length"],

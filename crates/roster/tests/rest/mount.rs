@@ -1,5 +1,5 @@
-//! A base URL with a path: all is below it, every link knows it, and health answers at the root
-//! too.
+//! A base URL with a path: all resources are below it, every link contains it, and health is also
+//! served at the root.
 
 use serde_json::json;
 
@@ -50,6 +50,6 @@ pub(crate) async fn every_link_includes_the_base_path(backend: Backend) {
         assert!(target.starts_with("/v1/"), "{link}");
         service.get(target).await.expect(200);
     }
-    // The type of every problem is held by the client.
+    // The test client checks the type of every problem.
     service.get("/v1/users/ada").await.refused(404, "user-not-found");
 }

@@ -1,4 +1,4 @@
-//! Waits: the configured maximum, or a shorter preferred one.
+//! Waiting times: the configured maximum, or a shorter one that the client prefers.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub(crate) async fn a_read_is_aborted_after_the_wait_of_its_caller(backend: Back
     let mut late_ones = 0;
     for (operation, method, target) in operations() {
         let safe = method == "GET";
-        // Keys are asked for elsewhere; measurements are given without those of the store.
+        // Keys are tested elsewhere. The metrics are returned without those of the store.
         if !safe || operation.is_probe() || target.starts_with("/keys") {
             continue;
         }
@@ -40,7 +40,7 @@ pub(crate) async fn a_read_is_aborted_after_the_wait_of_its_caller(backend: Back
         assert!(began.elapsed() < SOON, "{target}");
         // Static documents do not use the store.
         if ![200, 404, 501].contains(&reply.status()) {
-            late(reply, "there was no answer within 0 s, as you asked for");
+            late(reply, "there was no result within 0 s, the time in Prefer: wait");
             late_ones += 1;
         }
     }
@@ -61,7 +61,7 @@ pub(crate) async fn a_read_is_aborted_after_the_configured_wait(backend: Backend
         let began = Instant::now();
         let reply = service.request("GET", "/users").header("prefer", prefer).send().await;
         let reply = reply.refused(503, "unavailable");
-        assert!(!reply.text().contains("as you asked for"), "{prefer}: {}", reply.text());
+        assert!(!reply.text().contains("the time in Prefer"), "{prefer}: {}", reply.text());
         assert!(began.elapsed() >= read_wait_max && began.elapsed() < SOON);
     }
 }

@@ -1,4 +1,4 @@
-//! The pages of the problems: each code that an answer may hold leads to its explanation.
+//! The pages of the problems: each code that a response may contain has an explanation.
 
 use roster_core::UserSchema;
 use roster_core::ViolationCode;

@@ -107,10 +107,10 @@ pub(crate) async fn a_patch_that_removes_the_short_form_clears_its_only_entry(ba
         let reply = service.patch(&user, json!({short: null})).await.expect(200).json();
         assert_eq!((reply.get(short), reply.get(list)), (None, None), "{reply}");
         assert_eq!((&reply["version"], &reply["title"]), (&json!(2), &json!("Dr.")), "{reply}");
-        // What is gone already may be removed again.
+        // A member that is already absent may be removed again.
         let reply = service.patch(&user, json!({short: null})).await.expect(200).json();
         assert_eq!(reply["version"], 2);
-        // Nothing says which of several entries is to be the primary one.
+        // Nothing determines which of several entries becomes the primary one.
         let entries = json!([{"value": one, "primary": true}, {"value": two}]);
         service.patch(&user, json!({list: entries})).await.expect(200);
         let refused = service.patch(&user, json!({short: null})).await;
@@ -118,7 +118,7 @@ pub(crate) async fn a_patch_that_removes_the_short_form_clears_its_only_entry(ba
         let fault = (format!("/{short}"), "conflicting-short-form".to_owned());
         assert_eq!(refused.faults(), [fault]);
         assert!(refused.text().contains(&format!("send {list} with those to keep")));
-        // The patch that names both says it.
+        // The patch that has both determines it.
         let body = json!({short: null, list: [{"value": two}]});
         let reply = service.patch(&user, body).await.expect(200).json();
         assert_eq!(reply[short], two);

@@ -1,4 +1,4 @@
-//! `q`: users by the beginnings of words.
+//! `q`: finding users by prefixes of words.
 
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ pub(crate) async fn a_search_ignores_case_width_and_composition_but_not_accents(
     for (q, expected) in rows {
         assert_eq!(found(&service, q).await, *expected, "{q}");
     }
-    // A plus sign is a space here, as everywhere in a query but in addresses and numbers.
+    // A plus sign means a space, as in every query except in addresses and numbers.
     assert_eq!(walk(&service, "q=love+ada").await, ["ada"]);
     assert_eq!(walk(&service, "q=love%2Bada").await, ["ada"]);
 }
@@ -146,7 +146,7 @@ pub(crate) async fn an_invalid_search_is_an_error(backend: Backend) {
     fill(&service).await;
     let (value, many) = ("invalid-value", "too-many");
     let (fits, long) = (format!("q=a{}", "-".repeat(1023)), format!("q=a{}", "-".repeat(1024)));
-    // Bytes count, after unescaping.
+    // Bytes are counted after unescaping.
     let wide = format!("q={}", "%C3%A9".repeat(513));
     let rows = [
         ("q=", "q", value),

@@ -18,12 +18,12 @@ impl Transcript {
         Self { text: String::new(), log: service.store.log_id().to_string() }
     }
 
-    /// Writes an exchange down.
+    /// Records an exchange.
     pub(crate) fn note(&mut self, title: &str, reply: &Reply) {
         self.write(title, reply, false);
     }
 
-    /// Writes an exchange down without the bodies, for those that other tests look into.
+    /// Records an exchange without the bodies, which other tests check.
     pub(crate) fn note_heads(&mut self, title: &str, reply: &Reply) {
         self.write(title, reply, true);
     }
@@ -33,7 +33,7 @@ impl Transcript {
         let query = query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
         let mut text = format!("# {title}\n\n> {method} {path}{query}\n");
         for (name, value) in request_headers {
-            // Sent with every request, and of no interest.
+            // Sent with every request, and irrelevant.
             if !matches!(name.as_str(), "host" | "x-request-id" | "content-length") {
                 text.push_str(&format!("> {name}: {value}\n"));
             }
@@ -88,7 +88,7 @@ fn masked(text: &str, reply: &Reply) -> String {
     text
 }
 
-/// JSON on many lines, with nothing else changed: not the order of members, not the numbers.
+/// JSON on many lines. The order of members and the numbers stay unchanged.
 fn indented(json: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut quoted, mut escaped) = (0, false, false);

@@ -88,8 +88,8 @@ pub(crate) async fn a_guarded_replacement_that_clears_members_is_428(backend: Ba
     post(&service, "on_conflict=merge", &title).await.expect(200);
 }
 
-/// A merge is a patch of the user that exists, and a replacement is a PUT: neither needs what only
-/// a new user needs.
+/// A merge is a patch of the existing user, and a replacement is a PUT. Neither needs the members
+/// that only a new user needs.
 pub(crate) async fn an_update_needs_no_valid_new_user(backend: Backend) {
     let service = with_unique_external_ids(&backend).await;
     let old = json!({"username": "old", "email": "old@x.org", "external_id": "E1"});
@@ -202,7 +202,7 @@ pub(crate) async fn an_upsert_needs_to_read_and_takes_no_preconditions(backend: 
             let reply = request.json(&body).header(header, value).send().await;
             reply.refused(400, "invalid-request");
         }
-        // An empty external id is that of nobody.
+        // No user matches an empty external id.
         let query = format!("match=external_id&on_conflict={on_conflict}");
         let faults = post(&service, &query, &body).await.refused(422, "invalid-user").faults();
         assert_eq!(faults, [("/external_id".to_owned(), "required".to_owned())]);

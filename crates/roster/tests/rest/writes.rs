@@ -149,13 +149,13 @@ pub(crate) async fn a_guarded_put_without_a_precondition_names_the_members_it_wo
     let detail = refused.json()["detail"].as_str().expect("a detail").to_owned();
     assert!(detail.contains("name, ") && detail.contains("phone_number"), "{detail}");
     assert!(!detail.contains("title") && !detail.contains("username"), "{detail}");
-    // Nothing would be cleared, or the caller says which version is meant.
+    // Nothing would be cleared, or the caller names the version.
     let more = json!({"name": "Ada", "phone_number": "12", "title": "y", "nickname": "A"});
     service.put(&user, more).await.expect(200);
     service.put(&user, json!({"version": 2})).await.expect(200);
     let held = service.request("PUT", &path(&user)).header("if-match", "*");
     held.json(&json!({"name": "Ada"})).send().await.expect(200);
-    // A patch names what it clears, and a delete is not what this setting is about.
+    // A patch names the members that it clears, and the setting does not apply to deletes.
     service.patch(&user, json!({"name": null})).await.expect(200);
     service.delete(&path(&user)).await.expect(204);
 }

@@ -74,7 +74,7 @@ pub(crate) async fn failures_of_the_store_tell_nothing(backend: Backend) {
     }
 }
 
-/// RFC 7644 section 3.13: the version stands in the URL.
+/// RFC 7644 section 3.13: the version is in the URL.
 pub(crate) async fn another_version_of_the_protocol_is_not_spoken(backend: Backend) {
     let service = backend.open().await;
     for path in ["/scim/Users", "/scim/v1/Users", "/scim/v3/Users", "/scim/V2/Users", "/Users"] {

@@ -303,7 +303,7 @@ pub(crate) async fn q15_a_search_by_post_returns_the_same_list(backend: Backend)
 pub(crate) async fn unknown_parameters_are_ignored(backend: Backend) {
     let service = backend.open().await;
     create_users(&service, 1).await;
-    // One identity provider appends a flag of its own to the base URL.
+    // One identity provider appends a proprietary flag to the base URL.
     for target in ["/Users?aadOptscim062020", "/Users?aadOptscim062020&count=5", "/Users?x=1&x=2"] {
         let page = ask(&service, "GET", target).unwitnessed().await.expect(200).json();
         assert_eq!(names(&page), ["u01"], "{target}");

@@ -130,7 +130,7 @@ pub(crate) async fn invalid_values_of_identity_providers_are_stored_unchanged(ba
     for (member, value) in sent.as_object().expect("an object") {
         assert_eq!(user[member], *value, "{member}");
     }
-    // REST accepts back what it shows, though it would reject these values in a new user.
+    // REST accepts its own representation, though it would reject these values in a new user.
     let id = user["id"].as_str().expect("an id");
     let record = service.get(&format!("/users/{id}")).await.expect(200).json();
     let reply = service.request("PUT", &format!("/users/{id}")).json(&record).send().await;

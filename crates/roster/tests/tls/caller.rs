@@ -1,4 +1,4 @@
-//! A caller under TLS that trusts one certificate.
+//! A client with TLS that trusts one certificate.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -31,7 +31,7 @@ impl Caller {
         Self::speaking(EITHER, service, trusted)
     }
 
-    /// Connects, speaking these versions alone.
+    /// Connects with only these TLS versions.
     pub(crate) fn speaking(
         versions: &[&'static SupportedProtocolVersion],
         service: &Process,
@@ -57,7 +57,7 @@ impl Caller {
         Ok(Self { stream, host })
     }
 
-    /// Asks something; head and content of the answer.
+    /// Sends a request. Returns the head and the body of the response.
     pub(crate) fn ask(&mut self, line: &str, fields: &str, body: &str) -> (String, String) {
         let host = &self.host;
         let length = body.len();
@@ -82,14 +82,14 @@ impl Caller {
         (head, String::from_utf8(content).unwrap())
     }
 
-    /// Fails the test unless a question is answered 200.
+    /// Fails the test unless a request returns 200.
     #[track_caller]
     pub(crate) fn is_served(&mut self) {
         let (head, _) = self.ask("GET /users", "", "");
         assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     }
 
-    /// Reads to the end, which the service must have declared.
+    /// Reads to the end, which the service must announce with `close_notify`.
     pub(crate) fn ends_in_order(mut self) {
         let mut rest = Vec::new();
         self.stream.read_to_end(&mut rest).unwrap();

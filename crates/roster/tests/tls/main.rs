@@ -1,4 +1,4 @@
-//! The built binary under TLS: its start, the certificates it shows, and what callers are told.
+//! The built binary with TLS: its start, its certificates, and its responses.
 //!
 //! Every process that a test starts is stopped by that test.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]

@@ -1,13 +1,13 @@
-//! Certificates that cannot be served: the settings are wrong, and nothing was opened.
+//! Certificates that the service rejects: the settings are invalid, and nothing was opened.
 
 use std::{fs, net::TcpListener, path::Path};
 
 use crate::service::{FILES, made, roster};
 
-/// Fails the test unless these arguments end with 78 and this on stderr, whichever command.
+/// Fails the test unless every command with these arguments exits with 78 and this on stderr.
 #[track_caller]
 fn is_refused(place: &Path, arguments: &[&str], told: &str) {
-    // A port in use would be told in place of the certificate, if it were opened first.
+    // If the port were opened first, the error would name the used port instead of the certificate.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
     for command in ["serve", "check-config"] {

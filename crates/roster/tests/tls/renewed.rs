@@ -14,7 +14,7 @@ use crate::{
     service::{Made, made, serve, serve_in},
 };
 
-/// Waits until a connection that trusts this certificate alone comes about.
+/// Waits until a connection succeeds that trusts only this certificate.
 #[track_caller]
 fn comes_to_show(service: &Process, made: &Made) -> Caller {
     let began = Instant::now();
@@ -67,7 +67,7 @@ fn a_broken_certificate_keeps_the_one_before_and_is_told_once() {
     let (one, other) = (made(), made());
     let (place, service) = serve(&one, &[]);
     fs::write(place.path().join("tls.crt"), "broken").unwrap();
-    // Three looks and more.
+    // Longer than three checks of the files.
     thread::sleep(Duration::from_secs(7));
     Caller::connect(&service, &one).unwrap().is_served();
     other.put(place.path());

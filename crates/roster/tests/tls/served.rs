@@ -1,4 +1,4 @@
-//! What callers meet: https wherever the service names itself, and guards that know of it.
+//! The service as clients see it: https in every URL of the service, and guards that expect https.
 
 use std::{
     io::{Read as _, Write as _},
@@ -88,7 +88,7 @@ fn the_least_version_is_a_setting() {
 fn who_asks_for_the_health_of_these_settings_speaks_tls_too() {
     let (place, service) = serve(&made(), &[]);
     let place = place.path();
-    // Another certificate by now: it is the service's health that is asked for.
+    // The files have another certificate by now. `health` checks the service, not its certificate.
     made().put(place);
     let all = [&["health", "--listen", service.address()][..], &FILES].concat();
     let answer = roster(place, &all).output().unwrap();

@@ -1,4 +1,4 @@
-//! A service under TLS in a process of its own, and the files of its certificate.
+//! A service with TLS in a separate process, and the files of its certificate.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use rcgen::{CertificateParams, KeyPair};
 use roster_testkit::process::Process;
 use tempfile::TempDir;
 
-/// A certificate for loopback and its key, as they stand in files.
+/// A certificate for loopback and its key, as PEM texts.
 pub(crate) struct Made {
     pub(crate) certificate: String,
     pub(crate) key: String,
@@ -40,7 +40,7 @@ pub(crate) fn roster(place: &Path, arguments: &[&str]) -> Command {
 /// The flags that name `tls.crt` and `tls.key` of the working directory.
 pub(crate) const FILES: [&str; 4] = ["--tls-certificate", "tls.crt", "--tls-key", "tls.key"];
 
-/// Serves with this certificate at a free port. The directory goes when it is dropped.
+/// Serves with this certificate on a free port. The directory is removed when it is dropped.
 pub(crate) fn serve(made: &Made, arguments: &[&str]) -> (TempDir, Process) {
     let place = tempfile::tempdir().unwrap();
     made.put(place.path());
@@ -48,7 +48,7 @@ pub(crate) fn serve(made: &Made, arguments: &[&str]) -> (TempDir, Process) {
     (place, service)
 }
 
-/// Serves with the certificate that is there.
+/// Serves with the certificate in the directory.
 pub(crate) fn serve_in(place: &Path, arguments: &[&str]) -> Process {
     let mut command = roster(place, &["serve", "--listen", "127.0.0.1:0"]);
     command.args(FILES).args(arguments).stderr(Stdio::piped());

@@ -1,5 +1,5 @@
-//! A caller that writes bytes and reads answers, and knows no more of HTTP than it takes to find
-//! the end of an answer.
+//! A client that writes bytes and reads responses. It knows only as much of HTTP as it needs to
+//! find the end of a response.
 
 use std::{
     io::{self, Read, Write},
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long anything may take that is not about time.
+/// The maximum wait for anything that is not about time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One connection.
@@ -18,7 +18,7 @@ pub(crate) struct Client {
     began: Instant,
 }
 
-/// One answer.
+/// One response.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) status: u16,
@@ -48,13 +48,13 @@ impl Client {
         self.began.elapsed()
     }
 
-    /// Writes what the other side takes. It may have refused and closed already: what it said
-    /// then is what counts.
+    /// Writes as much as the server accepts. The server may have rejected the request and closed
+    /// the connection already; then its response counts.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Writes a byte now and then until there is something to read, or the end.
+    /// Writes one byte at a time until there is something to read, or the end.
     pub(crate) fn trickle(&mut self) {
         self.stream.set_read_timeout(Some(Duration::from_millis(40))).unwrap();
         while self.age() < PATIENCE
@@ -64,9 +64,9 @@ impl Client {
         self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
     }
 
-    /// Sends no more.
+    /// Closes the sending side.
     pub(crate) fn finish(&mut self) {
-        // Gone already: then there is nothing to finish.
+        // If the connection is closed already, nothing is left to do.
         drop(self.stream.shutdown(Shutdown::Write));
     }
 
@@ -83,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Exactly this many bytes.
+    /// Reads exactly this many bytes.
     pub(crate) fn take(&mut self, count: usize) -> Result<Vec<u8>, Ended> {
         while self.unread.len() < count {
             self.more()?;
@@ -91,7 +91,7 @@ impl Client {
         Ok(self.unread.drain(..count).collect())
     }
 
-    /// The next answer.
+    /// The next response.
     pub(crate) fn answer(&mut self, head_only: bool) -> Result<Received, String> {
         let end = loop {
             if let Some(at) = self.unread.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -123,7 +123,7 @@ impl Client {
         Ok(received)
     }
 
-    /// Waits for the end of the connection; tells what came before it.
+    /// Waits for the end of the connection. Returns the bytes before it.
     pub(crate) fn end(&mut self) -> (Ended, String) {
         loop {
             if let Err(ended) = self.more() {
@@ -144,13 +144,13 @@ impl Received {
         value
     }
 
-    /// The content as text.
+    /// The body as text.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.content).into_owned()
     }
 }
 
-/// Rests for milliseconds.
+/// Sleeps for this many milliseconds.
 pub(crate) fn pause(milliseconds: u64) {
     thread::sleep(Duration::from_millis(milliseconds));
 }

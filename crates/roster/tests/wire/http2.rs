@@ -1,7 +1,7 @@
-//! HTTP/2 with prior knowledge: the guards hold there too.
+//! HTTP/2 with prior knowledge: the guards also apply there.
 //!
-//! Frames are made and read by hand, so that also what no client would send can be sent. Fields
-//! go out as literals without a table (RFC 7541 section 6.2.2).
+//! Frames are written and parsed by hand, so that a test can send frames that no client library
+//! would send. Fields are sent as literals without a table (RFC 7541 section 6.2.2).
 
 use crate::{
     client::{Client, Ended},
@@ -19,7 +19,7 @@ const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PROTOCOL_ERROR: u32 = 1;
 
-/// One row: the fields of a request, its content, and what must come back.
+/// One row: the fields of a request, its body, and the expected result.
 pub(crate) struct Http2Row {
     pub(crate) name: &'static str,
     why: &'static str,
@@ -29,15 +29,15 @@ pub(crate) struct Http2Row {
 }
 
 enum Outcome {
-    /// An answer of this status whose content holds this.
+    /// A response with this status, whose body contains this text.
     Answer(u16, &'static str),
     /// The stream is reset with this code (RFC 9113 section 7).
     Reset(u32),
-    /// The connection is given up with this code.
+    /// The connection is closed with this code.
     GoAway(u32),
 }
 
-/// Every row of HTTP/2.
+/// Every row for HTTP/2.
 pub(crate) fn rows() -> Vec<Http2Row> {
     let row = |name, why, fields: &[(&'static str, &'static str)], outcome| Http2Row {
         name,
@@ -205,7 +205,7 @@ pub(crate) fn rows() -> Vec<Http2Row> {
     ]
 }
 
-/// Runs every row and fails with all that is wrong.
+/// Runs every row, and fails with all differences.
 pub(crate) fn hold(subject: &Subject, rows: &[Http2Row]) {
     let mut report = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -239,8 +239,8 @@ pub(crate) fn hold(subject: &Subject, rows: &[Http2Row]) {
     assert!(failed == 0, "{failed} of {} rows fail:\n{}", rows.len(), report.join("\n"));
 }
 
-/// A caller that reads nothing is refused once its responses take the share of a connection, while
-/// health and other connections are served.
+/// Requests of a client that reads nothing are rejected once its responses use the maximum memory
+/// of a connection. Health and other connections are still served.
 pub(crate) fn hold_share(subject: &Subject) {
     const INITIAL_WINDOW_OF_NOTHING: [u8; 6] = [0, 4, 0, 0, 0, 0];
     let words = subject.words(20_000);
@@ -290,7 +290,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&head, payload].concat()
 }
 
-/// Why there was no answer; the fields are there to be printed.
+/// Why there was no response. The fields are only printed.
 #[derive(Debug)]
 enum Failed {
     Stream(u32),
@@ -299,7 +299,7 @@ enum Failed {
     Ended(Ended),
 }
 
-/// The status and the content of the answer on stream 1.
+/// The status and the body of the response on stream 1.
 fn exchange(client: &mut Client) -> Result<(u16, String), Failed> {
     let (mut status, mut content) = (0, Vec::new());
     loop {
@@ -320,8 +320,8 @@ fn exchange(client: &mut Client) -> Result<(u16, String), Failed> {
     }
 }
 
-/// The status at the start of a block of fields: one of the static table, or a literal with the
-/// digits as they are or by their Huffman codes (RFC 7541 appendices A and B).
+/// The status at the start of a header block: an entry of the static table, or a literal with plain
+/// or Huffman-coded digits (RFC 7541 appendices A and B).
 fn status_of(block: &[u8]) -> u16 {
     let in_table = [200, 204, 206, 304, 400, 404, 500];
     let first = block[0];

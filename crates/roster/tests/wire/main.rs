@@ -1,10 +1,9 @@
-//! The wire table: what goes over a raw socket, and what must come back.
+//! The wire table: bytes sent over a raw socket, and the expected responses.
 //!
-//! Each row is data: the bytes, the exact status, the headers and the problem code where the
-//! answer is ours, whether the connection stays open, and the reason. One runner takes them all,
-//! reports every row that fails at once, and asks an ordinary question after each of them. The
-//! same table is held against the service over the oracle and against the built binary over each
-//! engine.
+//! Each row is data: the bytes, the exact status, the headers, the problem code if the service
+//! writes the response, whether the connection stays open, and the reason. One runner runs all rows
+//! and reports all failing rows together. After each row it sends an ordinary request. The same
+//! table is run against the service over the oracle and against the built binary over each engine.
 
 #![expect(
     clippy::unwrap_used,

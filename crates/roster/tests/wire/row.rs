@@ -1,60 +1,61 @@
-//! The words in which a row is written.
+//! The functions and types by which a row is written.
 //!
-//! A row holds no code: only what is sent, what is expected and why. `<host>`, `<port>`, `<id>`
-//! (a user that was made for this row), `<n>` (a number that no other row has) and `<len>` (the
-//! length of what follows the head) are filled in when the row is run.
+//! A row has no code, only what is sent, what is expected, and why. When the row is run,
+//! placeholders are replaced: `<host>`, `<port>`, `<id>` (a user created for this row), `<n>` (a
+//! number unique to this row) and `<len>` (the length of the text after the head).
 
 /// One row.
 pub(crate) struct Row {
-    /// What the row is about.
+    /// The name of the row.
     pub(crate) name: &'static str,
-    /// The section that asks for the answer, or leaves it to us, and then why it is this one.
+    /// The section that requires the response; if the RFC leaves it open, the reason for the
+    /// choice.
     pub(crate) why: &'static str,
-    /// What is sent, in order.
+    /// The parts to send, in order.
     pub(crate) send: Vec<Part>,
-    /// The answers, in order. There may be no further one.
+    /// The expected responses, in order. There may be no others.
     pub(crate) answers: Vec<Answer>,
-    /// What becomes of the connection.
+    /// The expected state of the connection.
     pub(crate) end: End,
-    /// What becomes of the user that was made for this row.
+    /// The expected state of the user that was created for this row.
     pub(crate) user: Fate,
 }
 
-/// A piece of what is sent.
+/// A part of a request.
 pub(crate) enum Part {
-    /// Bytes, with words to fill in. Pieces in a row go out in one write.
+    /// Bytes, with placeholders. Consecutive parts are sent in one write.
     Bytes(Vec<u8>),
-    /// Nothing for this many milliseconds.
+    /// Sends nothing for this many milliseconds.
     Pause(u64),
-    /// Nothing until the next answer has come.
+    /// Waits for the next response.
     Answer,
-    /// One byte now and then until the other side has answered or closed.
+    /// Sends one byte at a time until the service has responded or closed.
     Trickle,
-    /// No more will come.
+    /// Closes the sending side.
     End,
 }
 
-/// What becomes of the connection.
+/// The state of the connection after the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It takes another request.
+    /// It accepts another request.
     Open,
-    /// It is closed in good order.
+    /// It is closed properly.
     Closed,
-    /// It is closed in good order once a limit of this many milliseconds is over, and not before.
+    /// It is closed properly after a limit of this many milliseconds, and not before.
     ClosedAfter(u64),
-    /// It is reset, whatever was answered before.
+    /// It is reset, whatever the responses were.
     Reset,
 }
 
-/// What becomes of the user.
+/// The state of the user after the row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Kept,
     Deleted,
 }
 
-/// One expected answer.
+/// One expected response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) source: Source,
@@ -64,20 +65,20 @@ pub(crate) struct Answer {
     pub(crate) says: Vec<&'static str>,
 }
 
-/// Who writes the answer.
+/// The author of the response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The service, on success.
     Service,
     /// The service, with a problem of this code.
     Problem(&'static str),
-    /// hyper, which refuses what is no request before we see it: a bare status.
+    /// hyper, which rejects an invalid request before the service sees it, with only a status.
     Parser,
-    /// An interim answer, which another one follows.
+    /// An interim response, which another one follows.
     Interim,
 }
 
-/// What a header of an answer is held to.
+/// A condition on a header of a response.
 pub(crate) enum Held {
     Is(&'static str, &'static str),
     IsNot(&'static str, &'static str),
@@ -119,17 +120,17 @@ fn answer(status: u16, source: Source) -> Answer {
     Answer { status, source, head_only: false, mirrors: false, headers, says }
 }
 
-/// A success of the service.
+/// A successful response of the service.
 pub(crate) fn ours(status: u16) -> Answer {
     answer(status, Source::Service)
 }
 
-/// A refusal by the service.
+/// A problem of the service.
 pub(crate) fn problem(status: u16, code: &'static str) -> Answer {
     answer(status, Source::Problem(code))
 }
 
-/// A refusal before the service sees anything.
+/// A rejection by hyper.
 pub(crate) fn parser(status: u16) -> Answer {
     answer(status, Source::Parser)
 }
@@ -155,24 +156,24 @@ impl Answer {
         self
     }
 
-    /// The content holds these words.
+    /// The body contains this text.
     pub(crate) fn saying(mut self, words: &'static str) -> Self {
         self.says.push(words);
         self
     }
 
-    /// The answer to a HEAD.
+    /// The response to a HEAD.
     pub(crate) fn head(self) -> Self {
         Self { head_only: true, ..self }
     }
 
-    /// The answer to a HEAD after the same GET: the headers that describe the content are equal.
+    /// The response to a HEAD after the same GET: the headers that describe the body are equal.
     pub(crate) fn head_of_the_one_before(self) -> Self {
         Self { head_only: true, mirrors: true, ..self }
     }
 }
 
-/// What can be sent.
+/// Anything that can be sent.
 pub(crate) trait Sent {
     fn parts(self) -> Vec<Part>;
 }
@@ -201,12 +202,12 @@ impl<const N: usize> Sent for [Part; N] {
     }
 }
 
-/// Bytes as a part of several.
+/// Bytes as one of several parts.
 pub(crate) fn bytes(text: impl Into<Vec<u8>>) -> Part {
     Part::Bytes(text.into())
 }
 
-/// A request without content. Each of the header lines ends in CR LF.
+/// A request without a body. Each of the header lines ends in CR LF.
 pub(crate) fn ask(method: &str, target: &str, lines: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: <host>\r\n{lines}\r\n")
 }
@@ -216,16 +217,16 @@ pub(crate) fn get(target: &str, lines: &str) -> String {
     ask("GET", target, lines)
 }
 
-/// A request with content of a known length.
+/// A request with a body and `Content-Length`.
 pub(crate) fn send(method: &str, target: &str, lines: &str, content: &[u8]) -> Vec<u8> {
     let lines = format!("{lines}Content-Length: <len>\r\n");
     [ask(method, target, &lines).as_bytes(), content].concat()
 }
 
-/// The line that a JSON content needs.
+/// The header line that a JSON body needs.
 pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
 
-/// A user that no other row makes.
+/// A user that no other row creates.
 pub(crate) const USER: &[u8] = br#"{"username":"wire-<n>"}"#;
 
 /// A POST of JSON to `/users`.
@@ -233,7 +234,7 @@ pub(crate) fn post(content: &[u8]) -> Vec<u8> {
     send("POST", "/users", JSON, content)
 }
 
-/// A POST of JSON text in chunked coding, as it stands after the head.
+/// A POST of JSON text in chunked coding. The chunks are sent as written here.
 pub(crate) fn post_chunks(lines: &str, coded: &str) -> String {
     ask("POST", "/users", &format!("{JSON}Transfer-Encoding: chunked\r\n{lines}")) + coded
 }

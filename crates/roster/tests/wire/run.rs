@@ -1,4 +1,4 @@
-//! The runner: takes each row, holds what came back against it, and reports all faults at once.
+//! The runner: runs each row, compares the results with it, and reports all differences together.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     subject::Subject,
 };
 
-/// What is filled in while a row is run.
+/// The values of the placeholders of a row.
 pub(crate) struct Words {
     pub(crate) host: String,
     pub(crate) id: String,
@@ -18,7 +18,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// A text with the words filled in.
+    /// A text with the placeholders replaced.
     pub(crate) fn fill(&self, template: &[u8]) -> Vec<u8> {
         let port = self.host.rsplit(':').next().unwrap_or_default();
         let words = [("<host>", self.host.as_str()), ("<port>", port), ("<id>", &self.id)];
@@ -45,7 +45,7 @@ fn replaced(text: &[u8], word: &str, value: &str) -> Vec<u8> {
     out
 }
 
-/// Runs every row and fails with all that is wrong.
+/// Runs every row, and fails with all differences.
 pub(crate) fn hold(subject: &Subject, rows: &[Row]) {
     let mut report = Vec::new();
     for (number, row) in rows.iter().enumerate() {
@@ -100,7 +100,7 @@ fn faults(subject: &Subject, row: &Row, words: &Words) -> Vec<String> {
     faults
 }
 
-/// What is wrong with what became of the connection.
+/// The difference between the expected and the actual state of the connection.
 fn ending(client: &mut Client, end: End, words: &Words) -> Option<String> {
     if end == End::Open {
         client.send(&words.fill(get("/livez", "").as_bytes()));
@@ -126,7 +126,7 @@ fn ending(client: &mut Client, end: End, words: &Words) -> Option<String> {
     }
 }
 
-/// What is wrong with the service after a row: it must answer as if nothing had been.
+/// The difference in the service after a row. It must respond as before.
 fn after(subject: &Subject, row: &Row, words: &Words) -> Option<String> {
     let mut client = Client::connect(subject.address);
     client.send(&words.fill(get("/users/<id>", "Connection: close\r\n").as_bytes()));
@@ -138,7 +138,7 @@ fn after(subject: &Subject, row: &Row, words: &Words) -> Option<String> {
     }
 }
 
-/// What is wrong with one answer.
+/// The differences of one response.
 fn judge(
     expected: &Answer,
     received: &Received,

@@ -1,5 +1,5 @@
-//! What the table is held against: the service over the oracle, in this process, or the built
-//! binary over its own store. Both listen on loopback, on a port that the system chose.
+//! The services that run the table: the service over the oracle, in this process, or the built
+//! binary over its own store. Both listen on loopback, on a port that the system chooses.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ enum Life {
     Process { _process: Process, _place: Place },
 }
 
-/// Limits that no row should meet by accident.
+/// Limits that no row reaches by accident.
 pub(crate) fn patient() -> ServerSettings {
     ServerSettings::default()
 }
@@ -82,7 +82,7 @@ impl Subject {
         Self { address, _life: Life::Here { _runtime: runtime } }
     }
 
-    /// The built binary, with nobody in it yet.
+    /// The built binary, without users.
     pub(crate) fn binary(engine: Engine) -> Self {
         let place = Place::new(engine);
         let process = Process::start(&mut place.serve(env!("CARGO_BIN_EXE_roster")));
@@ -90,7 +90,7 @@ impl Subject {
         Self { address, _life: Life::Process { _process: process, _place: place } }
     }
 
-    /// The words for one row, with a user made for it.
+    /// The placeholder values for one row, with a user created for it.
     pub(crate) fn words(&self, number: usize) -> Words {
         let mut words = Words { host: self.address.to_string(), id: String::new(), number };
         let user = br#"{"username":"of-row-<n>","name":"Ada Lovelace"}"#;

@@ -1,8 +1,7 @@
-//! What is measured: one table for each engine.
+//! The cases of the benchmark: one table for each engine.
 //!
-//! A row is a figure of a case, or its ratio to that of another case. The cases that a run goes
-//! through are those that its rows name, in the order of the rows. Writes come last, and creates
-//! before deletes.
+//! A row is a figure of a case, or its ratio to that of another case. A run executes the cases that
+//! its rows name, in the order of the rows. Writes come last, and creates before deletes.
 
 use std::fmt;
 
@@ -15,7 +14,7 @@ use Read::{
 use Subject::{Bare, Hello, Keyed, Postgres, Service, Uncached};
 use Work::{Append, Delete, Export, Import, KeyedPost, Post, Put, ReadBesideScans};
 
-/// Who does the work.
+/// The subject that executes the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     /// A bare hyper server.
@@ -32,12 +31,12 @@ pub(super) enum Subject {
     Postgres,
 }
 
-/// What is read.
+/// The target of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Read {
-    /// One user of a set that the cache holds; of the bare server 500 bytes.
+    /// One user of a set that the cache contains; for the bare server, 500 bytes.
     One,
-    /// One user of all.
+    /// One user of all users.
     Any,
     /// The same, by SCIM.
     ScimAny,
@@ -61,18 +60,19 @@ pub(super) enum Read {
     SearchMany,
     /// The first page of the users with a word that begins with a letter.
     SearchLetter,
-    /// A page by a filter that no index helps.
+    /// A page by a filter for which no index can be used.
     Scan,
     /// A page by the slowest such filter.
     WorstScan,
 }
 
-/// What is done.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Work {
-    /// Something is read, again and again.
+    /// Repeated reads.
     Read(Read),
-    /// One user of the hot set is read, while others ask for what no index helps to find.
+    /// One user of the hot set is read, while other connections run queries for which no index can
+    /// be used.
     ReadBesideScans,
     /// All users are read as one stream.
     Export,
@@ -90,14 +90,14 @@ pub(super) enum Work {
     Import,
 }
 
-/// Some work by a subject, on a number of connections with one request under way on each.
+/// Work by a subject, on a number of connections with one request in progress on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Case {
-    /// Who does the work.
+    /// The subject.
     pub(super) subject: Subject,
-    /// What is done.
+    /// The work.
     pub(super) work: Work,
-    /// On how many connections.
+    /// The number of connections.
     pub(super) connections: usize,
 }
 
@@ -113,20 +113,20 @@ impl fmt::Display for Case {
     }
 }
 
-/// What a case came to in one round.
+/// The result of a case in one round.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sample {
-    /// Responses in a second; of streams, users in a second.
+    /// Responses per second; for streams, users per second.
     pub(super) rate: f64,
-    /// Half of the responses took at most this long, in microseconds.
+    /// The median time of a response, in microseconds.
     pub(super) p50_us: f64,
-    /// 99 of 100 responses took at most this long, in microseconds.
+    /// The 99th percentile of the time of a response, in microseconds.
     pub(super) p99_us: f64,
-    /// CPU time of the service, or of the loop, for a response, in microseconds.
+    /// The CPU time of the service, or of the loop, per response, in microseconds.
     pub(super) cpu_us: f64,
-    /// CPU time of PostgreSQL for a response, in microseconds.
+    /// The CPU time of PostgreSQL per response, in microseconds.
     pub(super) database_us: f64,
-    /// Bytes of a body.
+    /// The size of a body in bytes.
     pub(super) body_bytes: usize,
 }
 
@@ -164,11 +164,11 @@ impl Measure {
 /// A figure of a case, or its ratio to that of a second case.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    /// Which figure.
+    /// The figure.
     pub(super) measure: Measure,
     /// The case.
     pub(super) case: Case,
-    /// The case that it is divided by, in the same round.
+    /// The case by which it is divided, in the same round.
     pub(super) by: Option<Case>,
     /// The goal.
     pub(super) target: Target,

@@ -1,10 +1,10 @@
-//! The load generator: one thread, keep-alive connections, one request under way on each.
+//! The load generator: one thread and keep-alive connections with one request in progress on each.
 //!
-//! In a closed loop a connection sends its next request once it has a response. In an open loop
-//! requests are due at random moments of a fixed mean rate, whatever became of those before; a time
-//! runs from that moment, so the times of a service that stalls include the requests that came
-//! meanwhile. The generator shares the machine with the server, so it has no thread for each
-//! connection and allocates nothing for a request. Long bodies are discarded in the kernel.
+//! In a closed loop, a connection sends its next request after a response. In an open loop,
+//! requests are due at random times with a fixed mean rate, independent of earlier requests. Times
+//! are measured from the due time, so the times of a service that stalls include the requests that
+//! were due meanwhile. The generator shares the machine with the server, so it has no thread per
+//! connection and does not allocate per request. Long bodies are discarded in the kernel.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -26,23 +26,24 @@ use rustix::net::{RecvFlags, recv};
 
 use super::process::CpuTimes;
 
-/// Longest body that a source sees; of a longer one it learns the length.
+/// The maximum size of a body that a source gets, in bytes. Of a longer body it gets only the
+/// length.
 const BODY_BYTES_MAX: usize = 1 << 16;
-/// Most bytes that are discarded at once.
+/// The maximum number of bytes that are discarded at once.
 const DISCARDED_BYTES_MAX: usize = 1 << 20;
-/// Most header lines of a response.
+/// The maximum number of header lines in a response.
 const HEADERS_MAX: usize = 48;
 /// An open loop polls without waiting if the next request is due within this time.
 const SPIN: Duration = Duration::from_millis(2);
-/// Most responses that are kept one by one.
+/// The maximum number of responses that are recorded individually.
 const TIMELINE_MAX: usize = 20_000;
 
-/// When requests are sent.
+/// The time at which requests are sent.
 #[derive(Clone, Copy)]
 pub(super) enum Pace {
-    /// Each connection sends when it has its response.
+    /// Each connection sends after its response.
     Closed,
-    /// So many requests a second are due, on average.
+    /// The mean number of requests per second.
     Open(f64),
 }
 
@@ -51,24 +52,24 @@ pub(super) enum Pace {
 pub(super) struct Load {
     /// The server.
     pub(super) address: SocketAddr,
-    /// Processes whose CPU time is read, their children included: the server's, the database's.
+    /// The processes whose CPU time is read, with their children: the server and the database.
     pub(super) processes: [Option<u32>; 2],
     /// Connections.
     pub(super) connections: usize,
     /// When requests are sent.
     pub(super) pace: Pace,
-    /// The time before responses count.
+    /// The time before responses are counted.
     pub(super) warm_up: Duration,
-    /// The time in which they count.
+    /// The time in which responses are counted.
     pub(super) measure: Duration,
 }
 
-/// Appends the next request, or returns false when there is none.
+/// Appends the next request, or returns false if there is none.
 pub(super) type Next<'a> = Box<dyn FnMut(&mut Vec<u8>) -> bool + Send + 'a>;
-/// Sees each response; an error ends the run.
+/// Receives each response. An error ends the run.
 pub(super) type Answered<'a> = Box<dyn FnMut(&Response<'_>) -> Result<()> + Send + 'a>;
 
-/// The requests of a run, and what is done with the responses.
+/// The requests of a run, and the handling of the responses.
 pub(super) struct Source<'a> {
     pub(super) next: Next<'a>,
     pub(super) answered: Answered<'a>,
@@ -78,18 +79,18 @@ pub(super) struct Source<'a> {
 pub(super) struct Response<'a> {
     /// The status.
     pub(super) status: u16,
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     pub(super) length: usize,
-    /// The body, unless it is too long to be kept.
+    /// The body, unless it is too long to be stored.
     pub(super) body: &'a [u8],
 }
 
 /// One response of a timeline.
 #[derive(Clone, Copy)]
 pub(super) struct Timed {
-    /// Since the start of the run.
+    /// The time since the start of the run.
     pub(super) at: Duration,
-    /// Since the request was due.
+    /// The time since the request was due.
     pub(super) took: Duration,
     /// The status.
     pub(super) status: u16,
@@ -97,27 +98,27 @@ pub(super) struct Timed {
 
 /// The result of a run.
 pub(super) struct Outcome {
-    /// Requests that were due, in an open loop.
+    /// The number of requests that were due in an open loop.
     pub(super) due: u32,
     /// Responses by status.
     pub(super) statuses: BTreeMap<u16, u32>,
-    /// 2xx before the end of the measured time.
+    /// 2xx responses before the end of the measured time.
     pub(super) good: u32,
-    /// Requests whose connection broke or that got no response.
+    /// Requests without a response, or whose connection broke.
     pub(super) lost: u32,
-    /// 503 without `Retry-After`.
+    /// 503 responses without `Retry-After`.
     pub(super) without_retry_after: u32,
-    /// Times of the 2xx, in nanoseconds.
+    /// The times of the 2xx responses, in nanoseconds.
     pub(super) good_ns: Histogram<u64>,
-    /// Times of all other responses.
+    /// The times of all other responses.
     pub(super) refused_ns: Histogram<u64>,
-    /// From when a request was due until it was sent.
+    /// The times from the due time to the sending of a request.
     pub(super) late_ns: Histogram<u64>,
     /// The measured time.
     pub(super) elapsed: Duration,
-    /// CPU time of the processes in the measured time.
+    /// The CPU time of the processes in the measured time.
     pub(super) cpu: [Duration; 2],
-    /// Bytes of the last body.
+    /// The size of the last body in bytes.
     pub(super) body_bytes: usize,
     /// The first responses.
     pub(super) timeline: Vec<Timed>,
@@ -143,19 +144,19 @@ impl Outcome {
         })
     }
 
-    /// 2xx in a second.
+    /// 2xx responses per second.
     pub(super) fn rate(&self) -> f64 {
         f64::from(self.good) / self.elapsed.as_secs_f64().max(1e-9)
     }
 }
 
-/// Runs requests until the time is over or the source has none. Requests that are under way then
-/// are waited for.
+/// Runs requests until the time is over or the source has none. Waits for requests that are in
+/// progress then.
 pub(super) fn run(load: &Load, source: &mut Source<'_>) -> Result<Outcome> {
     Generator::new(load)?.run(source)
 }
 
-/// Does something while requests are sent from a thread of their own.
+/// Runs `action` while a separate thread sends requests.
 pub(super) fn alongside<T>(
     load: &Load,
     mut source: Source<'_>,
@@ -176,7 +177,7 @@ pub(super) fn alongside<T>(
     })
 }
 
-/// Random moments: the time between two of them is distributed exponentially.
+/// Random times: the intervals between them have an exponential distribution.
 struct Arrivals {
     mean: Duration,
     next: Duration,
@@ -203,15 +204,15 @@ impl Arrivals {
 struct Head {
     status: u16,
     has_retry_after: bool,
-    /// Offset of the body.
+    /// The offset of the body.
     body: usize,
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     length: usize,
 }
 
 struct Connection {
     stream: TcpStream,
-    /// When the request under way was due.
+    /// The due time of the request in progress.
     due: Option<Duration>,
     request: Vec<u8>,
     received: Vec<u8>,
@@ -225,7 +226,7 @@ struct Generator {
     connections: Vec<Connection>,
     idle: VecDeque<usize>,
     arrivals: Option<Arrivals>,
-    /// Moments at which requests were due that have no connection yet.
+    /// The due times of requests that have no connection yet.
     waiting: VecDeque<Duration>,
     is_exhausted: bool,
     is_counting: bool,
@@ -295,7 +296,7 @@ impl Generator {
         self.idle.len() == self.connections.len()
     }
 
-    /// Sends and receives until that moment, or until the source is exhausted.
+    /// Sends and receives until this time, or until the source is exhausted.
     fn go(&mut self, source: &mut Source<'_>, until: Duration) -> Result<()> {
         loop {
             let now = self.began.elapsed();
@@ -318,7 +319,7 @@ impl Generator {
         }
     }
 
-    /// Sends requests on the connections that are idle.
+    /// Sends requests on idle connections.
     fn send(&mut self, source: &mut Source<'_>) -> Result<()> {
         while let Some(number) = self.idle.front().copied() {
             let now = self.began.elapsed();
@@ -336,7 +337,7 @@ impl Generator {
             self.idle.pop_front();
             connection.due = Some(if self.arrivals.is_some() { due } else { self.began.elapsed() });
             self.outcome.late_ns.saturating_record(nanoseconds(now.saturating_sub(due)));
-            // A request is small beside the socket's buffer, and the buffer is empty.
+            // A request is smaller than the socket's buffer, and the buffer is empty.
             if connection.stream.write(&connection.request).ok() != Some(connection.request.len()) {
                 self.replace(number)?;
             }
@@ -344,7 +345,7 @@ impl Generator {
         Ok(())
     }
 
-    /// Waits for responses, for that long at most.
+    /// Waits for responses, at most for this time.
     fn receive(&mut self, source: &mut Source<'_>, pause: Duration) -> Result<()> {
         let mut events = Events::with_capacity(1024);
         self.poll.poll(&mut events, Some(pause))?;
@@ -390,7 +391,7 @@ impl Generator {
         }
     }
 
-    /// Opens another connection in the place of a broken one.
+    /// Replaces a broken connection.
     fn replace(&mut self, number: usize) -> Result<()> {
         let connection = self.connections.get_mut(number).context("no such connection")?;
         let was_busy = connection.due.is_some();
@@ -420,8 +421,9 @@ impl Connection {
         self.discarded = 0;
     }
 
-    /// Reads what came; the head once the response is complete. The poll reports new bytes once, so
-    /// it reads until there are none or the response is complete: nothing follows a response.
+    /// Reads the received bytes. Returns the head once the response is complete. The poll reports
+    /// new bytes only once, so this reads until there are none or the response is complete; nothing
+    /// follows a response.
     fn read(&mut self, scratch: &mut [u8]) -> Result<Option<Head>> {
         loop {
             let result = match self.head {

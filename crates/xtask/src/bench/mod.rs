@@ -1,9 +1,9 @@
-//! The bench: the built service, compared with bare loops over the same machine and store.
+//! The benchmark: the built service, compared with bare loops on the same machine and store.
 //!
-//! `cargo xtask bench` prints ratios, for figures of two runs or two machines do not compare, and
-//! holds them against goals. Nothing else may run meanwhile. With `--against` a second binary takes
-//! turns with the first in every case. It knows the service from outside: its command line, its
-//! port, and the tables that it keeps.
+//! `cargo xtask bench` prints ratios, because figures of two runs or two machines are not
+//! comparable, and compares them with goals. Nothing else may run at the same time. With
+//! `--against`, a second binary alternates with the first in every case. The benchmark uses the
+//! service only from outside: its command line, its port, and its tables.
 
 mod bare;
 mod cases;
@@ -33,32 +33,32 @@ pub(crate) use bare::hello::serve as hello;
 pub(crate) use overload::{Overload, run as overload};
 use report::say;
 
-/// The load of a machine that counts as idle.
+/// The maximum load of a machine that counts as idle.
 const IDLE_LOAD_MAX: f64 = 0.3;
 
-/// The words of the command line.
+/// The command-line arguments.
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// What the service keeps its users with
+    /// The engine that stores the users
     #[arg(long, value_enum, default_value_t = Engine::Sqlite)]
     engine: Engine,
     #[command(flatten)]
     common: Common,
-    /// A second binary, which takes turns with the first
+    /// A second binary, which alternates with the first
     #[arg(long, value_name = "PATH")]
     against: Option<PathBuf>,
 }
 
-/// Words that both tools have.
+/// The arguments of both tools.
 #[derive(Args)]
 pub(crate) struct Common {
     /// Three short rounds instead of seven
     #[arg(long)]
     quick: bool,
-    /// How many users are stored
+    /// The number of stored users
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1000..))]
     users: u64,
-    /// The service; without it, a release build is made
+    /// The binary of the service; by default, a release build is made
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
 }
@@ -69,13 +69,14 @@ enum Engine {
     Postgres,
 }
 
-/// What is measured, and where.
+/// The options of a run.
 struct Options {
     users: u64,
     is_quick: bool,
     binaries: Vec<PathBuf>,
     place: PathBuf,
-    /// No other bench runs on the same place: each would remove what the other has there.
+    /// Prevents another run in the same directory, because each run would remove the files of the
+    /// other.
     _alone: File,
 }
 
@@ -109,7 +110,7 @@ impl Options {
     }
 }
 
-/// Runs the bench.
+/// Runs the benchmark.
 pub(crate) fn run(words: Bench) -> Result<ExitCode> {
     if cfg!(debug_assertions) {
         return run_optimised();
@@ -124,14 +125,14 @@ pub(crate) fn run(words: Bench) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lock of a directory, kept while the file is open.
+/// The lock of a directory, which is held while the file is open.
 fn alone(place: &Path) -> Result<File> {
     let file = File::create(place.with_extension("lock"))?;
     file.try_lock().context("another bench is running")?;
     Ok(file)
 }
 
-/// Says so when something else is running: then the figures do not count.
+/// Prints a warning if something else is running, because then the figures are not valid.
 fn warn_if_busy() -> Result<()> {
     let load = process::machine_load()?;
     if load > IDLE_LOAD_MAX {
@@ -140,13 +141,13 @@ fn warn_if_busy() -> Result<()> {
     Ok(())
 }
 
-/// Builds the bench itself with optimisation, and runs that with the same words.
+/// Builds the benchmark itself with optimization, and runs it with the same arguments.
 fn run_optimised() -> Result<ExitCode> {
     let status = Command::new(build("xtask")?).args(env::args_os().skip(1)).status()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Makes the release build of a package; its program.
+/// Makes the release build of a package. Returns the path of its program.
 fn build(package: &str) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--release", "-p", package]);

@@ -1,8 +1,8 @@
-//! The users of the bench. Each is a function of its number and has the names of a person.
+//! The users of the benchmark. Each is a function of its number and has the names of a person.
 //!
-//! Half of them have their e-mail address as username, a third have a telephone number, a quarter a
-//! second address. The order of numbers is not the order of any key, as in a real directory: keys
-//! that count upwards would fill every index page by page.
+//! Half of them have their e-mail address as username, a third have a telephone number, a quarter
+//! have a second address. The order of numbers is not the order of any key, as in a real directory:
+//! increasing keys would fill every index page completely.
 
 use fake::{
     Fake, RngExt,
@@ -11,12 +11,12 @@ use fake::{
 };
 use serde_json::{Value, json};
 
-/// A user before it is created.
+/// A user before its creation.
 pub(super) struct Person {
     number: u64,
     given_name: String,
     family_name: String,
-    /// What the user signs in with.
+    /// The username.
     pub(super) username: String,
     /// The primary e-mail address.
     pub(super) email: String,
@@ -60,7 +60,7 @@ impl Person {
     }
 
     /// The body that creates the user, or that replaces it in a later revision. Each revision has
-    /// another family name, so indexes and search words change.
+    /// another family name, so that indexes and search words change.
     pub(super) fn body(&self, revision: u64) -> String {
         let mut family_name = self.family_name.clone();
         if revision > 0 {

@@ -1,4 +1,5 @@
-//! A server as a child process: started on a free port, watched through `/proc`, killed at the end.
+//! A server as a child process: started on a free port, observed through `/proc`, killed at the
+//! end.
 
 use std::{
     collections::BTreeMap,
@@ -13,21 +14,21 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest wait for a server's first 200, and for its end.
+/// The maximum wait for a server's first 200, and for its end.
 const WITHIN: Duration = Duration::from_mins(1);
 
-/// A running server; dropped, it is killed.
+/// A running server, which is killed when this is dropped.
 pub(super) struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub(super) address: SocketAddr,
-    /// From its start to its first 200.
+    /// The time from its start to its first 200.
     pub(super) cold_start: Duration,
 }
 
 impl Server {
-    /// Starts the server whose command `command` makes of a free address, and waits until a GET of
-    /// `path` gets a 200.
+    /// Starts the server with the command that `command` makes for a free address, and waits until
+    /// a GET of `path` returns 200.
     pub(super) fn start(command: impl FnOnce(&str) -> Result<Command>, path: &str) -> Result<Self> {
         let address = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?;
         let mut command = command(&address.to_string())?;
@@ -50,7 +51,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Asks it to end, as an operator does, and waits.
+    /// Sends the signal that an operator uses to stop it, and waits for its end.
     pub(super) fn stop(mut self) -> Result<()> {
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let signalled = Instant::now();
@@ -64,7 +65,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already, and then there is nothing to do.
+        // It may have ended already. Then nothing is left to do.
         if self.child.kill().is_ok() {
             drop(self.child.wait());
         }
@@ -81,12 +82,12 @@ fn get(address: SocketAddr, path: &str) -> Option<u16> {
     std::str::from_utf8(head.get(9..)?).ok()?.parse().ok()
 }
 
-/// The CPU time of each thread of a process and of its children until now.
+/// The CPU time so far of each thread of a process and of its children.
 #[derive(Default)]
 pub(super) struct CpuTimes(BTreeMap<String, u64>);
 
 impl CpuTimes {
-    /// The times of a process and of the processes that it started.
+    /// The times of a process and of its child processes.
     pub(super) fn of(process: u32) -> Result<Self> {
         let mut times = Self::default();
         let is_child = |id: &u32| {
@@ -106,13 +107,13 @@ impl CpuTimes {
 
     fn add(&mut self, process: u32) -> Result<()> {
         let threads = match fs::read_dir(format!("/proc/{process}/task")) {
-            // The process ended meanwhile.
+            // The process has ended meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             threads => threads?,
         };
         for thread in threads {
             let thread = thread?;
-            // A thread that ended meanwhile has no file any more.
+            // A thread that has ended meanwhile has no file.
             let text = fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
             let used = text.split_whitespace().next().and_then(|first| first.parse().ok());
             let id = thread.file_name().to_string_lossy().into_owned();
@@ -121,7 +122,7 @@ impl CpuTimes {
         Ok(())
     }
 
-    /// The time since then. A thread that ended meanwhile is left out, with all that it used.
+    /// The CPU time since then. Threads that ended meanwhile are omitted, with all their time.
     pub(super) fn since(&self, before: &Self) -> Duration {
         let used = |(thread, now): (&String, &u64)| {
             now.saturating_sub(before.0.get(thread).copied().unwrap_or(0))
@@ -130,13 +131,13 @@ impl CpuTimes {
     }
 }
 
-/// How many processes of the machine wanted to run during the last minute, on average.
+/// The average number of runnable processes of the machine in the last minute.
 pub(super) fn machine_load() -> Result<f64> {
     let text = fs::read_to_string("/proc/loadavg")?;
     Ok(text.split(' ').next().context("an empty /proc/loadavg")?.parse()?)
 }
 
-/// Resident memory of a process that is no file's, in MiB.
+/// The resident memory of a process that is not mapped from files, in MiB.
 pub(super) fn memory_mib(process: u32) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));

@@ -1,4 +1,4 @@
-//! Medians and the tables that are printed.
+//! Medians and the printed tables.
 
 use std::{fmt::Write as _, io::Write as _};
 
@@ -13,21 +13,21 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
 /// The goal of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
-    /// This much or more.
+    /// At least this.
     AtLeast(f64),
-    /// This much or less.
+    /// At most this.
     AtMost(f64),
-    /// It has no goal.
+    /// No goal.
     None,
 }
 
 /// A figure that is compared with its goal.
 pub(super) struct Figure {
-    /// What was measured, and against what.
+    /// The name of the figure and of its comparison.
     pub(super) name: String,
     /// The median over the rounds.
     pub(super) value: Option<f64>,
-    /// The unit, or "x" of a ratio.
+    /// The unit, or "x" for a ratio.
     pub(super) unit: &'static str,
     /// The goal.
     pub(super) target: Target,
@@ -55,7 +55,7 @@ impl Figure {
     }
 }
 
-/// A number with as many decimals as its size calls for.
+/// A number, with the number of decimals that suits its size.
 pub(super) fn number(value: f64, unit: &str) -> String {
     let space = if unit.is_empty() || unit == "x" { "" } else { " " };
     let decimals = if value >= 100.0 {

@@ -1,4 +1,4 @@
-//! A service that is measured: how it is started and filled, and the requests that it gets.
+//! A service that is measured: how it is started and filled, and the requests to it.
 
 use std::{fs, net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -17,43 +17,43 @@ use super::{
     streams,
 };
 
-/// Users of the hot set: what the default byte cache holds many times over.
+/// The number of users in the hot set. The default byte cache has room for many times as many.
 const HOT_USERS: usize = 10_000;
-/// Connections of loads that are not measured.
+/// The number of connections for loads that are not measured.
 const UNMEASURED: usize = 64;
-/// The longest that a load may take that is not measured.
+/// The maximum duration of a load that is not measured.
 const UNMEASURED_WITHIN: Duration = Duration::from_hours(1);
-/// Connections that ask for what no index helps to find.
+/// The number of connections for queries for which no index can be used.
 const SCANS: usize = 4;
-/// Users on the pages that are measured: the default.
+/// The page size of the measured pages: the default.
 const PAGE_SIZE: usize = 50;
-/// Users on the pages by which the last one is found.
+/// The page size for finding the last page.
 const LONG_PAGE: usize = 1000;
-/// Most terms of a filter.
+/// The maximum number of terms in a filter.
 const TERMS_MAX: usize = 64;
-/// Users kept ready for DELETE, for each millisecond: more than a service can delete.
+/// The number of users per millisecond that are created for DELETE: more than a service can delete.
 const DELETES_PER_MS: usize = 16;
-/// Fewest bytes of a user. A fast empty response would be no result.
+/// The minimum size of a user in bytes, because a fast empty response would not be a result.
 const USER_BYTES_MIN: usize = 200;
-/// The file of a data directory in which the bench keeps the service's key.
+/// The file in a data directory in which the benchmark stores the service's key.
 const KEY_FILE: &str = "bench-key";
 
 /// A stored user.
 #[derive(Clone)]
 pub(super) struct User {
-    /// The number that made it.
+    /// The number that generated it.
     pub(super) number: u64,
-    /// The id that the service gave it.
+    /// The id that the service assigned to it.
     pub(super) id: String,
 }
 
-/// A running service and what is known of its users.
+/// A running service and the known state of its users.
 pub(super) struct Service {
     /// Its process.
     pub(super) server: Server,
     /// The users of every round.
     pub(super) users: Vec<User>,
-    /// Users that were created in this round.
+    /// The users that were created in this round.
     pub(super) fresh: Vec<User>,
     /// The number of the next user.
     pub(super) next_number: u64,
@@ -63,7 +63,7 @@ pub(super) struct Service {
     last_page: String,
 }
 
-/// Makes the first key of a data directory: from then on every request needs one.
+/// Creates the first key of a data directory. From then on every request needs a key.
 pub(super) fn create_key(binary: &Path, data: &Path) -> Result<()> {
     let mut command = Command::new(binary);
     command.args(["keys", "create", "bench", "--scope", "all", "--data"]).arg(data);
@@ -74,8 +74,8 @@ pub(super) fn create_key(binary: &Path, data: &Path) -> Result<()> {
 }
 
 impl Service {
-    /// Starts the service on a directory in which these users are stored. `before` is what starts
-    /// the binary, if anything does; `more` follows on the command line.
+    /// Starts the service on a directory with these stored users. `before` is the command that
+    /// starts the binary, if there is one; `more` are further arguments.
     pub(super) fn start(
         before: &[&str],
         binary: &Path,
@@ -103,20 +103,20 @@ impl Service {
         })
     }
 
-    /// Creates so many users that stay; how many a second.
+    /// Creates this number of users permanently. Returns the number per second.
     pub(super) fn fill(&mut self, count: u64) -> Result<f64> {
         let rate = self.create_fresh(count, false)?.rate();
         self.users.append(&mut self.fresh);
         Ok(rate)
     }
 
-    /// Creates so many users; not measured.
+    /// Creates this number of users; not measured.
     pub(super) fn create_fresh(&mut self, count: u64, keyed: bool) -> Result<Outcome> {
         let end = self.next_number + count;
         self.create(&self.unmeasured(), end, keyed)
     }
 
-    /// Creates users up to that number, each with an idempotency key or none.
+    /// Creates users up to this number, with or without idempotency keys.
     fn create(&mut self, load: &Load, end: u64, keyed: bool) -> Result<Outcome> {
         let Self { fresh, next_number, .. } = self;
         let next = |out: &mut Vec<u8>| {
@@ -160,7 +160,7 @@ impl Service {
         Ok(())
     }
 
-    /// Does some work over and over, in an order that the seed decides.
+    /// Executes work repeatedly, in an order that the seed determines.
     pub(super) fn run(&mut self, work: Work, load: &Load, seed: u64) -> Result<Outcome> {
         match work {
             Work::Read(read) => {
@@ -199,7 +199,8 @@ impl Service {
         load::run(load, &mut Source { next: Box::new(next), answered: expect(200, USER_BYTES_MIN) })
     }
 
-    /// Deletes users of this round, at random: those created together lie side by side.
+    /// Deletes users of this round in random order, because users that were created together are
+    /// stored next to each other.
     fn delete(&mut self, load: &Load, seed: u64) -> Result<Outcome> {
         let (mut random, fresh) = (StdRng::seed_from_u64(seed), &mut self.fresh);
         let next = |out: &mut Vec<u8>| {
@@ -250,8 +251,9 @@ impl Service {
             Read::SearchMany => "/users?q=smith".to_owned(),
             Read::SearchLetter => "/users?q=a".to_owned(),
             Read::Scan => "/users?filter=nickname%20co%20%22nobody%22".to_owned(),
-            // The slowest filter known: as many terms as there may be, each of which makes a key of
-            // each address of each user, and none matches. The title keeps it off the index.
+            // The slowest known filter: the maximum number of terms, each of which computes a key
+            // of each address of each user, and none matches. The title prevents the use of the
+            // index.
             Read::WorstScan => {
                 let term = |n| format!("%20or%20emails{}", equals(&format!("no{n}@example.net")));
                 let terms: String = (1..TERMS_MAX).map(term).collect();
@@ -260,7 +262,7 @@ impl Service {
         }
     }
 
-    /// The path of a page near the end: the cursor before the last long step.
+    /// The path of a page near the end: the cursor before the last page of 1,000 users.
     fn find_last_page(&self) -> Result<String> {
         let (mut last, mut next) = (None, self.next_cursor(LONG_PAGE, None)?);
         while let Some(cursor) = next {
@@ -270,7 +272,7 @@ impl Service {
         Ok(format!("/users?cursor={}", last.context("there is one page only")?))
     }
 
-    /// The paths of the second page of so many users, each by a cursor of its own.
+    /// Returns `count` paths of the second page of `limit` users, each with a different cursor.
     pub(super) fn second_pages(&self, limit: usize, count: usize) -> Result<Vec<String>> {
         let path = || {
             let next = self.next_cursor(limit, None)?.context("there is one page only")?;
@@ -299,7 +301,7 @@ impl Service {
     }
 }
 
-/// GETs of these paths in turn; every status counts.
+/// GETs of these paths in turn. Every status counts.
 pub(super) fn turns(address: SocketAddr, paths: &[String]) -> Source<'_> {
     let mut paths = paths.iter().cycle();
     let next = move |out: &mut Vec<u8>| {
@@ -316,7 +318,7 @@ fn pick<'u>(random: &mut StdRng, users: &'u [User]) -> Option<&'u User> {
     users.get(random.random_range(0..users.len().max(1)))
 }
 
-/// Fails unless a response has this status and so many bytes.
+/// Fails unless a response has this status and at least this many bytes.
 fn expect(status: u16, least: usize) -> Answered<'static> {
     Box::new(move |response| {
         let text = String::from_utf8_lossy(response.body);

@@ -1,8 +1,8 @@
 //! One run: everything is started and filled, and each case is measured in every round.
 //!
-//! What is compared is measured in the same round, one after the other, and the figure is the
-//! median over the rounds: a machine that is slower for a while is slower for both. Two binaries
-//! take turns in each case. Users that a round created are deleted before the next.
+//! Compared figures are measured in the same round, one after another, and the result is the median
+//! over the rounds. So a machine that is temporarily slower is slower for both. Two binaries
+//! alternate in each case. Users that a round created are deleted before the next round.
 
 use std::{
     collections::BTreeMap,
@@ -25,13 +25,13 @@ use super::{
     streams,
 };
 
-/// Settings of PostgreSQL that differ from its defaults; it is as durable as a production one.
+/// Settings of PostgreSQL that differ from its defaults. Durability is that of a production server.
 const POSTGRES_SETTINGS: &str = "-c shared_buffers=256MB -c max_wal_size=4GB";
-/// Starts whose median is the cold start.
+/// The number of starts whose median is the cold start.
 const STARTS: usize = 5;
-/// Most users of one import.
+/// The maximum number of users in one import.
 const IMPORT_USERS: f64 = 65_536.0;
-/// The shortest time for pages that take long.
+/// The minimum measuring time for slow pages.
 const SCAN_AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A private PostgreSQL, removed when this is dropped.
@@ -39,7 +39,7 @@ pub(super) struct Cluster {
     folder: PathBuf,
     /// The URL of its database `roster`.
     pub(super) url: String,
-    /// The process that the others descend from.
+    /// The process that is the parent of the others.
     process: u32,
 }
 
@@ -53,7 +53,7 @@ impl Cluster {
         Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
     }
 
-    /// Makes one in a folder that does not exist.
+    /// Creates one in a folder that must not exist yet.
     pub(super) fn start(folder: PathBuf) -> Result<Self> {
         let url = Self::script(&folder, "start")?;
         let lock = fs::read_to_string(folder.join("data/postmaster.pid"))?;
@@ -68,7 +68,7 @@ impl Drop for Cluster {
     }
 }
 
-/// What is measured: services by subject and binary, the bare server and the bare loop.
+/// The measured subjects: services by subject and binary, the bare server and the bare loop.
 struct Sitting<'a> {
     options: &'a Options,
     rows: &'static [Row],
@@ -76,14 +76,14 @@ struct Sitting<'a> {
     hello: Server,
     bare: Option<Box<dyn Bare>>,
     samples: BTreeMap<(Case, usize), Vec<Sample>>,
-    /// From the start of the service to its first 200.
+    /// The time from the start of the service to its first 200.
     starts_ms: Vec<f64>,
     figures: Vec<Figure>,
-    // Last: services and loops go before their database does.
+    // The last field, so that services and loops are dropped before their database.
     cluster: Option<Cluster>,
 }
 
-/// Measures every case of some rows, in a directory of its own, and prints the figures.
+/// Measures every case of some rows in a new directory, and prints the figures.
 pub(super) fn run(options: &Options, rows: &'static [Row]) -> Result<()> {
     let place = &options.place;
     if place.exists() {
@@ -138,7 +138,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Starts the service without its cache and the one that needs a key, and opens the bare loop,
-    /// each on a copy of a directory. Measures the start on it.
+    /// each on a copy of a directory. Measures the start of the service on it.
     fn start_sqlite(
         &mut self,
         number: usize,
@@ -170,7 +170,7 @@ impl<'a> Sitting<'a> {
         Ok(())
     }
 
-    /// Starts the service over a database of its own; with the first, opens the bare loop.
+    /// Starts the service over a new database. For the first service, also opens the bare loop.
     fn start_postgres(&mut self, number: usize, binary: &Path) -> Result<()> {
         let cluster = self.cluster.as_ref().context("no cluster")?;
         let (options, process) = (self.options, cluster.process);
@@ -264,7 +264,7 @@ impl<'a> Sitting<'a> {
             return Ok(Sample { rate, ..Sample::default() });
         }
         if work == Work::Import {
-            // As many as the loop would take in the time.
+            // As many as the loop would process in the time.
             let wanted = bare.map_or(0.0, |bare| bare.rate * measure.as_secs_f64());
             let mut count = 4096_u32;
             while f64::from(count) < wanted.min(IMPORT_USERS) {
@@ -283,7 +283,7 @@ impl<'a> Sitting<'a> {
         median(self.samples.get(&(case, binary))?.iter().map(|s| measure.of(s)).collect())
     }
 
-    /// The median ratio of two series, both sides taken in the same round.
+    /// The median ratio of two series. Both values of a ratio are from the same round.
     fn ratio(&self, measure: Measure, a: (Case, usize), b: (Case, usize)) -> Option<f64> {
         let rounds = self.samples.get(&a)?.iter().zip(self.samples.get(&b)?);
         median(rounds.map(|(a, b)| measure.of(a) / measure.of(b)).collect())

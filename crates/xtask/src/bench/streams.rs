@@ -1,5 +1,5 @@
-//! Bodies of any length, each on a connection of its own: imports and exports as one stream, and
-//! single documents.
+//! Bodies of any length, each on a new connection: imports and exports as one stream, and single
+//! documents.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::{people::Person, service::User};
 
-/// Sends the users with these numbers as one stream; how many a second were created. They are added
-/// to `created`.
+/// Sends the users with these numbers as one stream. Returns how many per second were created, and
+/// appends them to `created`.
 pub(super) fn import(
     address: SocketAddr,
     numbers: Range<u64>,
@@ -39,7 +39,8 @@ pub(super) fn import(
     rate(count, spent)
 }
 
-/// Reads the collection of so many users as lines until that time is over; users in a second.
+/// Reads the collection of this number of users as lines until this time is over. Returns users per
+/// second.
 pub(super) fn export(address: SocketAddr, collection: usize, measure: Duration) -> Result<f64> {
     let (mut users, began) = (0, Instant::now());
     while users == 0 || began.elapsed() < measure {
@@ -51,13 +52,13 @@ pub(super) fn export(address: SocketAddr, collection: usize, measure: Duration) 
     rate(users, began.elapsed())
 }
 
-/// The body of a GET that succeeds.
+/// The body of a GET, which must succeed.
 pub(super) fn get(address: SocketAddr, path: &str, accept: &str) -> Result<Vec<u8>> {
     exchange(address, "GET", path, &format!("Accept: {accept}\r\n"), String::new())
 }
 
-/// One request on a connection of its own; the body of the response. It is read while the request
-/// is sent, as a client does that keeps up.
+/// Sends one request on a new connection and returns the body of the response. The response is read
+/// while the request is sent, as by a client that reads fast enough.
 fn exchange(
     address: SocketAddr,
     method: &str,
@@ -87,7 +88,7 @@ fn exchange(
     if head.contains("transfer-encoding: chunked") { unchunk(&body) } else { Ok(body) }
 }
 
-/// The body that came in chunks.
+/// The content of a chunked body.
 fn unchunk(mut rest: &[u8]) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! The load generator against small servers, the bare loops against the real tables, and the tables
+//! Tests the load generator with small servers, the bare loops with the real tables, and the tables
 //! of cases.
 
 use std::{
@@ -93,7 +93,7 @@ fn a_broken_connection_is_replaced_and_its_request_is_lost() {
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         let mut streams = listener.incoming();
-        // Ended under a request: one that ends before has no request to lose.
+        // The connection ends during a request. One that ends earlier loses no request.
         let mut broken = streams.next().unwrap().unwrap();
         assert!(broken.read(&mut [0; 1024]).unwrap() > 0);
         drop(broken);

@@ -1,6 +1,6 @@
-//! The map of the code: it exists, stays short, and every path that it names exists.
+//! The map of the code: its file exists and is short enough, and every path in it exists.
 //!
-//! A path in backticks counts from the root, from `crates/`, or from the `src` of the crate it
+//! A path in backticks is relative to the root, to `crates/`, or to the `src` of the crate that it
 //! begins with, as in `roster-http/router.rs`.
 
 use super::links::outside_blocks;
@@ -9,9 +9,9 @@ use super::{Fault, Rule};
 
 /// The map's file.
 const MAP: &str = "ARCHITECTURE.md";
-/// Lines of the map.
+/// The maximum number of lines of the map.
 const LINES_MAX: usize = 200;
-/// Endings that only files have; a media type has none of them.
+/// Extensions that only files have. Media types do not end in any of them.
 const FILE_ENDINGS: &[&str] =
     &[".rs", ".toml", ".md", ".sh", ".py", ".json", ".yaml", ".sql", ".js", ".css", ".html", "/"];
 
@@ -36,7 +36,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Whether code is written like a path of the repository.
+/// Whether a code span is written like a path of the repository.
 fn is_path(tree: &Tree, code: &str) -> bool {
     let Some((first, rest)) = code.split_once('/') else {
         return false;
@@ -48,7 +48,7 @@ fn is_path(tree: &Tree, code: &str) -> bool {
         || (rest.is_empty() && !first.is_empty() && first.chars().all(plain))
 }
 
-/// Where a path may be meant to lie.
+/// The possible locations of a path.
 fn places(code: &str) -> impl Iterator<Item = String> {
     let inside_crate =
         code.split_once('/').map(|(crate_name, rest)| format!("crates/{crate_name}/src/{rest}"));

@@ -1,8 +1,8 @@
-//! No file imports another folder's file that imports it, by however many steps.
+//! No file imports a file of another folder that imports it, directly or through other files.
 //!
-//! The files of one folder may import one another, and a file may use its ancestors: a child that
-//! uses its parent's items is ordinary Rust. An import of a re-exported name counts as one of the
-//! file that defines it.
+//! Files of one folder may import each other, and a file may import its ancestors, because a child
+//! that uses its parent's items is ordinary Rust. An import of a re-exported name counts as an
+//! import of the file that defines it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -30,7 +30,7 @@ pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) {
             continue;
         }
         let module = module_of(file);
-        // A file that does not parse is the compiler's to report.
+        // The compiler reports a file that does not parse.
         let Ok(parsed) = syn::parse_file(text) else { continue };
         let mut imports = Imports { module: module.clone(), ..Imports::default() };
         imports.visit_file(&parsed);
@@ -120,12 +120,12 @@ fn module_of(file: &str) -> ItemPath {
     module
 }
 
-/// What a file uses, and what it exports of others.
+/// The imports of a file, and the names that it re-exports.
 #[derive(Default)]
 struct Imports {
     module: ItemPath,
     used: BTreeSet<ItemPath>,
-    /// The path of an exported name, and what it stands for.
+    /// The path of an exported name, and the path that it stands for.
     exported: Vec<(ItemPath, ItemPath)>,
 }
 

@@ -1,21 +1,21 @@
-//! What may offend against a rule, and why.
+//! The exceptions from the rules, with their reasons.
 //!
-//! An entry needs a reason that a newcomer accepts. One that is no longer needed is a fault.
+//! A reason must convince a newcomer. An exception that is not needed any more is a fault.
 
 use super::{Fault, Rule};
 
-/// A file, or with a slash at its end a folder, that a rule does not hold.
+/// A file to which a rule does not apply, or a folder if it ends with a slash.
 #[derive(Debug)]
 pub(super) struct Exception {
     pub rule: Rule,
     pub path: &'static str,
-    /// Read by people alone.
+    /// For readers of the table only.
     #[expect(dead_code, reason = "the table must say why, and no program asks")]
     pub reason: &'static str,
 }
 
 impl Exception {
-    /// Whether this fault is excepted.
+    /// Whether this fault has an exception.
     pub(super) fn covers(&self, fault: &Fault) -> bool {
         let inside = self.path.ends_with('/') && fault.path.starts_with(self.path);
         self.rule == fault.rule && (inside || self.path == fault.path)

@@ -1,4 +1,4 @@
-//! How long the code is: `cargo xtask lines`.
+//! Counts lines of code: `cargo xtask lines`.
 //!
 //! Counts the Rust files below `crates/*/src` without their tests.
 
@@ -7,21 +7,21 @@ use std::fmt;
 
 use super::{circles, is_rust, is_test, tree::Tree};
 
-/// Crates that are counted for themselves: they are no part of the product.
+/// Crates that are counted separately, because they are not part of the product.
 const TOOLS: &[&str] = &["roster-testkit", "xtask"];
-/// The storage engines and what they share.
+/// The storage engines and their shared code.
 const ENGINES: &[&str] = &["roster-engine", "roster-postgres", "roster-sqlite"];
 
-/// Lines of some files.
+/// The line counts of some files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lines {
-    /// Those that are not blank.
+    /// Lines that are not blank.
     all: usize,
-    /// Those that are neither blank nor a comment.
+    /// Lines that are neither blank nor a comment.
     code: usize,
 }
 
-/// The lines of each crate, and how many circles of imports there are.
+/// The line counts of each crate, and the number of import circles.
 #[derive(Debug)]
 pub(super) struct Report {
     crates: BTreeMap<String, Lines>,
@@ -29,7 +29,7 @@ pub(super) struct Report {
 }
 
 impl Lines {
-    /// Counts a file up to its tests, which stand at its end.
+    /// Counts a file up to its tests, which are at the end.
     fn of(text: &str) -> Self {
         let mut counted = Self::default();
         let mut lines = text.lines().peekable();

@@ -1,6 +1,6 @@
 //! Links between documents: the file and the heading that a link names must exist.
 //!
-//! Links to other hosts are not followed; a check must not depend on a network.
+//! Links to other hosts are not checked, because a check must not depend on a network.
 
 use super::tree::Tree;
 use super::{Fault, Rule, has_extension};
@@ -16,7 +16,7 @@ pub(super) fn check(tree: &Tree, path: &str, text: &str, faults: &mut Vec<Fault>
     }
 }
 
-/// The lines outside code blocks, counted from 1, with inline code taken out.
+/// The lines outside code blocks, counted from 1, without inline code.
 pub(super) fn prose(text: &str) -> Vec<(usize, String)> {
     outside_blocks(text)
         .map(|(line, text)| (line, text.split('`').step_by(2).collect::<Vec<_>>().join(" ")))
@@ -33,7 +33,7 @@ pub(super) fn outside_blocks(text: &str) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// What the links of a line point to.
+/// The targets of the links in a line.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?;
@@ -41,7 +41,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Why a link leads nowhere; none where it leads somewhere or out of the repository.
+/// Why a link is broken; `None` if its target exists or is outside of the repository.
 fn broken(tree: &Tree, from: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -62,7 +62,7 @@ fn broken(tree: &Tree, from: &str, target: &str) -> Option<String> {
     (!known).then(|| format!("links to {target}, but there is no such heading"))
 }
 
-/// A path that is written in the file `from`, from the root of the repository.
+/// A path in the file `from`, relative to the root of the repository.
 fn resolve(from: &str, file: &str) -> String {
     let folder = from.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
     let start = if file.starts_with('/') { "" } else { folder };
@@ -77,7 +77,7 @@ fn resolve(from: &str, file: &str) -> String {
     parts.join("/")
 }
 
-/// The name of a heading in a link, as code hosts make it.
+/// The anchor of a heading, as code hosts generate it.
 fn slug(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()

@@ -1,9 +1,8 @@
-//! The house rules that no compiler or linter checks.
+//! The repository's rules that no compiler or linter checks.
 //!
-//! Sizes, names, module headers, words that must not stay, circles of imports, links and paths in
-//! the documents. Each rule is a pure function from text to faults; what
-//! is excepted stands in one table with its reason, and an exception that excepts nothing is a
-//! fault itself.
+//! The rules are about sizes, names, module headers, forbidden words, circles of imports, and links
+//! and paths in documents. Each rule is a pure function from text to faults. One table lists the
+//! exceptions with their reasons; an exception that is not needed is itself a fault.
 
 mod architecture;
 mod circles;
@@ -25,38 +24,38 @@ use std::process::ExitCode;
 use exceptions::{EXCEPTIONS, Exception};
 use tree::Tree;
 
-/// What a fault offends against.
+/// The rule that a fault breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     /// A file has too many lines.
     FileLength,
     /// A line of Rust has too many characters.
     LineLength,
-    /// A Rust file does not open by saying what it is for.
+    /// A Rust file does not begin with a description of its purpose.
     Header,
-    /// A name says nothing.
+    /// A name is meaningless.
     Name,
-    /// The environment is read outside the settings.
+    /// The environment is read outside of the settings.
     Environment,
-    /// A word that must not stay.
+    /// A word is forbidden.
     Word,
-    /// A document links to what does not exist.
+    /// The target of a link in a document does not exist.
     Link,
     /// The map of the code is missing, too long or wrong.
     Architecture,
-    /// Files import one another in a circle.
+    /// Files import each other in a circle.
     Circle,
-    /// An exception excepts nothing.
+    /// An exception is not needed.
     Exception,
 }
 
-/// Something that offends against a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     rule: Rule,
-    /// The file, from the root of the repository, with slashes.
+    /// The file, relative to the root of the repository, with slashes.
     path: String,
-    /// The line, counted from 1; 0 where the whole file is meant.
+    /// The line, counted from 1; 0 for the whole file.
     line: usize,
     detail: String,
 }
@@ -75,13 +74,13 @@ fn read_repository() -> anyhow::Result<Tree> {
     Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
 }
 
-/// Prints how many lines each crate has.
+/// Prints the number of lines of each crate.
 pub(crate) fn count_lines() -> anyhow::Result<ExitCode> {
     write!(io::stdout().lock(), "{}", lines::Report::of(&read_repository()?))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the repository and prints what is wrong with it.
+/// Checks the repository and prints all faults.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let tree = read_repository()?;
     let faults = check(&tree, EXCEPTIONS);
@@ -94,7 +93,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Every fault that is not excepted, and every exception that excepts nothing.
+/// Every fault without an exception, and every exception that is not needed.
 fn check(tree: &Tree, exceptions: &[Exception]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (path, text) in tree.files() {
@@ -132,7 +131,7 @@ fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
-/// Whether a file holds tests alone.
+/// Whether a file contains only tests.
 fn is_test(path: &str) -> bool {
     let mut folders = path.split('/');
     let file = folders.next_back().unwrap_or_default();

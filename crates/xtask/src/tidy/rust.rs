@@ -1,4 +1,4 @@
-//! Rules for Rust files: the header, names, who reads the environment.
+//! Rules for Rust files: the header, names, and reading the environment.
 
 use proc_macro2::Span;
 use syn::{
@@ -9,12 +9,12 @@ use syn::{
 
 use super::{Fault, Rule, is_test};
 
-/// Words that say nothing wherever they stand in a name.
+/// Words that are meaningless anywhere in a name.
 const EMPTY_WORDS: &[&str] =
     &["manager", "helper", "helpers", "util", "utils", "utility", "dto", "misc"];
-/// Words that say nothing at the end of a name.
+/// Words that are meaningless at the end of a name.
 const EMPTY_LAST_WORDS: &[&str] = &["data", "info", "impl"];
-/// Crates that developers run: these read their own command line.
+/// Crates that developers run. They may read their command line.
 const TOOLS: &[&str] = &["crates/xtask/", "crates/roster-testkit/"];
 
 /// Checks one file.
@@ -28,7 +28,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     if let Some(word) = empty_word(stem) {
         found.add(Rule::Name, 0, format!("the file's name says {word:?}: say what it is about"));
     }
-    // A file that does not parse is the compiler's to report.
+    // The compiler reports a file that does not parse.
     if let Ok(parsed) = syn::parse_file(text) {
         found.visit_file(&parsed);
     }
@@ -118,7 +118,7 @@ impl<'a> Visit<'a> for Found<'_> {
     }
 }
 
-/// The word of a name that says nothing.
+/// The meaningless word of a name, if there is one.
 fn empty_word(name: &str) -> Option<String> {
     let words = words_of(name);
     let anywhere = words.iter().find(|word| EMPTY_WORDS.contains(&word.as_str()));

@@ -1,14 +1,14 @@
-//! How long files and lines may be. (The length of functions is a lint of the compiler.)
+//! The maximum sizes of files and lines. (A compiler lint limits the size of functions.)
 
 use super::{Fault, Rule, has_extension, is_rust, is_test};
 
-/// Lines of a source file.
+/// The maximum number of lines of a source file.
 const FILE_LINES_MAX: usize = 500;
-/// Lines of a file that holds tests alone.
+/// The maximum number of lines of a file that contains only tests.
 const TEST_LINES_MAX: usize = 800;
-/// Characters of a line of Rust.
+/// The maximum number of characters of a line of Rust.
 const LINE_CHARS_MAX: usize = 100;
-/// Endings of files that are written by hand.
+/// The extensions of files that are written by hand.
 const BY_HAND: &[&str] = &["rs", "py", "sh", "js", "css", "html"];
 
 /// Checks one file.
@@ -26,7 +26,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     }
     for (at, line) in text.lines().enumerate() {
         let chars = line.chars().count();
-        // An address cannot be broken.
+        // A URL cannot be broken over lines.
         if chars > LINE_CHARS_MAX && !line.contains("://") {
             let detail = format!("{chars} characters, more than {LINE_CHARS_MAX}");
             fault(Rule::LineLength, at + 1, detail);

@@ -1,19 +1,20 @@
-//! Every fault that tidy knows, planted and found; and what looks like one but is none.
+//! Tests every rule of tidy with text that breaks it, and with text that only looks like a
+//! violation.
 
 use super::exceptions::Exception;
 use super::lines::Report;
 use super::tree::Tree;
 use super::{Fault, Rule, check};
 
-/// A map that names nothing.
+/// A map without paths.
 const MAP: (&str, &str) = ("ARCHITECTURE.md", "# Map\n");
 
-/// The faults of a repository with one file beside the map.
+/// The faults of a repository with one file in addition to the map.
 fn faults(path: &str, text: &str) -> Vec<Fault> {
     check(&Tree::of(&[MAP, (path, text)]), &[])
 }
 
-/// Rules and lines of the faults of one file.
+/// The rules and lines of the faults of one file.
 fn found(path: &str, text: &str) -> Vec<(Rule, usize)> {
     faults(path, text).iter().map(|fault| (fault.rule, fault.line)).collect()
 }

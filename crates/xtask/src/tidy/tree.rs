@@ -1,7 +1,7 @@
 //! The files of the repository, read once.
 //!
-//! Paths count from the root and are written with slashes. Text is kept where a file is UTF-8;
-//! other files are known by their path alone. What builds and runs leave behind is passed over.
+//! Paths are relative to the root and have slashes. The text of UTF-8 files is stored; of other
+//! files only the path is. Output of builds and runs is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// Folders that hold nothing of ours.
+/// Folders that contain no files of the repository.
 const PASSED_OVER: &[&str] =
     &[".git", ".venv", "__pycache__", "node_modules", "roster-data", "target"];
 
@@ -28,7 +28,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A tree that is no folder of any disk.
+    /// A tree that does not come from a disk.
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Self {
         let mut tree = Self::default();
@@ -40,7 +40,7 @@ impl Tree {
         tree
     }
 
-    /// Path and text of every text file, in order.
+    /// The path and text of every text file, in order.
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }

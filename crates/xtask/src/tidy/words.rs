@@ -1,16 +1,17 @@
-//! Words that must not stay: marks of unfinished work, tests that cannot fail, paths of somebody's
-//! own machine, and words for which the field has a plainer one.
+//! Forbidden words: marks of unfinished work, tests that cannot fail, paths of a developer's
+//! machine, and unusual words for which there is a plain one.
 
 use super::{Fault, Rule, has_extension, is_rust};
 
-/// Words of their own, in any file.
+/// Whole words in any file.
 const MARKS: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 /// Text anywhere in a Rust file.
 const IN_RUST: &[&str] = &["todo!(", "unimplemented!(", "#[ignore", "assert!(true", "dbg!("];
-/// Text anywhere in any file. The homes of another system have the name of an endpoint of SCIM.
+/// Text anywhere in any file. macOS home directories are not listed, because their parent directory
+/// has the same name as a SCIM endpoint.
 const PLACES: &[&str] = &["/home/"];
 
-/// Words in Rust and in documents, in small letters, and what to write for them.
+/// Lower-case words in Rust files and documents, and what to write instead.
 const PLAINER: &[(&str, &str)] = &[
     ("anew", "again"),
     ("carry_out", "execute"),
@@ -42,7 +43,7 @@ pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
     }
 }
 
-/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+/// Whether `word` is in `line` without a letter, digit or underscore next to it.
 fn has_word(line: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

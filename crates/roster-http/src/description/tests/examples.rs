@@ -1,4 +1,4 @@
-//! The served description through the eyes of the tool that holds answers against it.
+//! Tests the served description with the tool that compares responses with it.
 
 use roster_core::UserSchema;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// A text that a parameter or header shows as its example.
+/// The example of a parameter or header, as text.
 fn shown(document: &Value, one: &Value) -> String {
     let example = &resolve(document, one)["example"];
     if let Some(items) = example.as_array() {
@@ -38,7 +38,7 @@ fn shown(document: &Value, one: &Value) -> String {
     example.as_str().map_or_else(|| example.to_string(), str::to_owned)
 }
 
-/// The exchange that the examples of an operation and a status make up.
+/// The request and response that the examples of an operation and a status describe.
 fn exchange(
     document: &Value,
     path: &str,
@@ -77,7 +77,7 @@ fn exchange(
         request_body: request_body.into_bytes(),
         status: status.parse().expect("a status"),
         response_headers,
-        // What is not JSON as a whole, lines of it for one, is shown as text.
+        // An example that is not one JSON value, such as NDJSON, is a text.
         response_body: body.as_str().map_or_else(|| body.to_string(), str::to_owned).into_bytes(),
     }
 }

@@ -1,4 +1,4 @@
-//! The registry holds together: codes, their order, their words.
+//! Tests of the registry: codes, their order and their texts.
 
 use super::*;
 use crate::problem::violations::VIOLATIONS;

@@ -24,7 +24,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a list of deleted users asks for.
+/// The parsed query of a list of deleted users.
 pub(super) struct DeletedListQuery<'a> {
     pub(super) page: DeletedQuery,
     pub(super) shown: Shown,

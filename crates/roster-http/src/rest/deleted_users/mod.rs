@@ -34,7 +34,7 @@ use crate::{
     state::AppState,
 };
 
-/// The forms of the list.
+/// The media types of the list.
 const FORMS: [Media; 2] = [JSON, NDJSON];
 
 /// `GET /deleted-users`: returns a page of the deleted users, the last deleted first, or all of
@@ -78,10 +78,10 @@ pub(crate) async fn get(
     read_response(stored, preconditions)
 }
 
-/// `DELETE /deleted-users/{user_id}`: purges a deleted user for good.
+/// `DELETE /deleted-users/{user_id}`: purges a deleted user permanently.
 ///
-/// Beside what the extractors fail with: 404 if there is no such deleted user, and 412 if a
-/// precondition does not hold.
+/// In addition to the errors of the extractors, fails with 404 if there is no such deleted user,
+/// and with 412 if a precondition does not hold.
 pub(crate) async fn purge(
     State(app): State<AppState>,
     Authorized(permit): Authorized<PurgeUsers>,
@@ -146,11 +146,11 @@ fn taken(by_others: Taken) -> Problem {
     let code = held.first().map_or(ProblemCode::UsernameTaken, |(_, code, ..)| *code);
     let names: Vec<&str> = held.iter().map(|(.., name)| *name).collect();
     let detail = format!(
-        "another user has the {} by now; change or delete that user, then restore this one",
+        "another user has the {} now; change or delete that user, then restore this one",
         names.join(" and the ")
     );
     let faults = held.into_iter().map(|(_, code, pointer, name)| {
-        Fault::at(pointer, code.as_str(), format!("another user has this {name} by now"))
+        Fault::at(pointer, code.as_str(), format!("another user has this {name} now"))
     });
     Problem::saying(code, detail).with_faults(faults.collect())
 }

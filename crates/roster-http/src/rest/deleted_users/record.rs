@@ -6,7 +6,7 @@ use roster_core::{Timestamp, project::Members, user::Deleted};
 
 use crate::extract::Fields;
 
-/// What a response shows of deleted users.
+/// The members of deleted users that a response shows.
 pub(super) struct Shown {
     /// The members of the record; all if `None`.
     members: Option<Members>,

@@ -20,7 +20,7 @@ pub(super) struct EventListQuery<'a> {
     given: Vec<Parameter<'a>>,
 }
 
-/// The kind of subject whose events are returned. Users and groups share one space of ids, so the
+/// The kind of subject whose events are returned. An id may belong to a user or to a group, so the
 /// id of a group must not match as that of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shows {

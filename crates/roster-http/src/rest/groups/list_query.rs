@@ -22,7 +22,7 @@ use crate::{
     state::AppState,
 };
 
-/// What a list of groups asks for.
+/// The parsed query of a list of groups.
 pub(super) struct GroupListQuery<'a> {
     pub(super) page: GroupQuery,
     /// The members to show.
@@ -89,7 +89,7 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(page: GroupQuery, fields: &Fields) -> Self {
-        // More than a page may have tells the engine that this read has low priority.
+        // A limit above the maximum of a page means for the engine that the read has low priority.
         Self { page: GroupQuery { limit: 2 * PAGE_SIZE_MAX, ..page }, members: fields.members() }
     }
 }

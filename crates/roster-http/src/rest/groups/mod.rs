@@ -31,10 +31,10 @@ use crate::{
     state::AppState,
 };
 
-/// The forms of the list.
+/// The media types of the list.
 const FORMS: [Media; 2] = [JSON, NDJSON];
 
-/// How many bytes a member takes on a page.
+/// The size of a member on a page, in bytes.
 const MEMBER_BYTES: usize = 64;
 
 /// `GET /groups`: returns a page of the groups, or all of them as NDJSON.
@@ -77,7 +77,7 @@ pub(crate) async fn list_of_user(
     let cursors = cursors.with("user_id", Some(user)).with("nested", nested.then_some("true"));
     let after = query.after(&cursors, id_of)?;
     let (groups, permit) = (app.directory.groups(), call.permit()?);
-    // HEAD and a tag that matches read no page. The user must exist for them too.
+    // HEAD and a matching tag need no page, but the user must exist.
     let found = app.directory.get(permit, user).await?;
     found.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
     if let Some(response) = list.without_page().await? {
@@ -122,7 +122,7 @@ pub(crate) async fn get(
     read_response(shown(stored.ok_or_else(not_found)?, &fields)?, preconditions)
 }
 
-/// `PUT /groups/{group_id}`: replaces the record of a group. Its members stay.
+/// `PUT /groups/{group_id}`: replaces the record of a group. Its members do not change.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -152,7 +152,7 @@ pub(crate) async fn patch(
     Ok(write_response(&app, &options, outcome))
 }
 
-/// `DELETE /groups/{group_id}`: deletes a group for good. Its members stay.
+/// `DELETE /groups/{group_id}`: deletes a group permanently. Its members are not deleted.
 pub(crate) async fn delete(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -178,7 +178,7 @@ pub(crate) async fn list_members(
     let cursors = cursors.with("group_id", Some(group));
     let after = query.after(&cursors, id_of)?;
     let (groups, permit) = (app.directory.groups(), call.permit()?);
-    // HEAD and a tag that matches read no page. The group must exist for them too.
+    // HEAD and a matching tag need no page, but the group must exist.
     groups.get(permit, group).await?.ok_or_else(not_found)?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
@@ -227,7 +227,7 @@ pub(crate) async fn delete_member(
     Ok(delete_response(&app, &options, outcome))
 }
 
-/// The id that a cursor in the order of ids holds.
+/// The id in a cursor for the order of ids.
 fn id_of(after: &PageKey) -> Option<UserId> {
     (after.key == SortKey::Id).then_some(after.id)
 }
@@ -240,7 +240,7 @@ fn not_found() -> Problem {
     Problem::new(ProblemCode::GroupNotFound)
 }
 
-/// Runs a write of a group. Its refusals speak of groups.
+/// Runs a write of a group. The problems of its refusals are about groups.
 async fn execute(
     app: &AppState,
     options: &WriteOptions,

@@ -1,6 +1,6 @@
 //! API keys: `/keys` and `/keys/{key_id}`, for callers with the scope `keys:admin`.
 //!
-//! The text of a key is in the response that created it and nowhere else. Each change is logged,
+//! The text of a key is returned only when the key is created or rotated. Each change is logged,
 //! with its actor and without any secret.
 
 mod record;
@@ -39,10 +39,10 @@ use crate::{
     state::AppState,
 };
 
-/// The maximum number of bytes of a key in a request.
+/// The maximum size of a request body in bytes.
 const BYTES_MAX: usize = 16 * 1024;
 
-/// How many bytes a key takes in a response, about.
+/// The approximate size of a key in a response, in bytes.
 const KEY_BYTES: usize = 512;
 
 /// `GET /keys`: returns the keys in the order of their creation: all of them, or with `limit` a
@@ -83,14 +83,15 @@ pub(crate) async fn list(
     Ok(response)
 }
 
-/// The place of a key in the order of creation. Its id fills the first bytes of the other.
+/// The position of a key in the order of creation. The first bytes of the id in the `PageKey` are
+/// the id of the key.
 fn page_key(key: &ApiKey) -> PageKey {
     let mut id = [0; 16];
     id.iter_mut().zip(key.id.as_str().bytes()).for_each(|(to, from)| *to = from);
     PageKey { key: SortKey::Time(key.created_at), id: UserId::from_bytes(id) }
 }
 
-/// `POST /keys`: creates a key. The first one ends the open mode for good.
+/// `POST /keys`: creates a key. The first key ends the open mode permanently.
 pub(crate) async fn create(
     State(app): State<AppState>,
     _: PlainJson,
@@ -127,8 +128,8 @@ pub(crate) async fn get(
     read_response(&call.parts.headers, body)
 }
 
-/// `DELETE /keys/{key_id}`: revokes a key for good. It stays in the list, so that actors of the
-/// change log keep their names, until room is needed.
+/// `DELETE /keys/{key_id}`: revokes a key permanently. The key stays in the list until its place is
+/// needed, so that the actors in the change log keep their names.
 pub(crate) async fn revoke(
     State(app): State<AppState>,
     Authorized(permit): Authorized<RunKeys>,
@@ -144,8 +145,8 @@ pub(crate) async fn revoke(
     Ok((StatusCode::NO_CONTENT, [(CACHE_CONTROL, NO_STORE)]).into_response())
 }
 
-/// `POST /keys/{key_id}/rotate`: gives a key a new secret. The former one is accepted for a while,
-/// so that its holders can change over without a gap.
+/// `POST /keys/{key_id}/rotate`: gives a key a new secret. The former secret is accepted for
+/// `overlap_s`, so that clients can switch to the new one without an interruption.
 pub(crate) async fn rotate(
     State(app): State<AppState>,
     Authorized(permit): Authorized<RunKeys>,
@@ -160,7 +161,8 @@ pub(crate) async fn rotate(
     Ok(answer(StatusCode::OK, &revealed(&key, &token, app.directory.now())))
 }
 
-/// `overlap_s`: for how many seconds the former secret is accepted; 0 ends it at once.
+/// `overlap_s`: the number of seconds for which the former secret is still accepted. 0 means not at
+/// all.
 pub(crate) struct Overlap {
     ms: i64,
 }
@@ -187,7 +189,7 @@ impl FromRequestParts<AppState> for Overlap {
 }
 
 /// The response to a read of keys, or 304 if the client has it already. A key has no version, and
-/// its use changes what is shown. So the strong tag is a digest of the content.
+/// each use changes `last_used_at`. So the strong tag is a digest of the content.
 fn read_response(headers: &HeaderMap, body: Vec<u8>) -> Result<Response, Problem> {
     let digest = Sha256::digest(&body);
     let tag = data_encoding::HEXLOWER.encode(digest.first_chunk::<16>().unwrap_or(&[0; 16]));
@@ -225,7 +227,7 @@ impl From<KeyFailure> for Problem {
             KeyFailure::Refused(KeyRefusal::NotFound) => Self::new(ProblemCode::KeyNotFound),
             KeyFailure::Refused(KeyRefusal::Ended) => Self::new(ProblemCode::KeyEnded),
             KeyFailure::Refused(KeyRefusal::TooMany) => Self::new(ProblemCode::TooManyKeys),
-            // The directory throws the dice again for as long as it takes.
+            // Does not occur: the directory generates another id if one is taken.
             KeyFailure::Refused(KeyRefusal::IdTaken) => Self::new(ProblemCode::Internal),
         }
     }

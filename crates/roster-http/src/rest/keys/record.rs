@@ -5,12 +5,12 @@ use roster_core::{
     access::{ApiKey, Token},
 };
 
-/// The key without its secret. What it does not have is left out.
+/// The key without its secret. Members without a value are left out.
 pub(super) fn record(key: &ApiKey, now: Timestamp) -> Json {
     Json::Object(members(key, now))
 }
 
-/// The key with its text, in the one answer that shows it.
+/// The key with its text, for the responses to creation and rotation.
 pub(super) fn revealed(key: &ApiKey, token: &Token, now: Timestamp) -> Json {
     let mut members = members(key, now);
     members.push(("key".to_owned(), Json::Text(token.reveal().to_owned())));
@@ -26,7 +26,7 @@ fn members(key: &ApiKey, now: Timestamp) -> Vec<(String, Json)> {
         ("id", text(key.id.as_str())),
         ("name", text(&key.name)),
         ("state", text(key.state(now).as_str())),
-        // The same under the name that users have for it.
+        // The same value under the member name that users have.
         ("status", text(key.state(now).as_str())),
         ("scopes", Some(Json::Array(scopes))),
         ("created_at", Some(time(key.created_at))),

@@ -1,7 +1,7 @@
-//! The query of a list: its parameters, read all at once.
+//! The query of a list of users.
 //!
-//! Faults are listed together, each by its parameter. Equality values become keys here, made as
-//! uniqueness makes them, so that a name is found however it is typed.
+//! All errors are reported together, each with its parameter. Values to compare are normalized as
+//! for the check of uniqueness, so that a name is found in every spelling that counts as equal.
 
 use std::collections::BTreeMap;
 
@@ -26,18 +26,18 @@ use crate::{
     state::AppState,
 };
 
-/// What the users of a query are for.
+/// How the users that match the query are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ListForm {
-    /// A page of JSON.
+    /// They are returned as a page of JSON.
     Page,
-    /// All of them as NDJSON.
+    /// All are returned as NDJSON.
     Lines,
-    /// A change of each of them.
+    /// Each is changed.
     Change,
 }
 
-/// What a list of users asks for.
+/// The parsed query of a list of users.
 pub(super) struct UserListQuery<'a> {
     /// The page.
     pub(super) page: PageQuery,
@@ -47,19 +47,20 @@ pub(super) struct UserListQuery<'a> {
     pub(super) cursors: ListCursors<'a>,
 }
 
-/// The parameters that this list has besides those of every list.
+/// The parameters of this list, without those that every list has.
 struct Given {
     page: PageQuery,
     filter: Option<String>,
     fields: Fields,
-    /// What must be equal, by the name of the parameter: cursors do not depend on their order.
+    /// The conditions of equality, by the name of the parameter. Cursors do not depend on the order
+    /// of the parameters.
     conditions: BTreeMap<&'static str, Expression>,
     ids: Vec<UserId>,
 }
 
 impl<'a> UserListQuery<'a> {
-    /// Reads a query, of which `take_other` may take other parameters, and opens its cursor.
-    /// Parameters that do not apply to the form are errors, unless they have their default values.
+    /// Reads a query and opens its cursor. `take_other` may read other parameters. Parameters that
+    /// do not apply to the form are errors, unless they have their default values.
     pub(super) fn read(
         app: &'a AppState,
         call: &'a Call,
@@ -91,7 +92,7 @@ impl<'a> UserListQuery<'a> {
         if !faults.is_empty() {
             return Err(refused(faults));
         }
-        // The rest was understood: what is wrong with the filter is a problem of its own.
+        // All other parameters are valid here. An invalid filter has a separate problem code.
         let filter = own.filter.map(|text| Filter::parse(&text)).transpose().map_err(unparsed)?;
         let ids = (!own.ids.is_empty()).then(|| Expression::ids(own.ids));
         let conditions = ids.into_iter().chain(own.conditions.into_values());
@@ -124,7 +125,7 @@ impl Given {
             "username" => {
                 equal("username", Attribute::Username, username_lookup(&text(&value)?));
             }
-            // An address or a number may hold a plus sign, and hardly ever a space.
+            // An address or a phone number may contain a plus sign, but hardly ever a space.
             "email" => equal("email", Attribute::Email, email_key(&text(&parameter.literal())?)),
             "phone_number" => {
                 let key = phone_key(&text(&parameter.literal())?);
@@ -153,7 +154,7 @@ const OF_LISTS: [(&str, &str); 6] = [
     ("fields", "leave fields out"),
 ];
 
-/// The parameters that have no place beside the others, each with the reason.
+/// The parameters that cannot be used with this form, each with the reason.
 fn out_of_place(
     query: &ListQuery<'_>,
     page: &PageQuery,

@@ -34,7 +34,7 @@ use crate::{
     state::AppState,
 };
 
-/// The forms of the list.
+/// The media types of the list.
 const FORMS: [Media; 2] = [JSON, NDJSON];
 
 /// `GET /users`: returns a page of the collection, or all of it as NDJSON.
@@ -92,7 +92,7 @@ pub(crate) async fn create(
     }
 }
 
-/// `PATCH /users`: changes users that NDJSON or the query names.
+/// `PATCH /users`: changes the users that NDJSON lines name or that match the query.
 pub(crate) async fn patch_many(
     State(app): State<AppState>,
     request: Request,
@@ -110,7 +110,7 @@ pub(crate) async fn patch_many(
     bulk::change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
 }
 
-/// `DELETE /users`: deletes users that NDJSON or the query names.
+/// `DELETE /users`: deletes the users that NDJSON lines name or that match the query.
 pub(crate) async fn delete_many(
     State(app): State<AppState>,
     request: Request,
@@ -138,7 +138,7 @@ pub(crate) async fn get(
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.
 ///
-/// Fails as the extractors do, with 503 if it is not admitted, and with
+/// In addition to the errors of the extractors, fails with 503 if it is not admitted, and with
 ///
 /// - 404 if there is no such user,
 /// - 409 if another user has the username, address or external id,
@@ -171,7 +171,7 @@ pub(crate) async fn patch(
     Ok(write_response(&app, &options, outcome))
 }
 
-/// `DELETE /users/{user_id}`: deletes a user, who can be restored for a while.
+/// `DELETE /users/{user_id}`: deletes a user. The user can be restored until it is purged.
 pub(crate) async fn delete(
     State(app): State<AppState>,
     options: WriteOptions,

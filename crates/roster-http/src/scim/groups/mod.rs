@@ -64,7 +64,7 @@ pub(crate) async fn get(
         return Err(refused(&Refusal::VersionMismatch { current: version }).into());
     }
     let location = location(&base(&app), id);
-    // A change of its members is a version of the group.
+    // A change of the members increments the version of the group, so the tag needs no digest.
     let tag = entity_tag(version, &[]);
     if if_none_match.is_some_and(|tags| tags.hold_weakly(&version.to_string())) {
         return Ok(not_modified(&tag, &location));
@@ -91,7 +91,7 @@ pub(crate) async fn replace(
 
 /// `PATCH /scim/v2/Groups/{id}`: changes a group by operations (RFC 7644 section 3.5.2).
 ///
-/// The response is 204 without the group, unless the caller asks for it: a group may have 100,000
+/// The response is 204 without the group, unless the caller requests it: a group may have 100,000
 /// members, and a client that adds one of them does not read the others.
 pub(crate) async fn patch(
     State(app): State<AppState>,
@@ -155,7 +155,7 @@ pub(super) async fn patch_group(
     }
 }
 
-/// What the operations make of the group, and of its members.
+/// Applies the operations to the group, and returns the changes of the group and of its members.
 fn patched(
     current: &Group,
     operations: &[PatchOperation],
@@ -179,7 +179,7 @@ fn patched(
     Ok((edit, members))
 }
 
-/// The result of a write of a group. Its refusals speak of groups.
+/// The result of a write of a group. The errors of its refusals are about groups.
 pub(super) async fn of_groups(
     write: impl Future<Output = Result<Outcome, Failure>>,
 ) -> Result<Outcome, ScimProblem> {

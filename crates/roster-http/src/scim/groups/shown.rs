@@ -1,4 +1,4 @@
-//! Groups with their members, as far as these are shown.
+//! Groups with the members that a response shows.
 
 use roster_core::{
     Group, GroupId, Member, Stored,
@@ -18,17 +18,18 @@ use crate::{
     state::AppState,
 };
 
-/// What a member takes in an answer, about.
+/// The approximate size of a member in a response, in bytes.
 const MEMBER_BYTES: usize = 160;
 
-/// A group with its members, as far as they are shown.
+/// A group with the members that a response shows.
 pub(super) struct Shown {
     pub(super) stored: Stored,
     pub(super) members: Vec<Member>,
 }
 
-/// The group of that id as it is to be shown; `None` where there is none. With members it is one
-/// snapshot: few come with the first question, many with one that asks for all.
+/// The group with this id, with its members if they are shown; `None` if it does not exist. The
+/// group and its members come from one snapshot: if the first query does not return all members, a
+/// second query reads the group with all of them.
 pub(super) async fn shown(
     app: &AppState,
     may: Permit<ReadUsers>,

@@ -41,7 +41,7 @@ use crate::{
     state::AppState,
 };
 
-/// How many bytes a user takes beside its record, about.
+/// The approximate size of a user in a response, in bytes, in addition to its record.
 const USER_BYTES: usize = 640;
 
 /// `POST /scim/v2/Users`: creates a user (RFC 7644 section 3.3).
@@ -94,9 +94,9 @@ pub(crate) async fn replace(
 
 /// `PATCH /scim/v2/Users/{id}`: changes a user by operations (RFC 7644 section 3.5.2).
 ///
-/// Beside what the extractors fail with: 404 if there is no such user, 409 if another user has the
-/// user name, address or external id, 412 if a precondition does not hold, and 400 if an operation
-/// or the result is invalid.
+/// In addition to the errors of the extractors, fails with 404 if there is no such user, with 409
+/// if another user has the username, address or external id, with 412 if a precondition does not
+/// hold, and with 400 if an operation or the result is invalid.
 pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
@@ -190,7 +190,7 @@ pub(super) async fn patch_user(
     result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
 }
 
-/// What the operations make of the user.
+/// The user after the operations.
 fn patched(
     base: &str,
     user: &User,
@@ -213,8 +213,8 @@ fn patched(
     Ok(draft)
 }
 
-/// The users of a page. `keeps_end`: the end of the page is kept even if the page has all users,
-/// since resources of another type follow.
+/// The users of a page. With `keeps_end`, the end of the page is stored even if the page has all
+/// users, because resources of another type follow.
 pub(super) async fn page(
     app: &AppState,
     reader: Reader<'_>,
@@ -244,8 +244,9 @@ pub(super) async fn page(
         }
         write_user(&writer, item, &groups, &mut text)?;
     }
-    // If users left or returned during a walk, what follows is counted from the index at which the
-    // users ended: some resources are shown twice rather than missed.
+    // If users were deleted or restored during a walk, the resources after the users are counted
+    // from the index at which the users ended. So a resource may be shown twice, but none is
+    // missed.
     let total = if keeps_end { found.total.max(found.end) } else { found.total };
     Ok(Resources {
         total,

@@ -187,7 +187,7 @@ pub(super) async fn by_cursor(
     Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
 }
 
-/// Admits a page to the lists, and to the long lists if it is long or needs a scan.
+/// Admits a page as a list, or as a long list if it is long or needs a scan.
 async fn admit<'f>(
     app: &'f AppState,
     query: &PageQuery,

@@ -11,7 +11,7 @@ use super::verifier::webpki_error;
 pub(super) fn handshake_failure(error: &(dyn Error + 'static), config: &Config) -> String {
     let Some(error) = error.downcast_ref::<io::Error>() else {
         // The driver has no other error of this kind in a handshake.
-        return "the server offers no TLS, which the URL asks for".to_owned();
+        return "the server offers no TLS, which the URL requires".to_owned();
     };
     let host = match config.get_hosts().first() {
         Some(Host::Tcp(host)) => host,

@@ -112,7 +112,7 @@ async fn the_server_must_hold_the_key_of_its_certificate_in_every_mode() {
     let (presented, other) = (ServerIdentity::new(), KeyPair::generate().unwrap());
     let error = connect_error(presenting(&presented, &other), "require").await.to_string();
     assert!(error.contains("certificate is not its own"), "{error}");
-    // With the matching key, the handshake succeeds. The server then answers no request.
+    // With the matching key, the handshake succeeds. The server then sends no response.
     let error = connect_error(presenting(&presented, &presented.key), "require").await.to_string();
     assert!(!error.contains("certificate"), "{error}");
 }

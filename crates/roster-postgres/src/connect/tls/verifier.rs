@@ -64,7 +64,7 @@ impl Authorities {
         Self { anchors, named: Vec::new() }
     }
 
-    /// Whether there is none.
+    /// Whether there are no authorities.
     pub(super) fn is_empty(&self) -> bool {
         self.anchors.is_empty()
     }

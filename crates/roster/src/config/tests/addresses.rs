@@ -1,4 +1,4 @@
-//! Settings that hold addresses: `listen`, base URL, hosts and origins.
+//! Settings with addresses: `listen`, base URL, hosts and origins.
 
 use super::*;
 

@@ -130,7 +130,7 @@ pub(crate) async fn what_came_out_goes_in_again_and_is_the_same(backend: Backend
     let (one, other) = (backend.open().await, backend.open().await);
     fill(&one).await;
     one.left(json!({"username": "gone"})).await;
-    // The other service has users of its own, which stay.
+    // The other service has other users, which stay.
     let joan = other.user(json!({"username": "joan"})).await;
     let stream = export(&one, "").await.expect(200).text().to_owned();
     let told = verdicts(import(&other, "", stream.clone()).await);

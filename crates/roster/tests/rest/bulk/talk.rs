@@ -21,7 +21,7 @@ pub(super) fn authorization(credential: Option<&str>) -> String {
     credential.map_or_else(String::new, |text| format!("authorization: Bearer {text}\r\n"))
 }
 
-/// One request on a connection of its own.
+/// One request on a new connection.
 pub(crate) struct Talk {
     stream: TcpStream,
     /// Received bytes that were not parsed yet.

@@ -1,4 +1,4 @@
-//! What stands in every answer of a kind: who may keep it, and whose name is in it.
+//! Headers of every response of a kind: whether it may be cached, and which names it reveals.
 
 use crate::row::{JSON, Row, USER, ask, get, ours, post, problem, row, send};
 

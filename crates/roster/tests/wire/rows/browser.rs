@@ -1,4 +1,4 @@
-//! What a web page elsewhere makes a browser send, and what a proxy leaves behind.
+//! Requests that a web page makes a browser send, and requests that came through a proxy.
 
 use crate::row::{Answer, JSON, Row, USER, ask, get, ours, problem, row, send};
 

@@ -1,4 +1,4 @@
-//! Chunked content (RFC 9112 section 7.1), well and badly made.
+//! Chunked bodies (RFC 9112 section 7.1), valid and invalid.
 
 use crate::row::{Answer, Part, Row, bytes, ours, post_chunks, problem, row};
 
@@ -6,10 +6,10 @@ const FORM: &str = "RFC 9112 section 7.1: a chunk that is none makes the message
 const EXTENSION: &str = "RFC 9112 section 7.1.1: an extension that means nothing to us is ignored";
 const TRAILER: &str = "RFC 9110 section 6.5.1: a trailer means nothing to us and is dropped";
 
-/// What a smuggler would like to have run.
+/// The request that an attacker would smuggle.
 const HIDDEN: &str = "DELETE /users/<id> HTTP/1.1\r\nHost: <host>\r\n\r\n";
 
-/// A user of 29 bytes, with a number of its own.
+/// A user of 29 bytes with a unique number.
 fn user(number: u8) -> String {
     format!("{{\"username\":\"in-chunks-{number:04}\"}}")
 }

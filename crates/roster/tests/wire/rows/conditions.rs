@@ -1,4 +1,4 @@
-//! Preconditions: `If-Match`, `If-None-Match`, their order, and a version in the content.
+//! Preconditions: `If-Match`, `If-None-Match`, their order, and a version in the body.
 
 use crate::row::{JSON, Row, ask, get, ours, problem, row, send};
 

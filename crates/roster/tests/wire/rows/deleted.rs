@@ -1,4 +1,4 @@
-//! Deleted users and the change log: leaving, coming back, being forgotten, and what tells of it.
+//! Deleted users and the change log: deleting, restoring and purging users, and their events.
 
 use crate::row::{JSON, Row, ask, get, ours, problem, row};
 
@@ -8,7 +8,7 @@ const QUERY: &str = "what is not understood is refused, never passed over";
 const PLACE: &str = "RFC 9110 section 15.5.11: the log does not reach that place, and will not";
 const RESTORE: &str = "/deleted-users/<id>/restore";
 
-/// The user leaves.
+/// Deletes the user.
 fn leave() -> String {
     ask("DELETE", "/users/<id>", "")
 }

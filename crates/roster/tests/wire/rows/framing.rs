@@ -1,4 +1,4 @@
-//! Where content begins and ends: the lengths and codings from which smuggling is made.
+//! Where a body begins and ends: lengths and codings that request smuggling uses.
 
 use crate::row::{Answer, JSON, Part, Row, ask, bytes, get, ours, parser, problem, row, send};
 
@@ -10,15 +10,16 @@ const TWICE: &str = "RFC 9112 section 6.1: chunked must not be applied twice";
 const BOTH: &str = "RFC 9112 section 6.3: the coding wins, the connection closes after the answer, \
                     and what the length would have hidden is never run";
 
-/// What a smuggler would like to have run.
+/// The request that an attacker would smuggle.
 const HIDDEN: &str = "DELETE /users/<id> HTTP/1.1\r\nHost: <host>\r\n\r\n";
 
-/// A POST whose length lines are given.
+/// A POST with these length headers.
 fn lengths(lines: &str, content: &str) -> String {
     ask("POST", "/users", &format!("{JSON}{lines}\r\n")) + content
 }
 
-/// A user in one chunk. Its length stands in the row, so its number must too.
+/// A user in one chunk. The chunk size depends on the number, so the row passes the number instead
+/// of using `<n>`.
 fn chunked(number: usize) -> String {
     let content = format!("{{\"username\":\"framed-{number}\"}}");
     format!("{:x}\r\n{content}\r\n0\r\n\r\n", content.len())

@@ -1,4 +1,4 @@
-//! Heads: lines and fields that are none, versions, and what is no HTTP at all.
+//! Request heads: invalid lines and fields, versions, and bytes that are not HTTP.
 
 use crate::row::{JSON, Part, Row, USER, bytes, get, ours, parser, problem, row, send};
 

@@ -1,4 +1,4 @@
-//! For whom a request is: `Host`, and targets in absolute form.
+//! The host of a request: `Host`, and targets in absolute form.
 
 use crate::row::{Row, ask, get, ours, problem, row};
 

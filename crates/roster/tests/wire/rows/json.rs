@@ -1,5 +1,5 @@
-//! Content that is not JSON, or not the JSON that we take. What cannot be read is 400; what can be
-//! read but is no user is 422 (RFC 9110 section 15.5.21).
+//! Bodies that are not JSON, or not the JSON that the service accepts. A body that cannot be parsed
+//! gets 400; one that is parsed but is not a valid user gets 422 (RFC 9110 section 15.5.21).
 
 use crate::row::{Answer, Row, ours, post, problem, row};
 

@@ -1,4 +1,4 @@
-//! Sizes: of targets, heads and content.
+//! Sizes of targets, heads and bodies.
 
 use crate::row::{JSON, Row, ask, bytes, get, ours, parser, post, post_chunks, problem, row};
 
@@ -6,7 +6,7 @@ const TARGET: &str = "RFC 9110 section 15.5.15: 414";
 const HEAD: &str = "RFC 6585 section 5: 431, and the connection closes";
 const CONTENT: &str = "RFC 9110 section 15.5.14: 413, and the connection closes";
 
-/// The largest target that we take, and the largest content.
+/// The largest accepted target, and the largest accepted body.
 const TARGET_BYTES: usize = 16 * 1024;
 const CONTENT_BYTES: usize = 1024 * 1024;
 

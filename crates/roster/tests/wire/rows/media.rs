@@ -1,4 +1,4 @@
-//! Media types, content codings and expectations: judged before a byte of content is read.
+//! Media types, content codings and expectations, which are checked before the body is read.
 
 use crate::row::{Answer, JSON, Part, Row, USER, bytes, go_on, ours, problem, row, send};
 

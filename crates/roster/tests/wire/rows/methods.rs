@@ -1,4 +1,4 @@
-//! Methods: offered, known but not offered here, and unknown.
+//! Methods: supported, known but not supported by the path, and unknown.
 
 use crate::row::{Answer, Row, ask, get, ours, problem, row};
 

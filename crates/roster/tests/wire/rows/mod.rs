@@ -1,4 +1,4 @@
-//! The rows, by what they are about.
+//! The rows, by topic.
 
 mod answers;
 mod browser;
@@ -19,7 +19,7 @@ mod time;
 
 use crate::row::Row;
 
-/// Every row that no limit of time is part of.
+/// Every row that does not depend on a time limit.
 pub(crate) fn all() -> Vec<Row> {
     [
         json::rows(),
@@ -49,7 +49,7 @@ pub(crate) fn all() -> Vec<Row> {
     .collect()
 }
 
-/// The rows that wait for a limit of time, which is short for them.
+/// The rows that wait for a time limit, which is short for them.
 pub(crate) fn timed() -> Vec<Row> {
     time::rows()
 }

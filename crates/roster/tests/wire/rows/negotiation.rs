@@ -1,4 +1,4 @@
-//! What the caller would like to get: `Accept` and its kin, and ranges.
+//! Content negotiation: `Accept` and related headers, and ranges.
 
 use crate::row::{JSON, Row, USER, ask, get, ours, problem, row, send};
 

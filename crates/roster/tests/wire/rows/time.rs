@@ -1,4 +1,4 @@
-//! Callers that are slow or silent, held to limits of less than a second.
+//! Slow and silent clients, with limits of less than a second.
 
 use crate::row::{End, JSON, Part, Row, ask, bytes, get, ours, post_chunks, problem, row};
 

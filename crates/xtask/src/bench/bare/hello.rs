@@ -1,6 +1,6 @@
 //! A bare hyper server that sends the same bytes for every request.
 //!
-//! It runs as a process of its own, like the service, and on as many threads.
+//! It runs in a separate process, like the service, and on as many threads.
 
 use std::{convert::Infallible, net::SocketAddr, thread::available_parallelism};
 
@@ -17,7 +17,7 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpListener, runtime, spawn};
 
-/// Bytes of a response: about those of one user.
+/// The size of a response in bytes: about that of one user.
 const BODY_BYTES: usize = 500;
 
 /// Serves until it is killed.
@@ -26,7 +26,7 @@ pub(crate) fn serve(address: SocketAddr) -> Result<()> {
         .worker_threads(available_parallelism()?.get())
         .enable_all()
         .build()?;
-    // Accepting on a worker, as the rest of the work is.
+    // Connections are accepted on a worker thread, like all other work.
     runtime.block_on(async move { spawn(accept(address)).await? })
 }
 
@@ -45,7 +45,7 @@ async fn accept(address: SocketAddr) -> Result<()> {
             async move { Ok::<_, Infallible>(response) }
         });
         spawn(async move {
-            // A connection that breaks is no fault of the bench.
+            // A broken connection is not an error of the benchmark.
             drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
         });
     }

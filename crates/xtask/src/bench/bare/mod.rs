@@ -1,8 +1,8 @@
-//! What the machine and the stores allow: a bare HTTP server, and loops over the service's own
-//! tables without HTTP and rules.
+//! The baselines of the machine and the stores: a bare HTTP server, and loops over the service's
+//! own tables without HTTP and rules.
 //!
-//! The loops write the rows that the service wrote for the same changes. They read them from the
-//! service's tables beforehand, so what is timed is the store alone.
+//! The loops write the rows that the service wrote for the same changes. They read these rows from
+//! the service's tables beforehand, so that only the store is measured.
 
 pub(super) mod hello;
 pub(super) mod postgres;
@@ -20,16 +20,16 @@ use hdrhistogram::Histogram;
 
 use super::cases::{Sample, Work};
 
-/// Fewest and most users that a loop creates and deletes.
+/// The minimum and the maximum number of users that a loop creates and deletes.
 const FRESH_USERS: (usize, usize) = (2_048, 16_384);
 
 /// A loop over the tables of a store.
 pub(super) trait Bare {
-    /// Does some work for a while, by so many callers.
+    /// Executes work for the given duration, with this number of concurrent callers.
     fn run(&mut self, work: Work, callers: usize, measure: Duration, seed: u64) -> Result<Sample>;
 }
 
-/// How many users a loop needs to write for so long.
+/// The number of users that a loop needs for writing during this time.
 pub(super) fn fresh_users(measure: Duration) -> usize {
     let wanted = usize::try_from(measure.as_millis()).unwrap_or(usize::MAX).saturating_mul(16);
     wanted.clamp(FRESH_USERS.0, FRESH_USERS.1)
@@ -50,7 +50,7 @@ impl Times {
         self.0.saturating_record(nanoseconds);
     }
 
-    /// The sample of so much work in some time.
+    /// The sample of this number of operations in this time.
     pub(super) fn sample(&self, count: usize, spent: Duration) -> Result<Sample> {
         let count = f64::from(u32::try_from(count)?);
         let quantile = |at| Duration::from_nanos(self.0.value_at_quantile(at)).as_secs_f64() * 1e6;
@@ -60,7 +60,7 @@ impl Times {
     }
 }
 
-/// Appends 4 KiB to a file again and again, each time synced (fdatasync).
+/// Appends 4 KiB to a file repeatedly, and syncs each time (fdatasync).
 pub(super) fn append(folder: &Path, measure: Duration) -> Result<Sample> {
     let path = folder.join("append");
     let mut file = File::create(&path)?;

@@ -1,9 +1,9 @@
-//! Loops over the tables of a store in PostgreSQL, and what the tables take of the disk.
+//! Loops over the tables of a store in PostgreSQL, and the disk space of the tables.
 //!
-//! Reads share as many connections as the service reads on. Each create is a transaction of its
-//! own, on a connection for each caller: statements prepared, the log's head moved last together
-//! with the event, so that its row is locked for a short time. The rows are those that the service
-//! wrote for the same users. They wait in a table of the loop's own, one row for each user.
+//! Reads use as many connections as the service. Each create is a transaction, with one connection
+//! per caller and prepared statements. It updates the log's head last, together with the event, so
+//! that this row is locked only for a short time. The rows are those that the service wrote for the
+//! same users. A staging table of the loop contains them, one row per user.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ use crate::bench::{
     service::Service,
 };
 
-/// Fewest bytes of a record. A fast read of nothing would be no result.
+/// The minimum size of a record in bytes, because a fast read of nothing would not be a result.
 const RECORD_BYTES_MIN: usize = 200;
 const READ: &[&str] = &["SELECT record FROM users WHERE id = $1"];
 const CREATE: &[&str] = &[
@@ -45,12 +45,12 @@ const CREATE: &[&str] = &[
      (e).request_id, (e).subject_id, (e).version, (e).changed, (e).record \
      FROM head, staged WHERE id = $1",
 ];
-/// Keeps the rows of the users that have this id or a later one.
+/// Stages the rows of the users with this id or a later one.
 const STAGE: &str = "CREATE TABLE staged AS SELECT u.id, u, \
     (SELECT array_agg(w) FROM words w WHERE w.id = u.id) AS words, \
     (SELECT array_agg(k) FROM further_keys k WHERE k.id = u.id) AS keys, \
     (SELECT e FROM events e WHERE e.subject_id = u.id) AS e FROM users u WHERE u.id >= ";
-/// Takes the users out again.
+/// Deletes the users again.
 const SETTLE: &str = "DELETE FROM words WHERE id IN (SELECT id FROM staged); \
     DELETE FROM further_keys WHERE id IN (SELECT id FROM staged); \
     DELETE FROM users WHERE id IN (SELECT id FROM staged); \
@@ -67,11 +67,11 @@ pub(in super::super) struct Postgres {
     staged: Arc<[Uuid]>,
 }
 
-/// Connects to a database, among the tables of a store.
+/// Connects to a database, with the tables of a store on the search path.
 async fn connect(url: &str) -> Result<Client> {
     let url = format!("{url}?options=-csearch_path%3Droster,public");
     let (client, connection) = tokio_postgres::connect(&url, NoTls).await?;
-    // It ends with its client, which reports the error.
+    // The task ends with its client, which reports the error.
     tokio::spawn(async move { drop(connection.await) });
     Ok(client)
 }
@@ -82,8 +82,8 @@ async fn ids(client: &Client, table: &str) -> Result<Arc<[Uuid]>> {
 }
 
 impl Postgres {
-    /// Reads the users of a database that the service filled. `copy` is a copy of it, in which the
-    /// service creates the users whose rows the loop writes.
+    /// Reads the users of a database that the service filled. `copy` is a copy of this database, in
+    /// which the service creates the users whose rows the loop writes.
     pub(in super::super) fn open(
         url: &str,
         copy: &str,
@@ -143,8 +143,8 @@ impl Postgres {
     }
 }
 
-/// One caller: the statements for one user after the other, several of them as a transaction; how
-/// long each user took.
+/// One caller: executes the statements for one user after another; several statements form one
+/// transaction. Returns the time of each user.
 async fn call(
     client: Arc<Client>,
     sql: &'static [&'static str],
@@ -207,8 +207,8 @@ impl Bare for Postgres {
     }
 }
 
-/// Prints what tables and indexes take of the disk for each of so many users, and the write-ahead
-/// log that was written since it had that length.
+/// Prints the disk space of tables and indexes per user, for this number of users, and the
+/// write-ahead log that was written since it had that length.
 pub(in super::super) fn print_disk(url: &str, users: u64, log_before: i64) -> Result<()> {
     let users = f64::from(u32::try_from(users)?);
     let of_one = |bytes: i64| -> Result<String> {
@@ -235,14 +235,14 @@ pub(in super::super) fn print_disk(url: &str, users: u64, log_before: i64) -> Re
     print_table(&["table", "table or index", "bytes a user"], &lines)
 }
 
-/// Bytes that were ever written to the write-ahead log of a cluster.
+/// The number of bytes ever written to the write-ahead log of a cluster.
 pub(in super::super) fn log_bytes(url: &str) -> Result<i64> {
     let sql = "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint";
     let row = async { anyhow::Ok(connect(url).await?.query_one(sql, &[]).await?) };
     Ok(Runtime::new()?.block_on(row)?.try_get(0)?)
 }
 
-/// Makes a database that is a copy of another.
+/// Creates a database as a copy of another.
 pub(in super::super) fn copy_database(url: &str, from: &str, to: &str) -> Result<()> {
     let sql = format!("CREATE DATABASE {to} TEMPLATE {from}");
     Runtime::new()?.block_on(async { Ok(connect(url).await?.batch_execute(&sql).await?) })
@@ -266,7 +266,7 @@ mod tests {
     #[tokio::test]
     async fn the_statements_fit_the_tables_and_leave_the_users_they_found() {
         let place = tempfile::tempdir().unwrap();
-        // PostgreSQL may run as another user, who passes through.
+        // PostgreSQL may run as another user, who must be able to enter the directory.
         fs::set_permissions(place.path(), Permissions::from_mode(0o711)).unwrap();
         let cluster = Cluster::start(place.path().join("postgres")).unwrap();
         let schema = "/../roster-postgres/migrations/0001_schema.sql";

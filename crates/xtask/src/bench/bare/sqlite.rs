@@ -1,9 +1,10 @@
 //! A loop over the tables of a store in SQLite.
 //!
 //! The service creates, replaces and deletes some users. The rows of each user are read before and
-//! after each change, the differences are kept, and the users are taken out again. A change of the
-//! loop is such a difference with its event. Changes are committed durably (`synchronous=FULL`) in
-//! groups as large as a busy service forms them, on one thread that copies the write-ahead log too.
+//! after each change, the differences are recorded, and the users are deleted again. A change of
+//! the loop is such a difference with its event. Changes are committed durably (`synchronous=FULL`)
+//! in groups as large as those of a busy service, on one thread that also copies the write-ahead
+//! log.
 
 use std::{
     path::Path,
@@ -22,13 +23,13 @@ use crate::bench::{
     service::{Service, User},
 };
 
-/// The log is copied into the database at so many pages, as the service does it.
+/// The number of pages at which the log is copied into the database, as in the service.
 const CHECKPOINT_PAGES: i64 = 10_000;
 /// The page cache of the service's writer, as `cache_size` takes it: KiB, negated.
 const CACHE_SIZE: i64 = -48 * 1024;
-/// Most bytes of the file that are mapped: more than any has.
+/// The maximum number of mapped bytes of the file: more than any file has.
 const MAPPED_BYTES_MAX: i64 = 1 << 40;
-/// Changes in one commit; of an import, whose lines come as fast as they are taken, more.
+/// The number of changes in one commit, except for imports, whose lines arrive faster.
 const GROUP: usize = 128;
 const IMPORT_GROUP: usize = 512;
 
@@ -52,7 +53,8 @@ struct Image {
 /// One statement with its values.
 type Statement = (Arc<str>, Vec<Value>);
 
-/// The statements that lead from one image to another, and the event, whose position comes first.
+/// The statements that lead from one image to another, and the event, which begins with its
+/// position.
 #[derive(Clone)]
 struct Change {
     statements: Vec<Statement>,
@@ -68,19 +70,19 @@ struct Fresh {
     undo_delete: Change,
 }
 
-/// The file and the changes.
+/// The database file and the changes.
 pub(in super::super) struct Sqlite {
     connection: Connection,
     columns: [Vec<String>; TABLES.len()],
     fresh: Vec<Fresh>,
-    /// Changes of stored users, and back.
+    /// Changes of stored users, and the reverse changes.
     changed: Vec<[Change; 2]>,
     is_changed: bool,
     position: i64,
 }
 
 impl Sqlite {
-    /// Lets the service make the changes in a directory that is the loop's own, and reads them.
+    /// Makes the service execute the changes in a directory of the loop, and reads them.
     pub(in super::super) fn open(
         data: &Path,
         start: &dyn Fn(Vec<User>) -> Result<Service>,
@@ -153,7 +155,7 @@ impl Sqlite {
         Ok(image)
     }
 
-    /// What leads from one image to the other.
+    /// The statements that lead from one image to the other.
     fn change(&self, before: &Image, after: &Image) -> Change {
         let mut statements = Vec::new();
         let tables = TABLES.iter().zip(&self.columns).zip(before.tables.iter().zip(&after.tables));
@@ -235,8 +237,8 @@ impl Sqlite {
         Ok((times.sample(done, spent)?, done))
     }
 
-    /// Takes out the first users, with their events: so many that are deleted, and the others up to
-    /// the end, which are stored. Not timed.
+    /// Removes the first `end` users and their events. The first `deleted` of them are already
+    /// deleted, the others are stored. Not timed.
     fn undo(&mut self, deleted: usize, end: usize) -> Result<()> {
         let transaction = self.connection.transaction()?;
         for (number, fresh) in self.fresh.iter().take(end).enumerate() {
@@ -262,7 +264,8 @@ impl Bare for Sqlite {
             let changes = self.changed.iter().filter_map(|ways| ways.get(way).cloned());
             let changes: Vec<_> = changes.collect();
             let (sample, done) = self.play(&changes, GROUP, measure)?;
-            // The rest goes the same way, so that the next round goes back.
+            // The remaining changes are executed in the same direction, so that the next round can
+            // reverse them.
             self.play(changes.get(done..).unwrap_or_default(), GROUP, Duration::MAX)?;
             self.is_changed = !self.is_changed;
             return Ok(sample);
@@ -275,7 +278,8 @@ impl Bare for Sqlite {
         }
         if work == Work::Delete {
             self.play(&creates, IMPORT_GROUP, Duration::MAX)?;
-            // At random: users created one after the other lie side by side.
+            // In random order, because users that were created one after another are stored next to
+            // each other.
             self.fresh.shuffle(&mut StdRng::seed_from_u64(seed));
             let deletes: Vec<_> = self.fresh.iter().map(|fresh| fresh.delete.clone()).collect();
             let (sample, done) = self.play(&deletes, GROUP, measure)?;
@@ -289,7 +293,7 @@ impl Bare for Sqlite {
     }
 }
 
-/// Opens a file as the service's writer does, but for the log, which this connection copies itself.
+/// Opens a file like the service's writer, except that this connection copies the log itself.
 fn open(path: &Path) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.set_prepared_statement_cache_capacity(64);

@@ -1,4 +1,4 @@
-//! Asks for the service's health during a load, and looks at its memory.
+//! Probes the health of the service during a load, and measures its memory.
 //!
 //! Every 100 ms `/livez` and `/readyz` are requested, on a kept connection and on a new one.
 
@@ -19,28 +19,28 @@ const EVERY: Duration = Duration::from_millis(100);
 /// The results of the probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Health {
-    /// Probes.
+    /// The number of probes.
     pub(super) probes: u32,
-    /// Probes that got a 200 in time.
+    /// The number of probes that got 200 in time.
     pub(super) healthy: u32,
-    /// The longest time that a probe took.
+    /// The longest time of a probe.
     pub(super) longest: Duration,
-    /// Memory of the process, in MiB: at first, and the most.
+    /// The memory of the process in MiB: at the start, and the maximum.
     pub(super) memory_mib: (f64, f64),
 }
 
-/// What is probed, and how.
+/// The target and the options of the probes.
 #[derive(Clone, Copy)]
 pub(super) struct Probe {
     pub(super) address: SocketAddr,
     /// The process whose memory is read.
     pub(super) process: u32,
-    /// How long a response may take.
+    /// The maximum time of a response.
     pub(super) timeout: Duration,
 }
 
 impl Probe {
-    /// Does something while health is probed.
+    /// Runs `action` while health is probed.
     pub(super) fn during<T>(self, action: impl FnOnce() -> Result<T>) -> Result<(T, Health)> {
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -72,7 +72,7 @@ impl Probe {
         Ok(health)
     }
 
-    /// Asks on the connection, or on a new one, which is kept after a 200.
+    /// Sends a probe on the connection, or on a new one, which is kept after a 200.
     fn ask(self, kept: &mut Option<TcpStream>, path: &str) -> Option<()> {
         let Self { address, timeout, .. } = self;
         let mut stream = match kept.take() {

@@ -1,10 +1,11 @@
 //! Measures the service under overload.
 //!
-//! `cargo xtask overload` asks for the longest pages in an open loop, at twice and at ten times the
-//! peak, for a minute each. The peak is the most that the service does for the same open loop. Each
-//! request asks for another page. The service has one processor and the generator the other. With
-//! `--slice` the run is short and only checks that every request gets a response: times of a busy
-//! machine say nothing. With `--quick` everything takes a sixth of its time.
+//! `cargo xtask overload` requests the longest pages in an open loop, at twice and at ten times the
+//! peak, for a minute each. The peak is the highest rate that the service reaches for the same open
+//! loop. Each request is for another page. The service has one processor and the generator the
+//! other. With `--slice` the run is short and only checks that every request gets a response,
+//! because times on a busy machine are meaningless. With `--quick` everything takes a sixth of the
+//! time.
 
 mod health;
 
@@ -31,30 +32,31 @@ use health::{Health, Probe};
 
 /// The longest page there is.
 const PAGE: usize = 1_000;
-/// How many pages are requested in turn.
+/// The number of pages that are requested in turn.
 const PAGES: usize = 256;
-/// What pins a command to the processor of the service, and to that of the generator.
+/// The commands that pin a process to the processor of the service, and to that of the generator.
 const SERVICE_PROCESSOR: [&str; 3] = ["taskset", "-c", "0"];
 const GENERATOR_PROCESSOR: &str = "1";
 const CONNECTIONS: usize = 256;
-/// Ordinary load, as a share of the peak.
+/// The ordinary load, as a share of the peak.
 const ORDINARY: f64 = 0.7;
-/// The overloads, as multiples of the peak, and the least goodput of each, as a share of it.
+/// The overloads, as multiples of the peak, with the minimum goodput of each as a share of the
+/// peak.
 const OVERLOADS: [(&str, f64, f64); 2] = [("2 x", 2.0, 0.85), ("10 x", 10.0, 0.6)];
-/// So many good responses in a row: the service has recovered.
+/// The service has recovered after this number of consecutive good responses.
 const RECOVERED_AFTER: usize = 100;
 
-/// The words of the command line.
+/// The command-line arguments.
 #[derive(Args)]
 pub(crate) struct Overload {
     #[command(flatten)]
     common: Common,
-    /// A few seconds, and no goals: for a busy machine
+    /// A few seconds without goals, for a busy machine
     #[arg(long, conflicts_with = "quick")]
     slice: bool,
 }
 
-/// How long the parts take, and how long a health probe may take.
+/// The durations of the parts, and the maximum time of a health probe.
 struct Times {
     peak: Duration,
     ordinary: Duration,
@@ -69,7 +71,7 @@ struct Part {
     health: Health,
 }
 
-/// Runs it.
+/// Runs the overload benchmark.
 pub(crate) fn run(words: Overload) -> Result<ExitCode> {
     if cfg!(debug_assertions) && !words.slice {
         return run_optimised();
@@ -147,7 +149,7 @@ fn measure(options: &Options, times: &Times, is_slice: bool) -> Result<()> {
     Ok(fs::remove_dir_all(place)?)
 }
 
-/// What the generator itself can do, against a bare server: more than the runs need.
+/// The maximum rate of the generator, against a bare server. It must exceed the rates of the runs.
 fn generator_alone() -> Result<()> {
     let program = env::current_exe()?;
     let [taskset, words @ ..] = SERVICE_PROCESSOR;
@@ -225,7 +227,7 @@ fn print_parts(parts: &[Part]) -> Result<()> {
     print_table(&heads, &lines)
 }
 
-/// What must hold on any machine, however busy.
+/// Checks the conditions that must hold on any machine, even if it is busy.
 fn check(parts: &[Part]) -> Result<()> {
     for Part { name, outcome, health } in parts {
         let others = outcome.statuses.keys().filter(|status| ![200, 503].contains(*status));
@@ -264,8 +266,8 @@ fn judge(parts: &[Part], peak: f64) -> Result<()> {
     print_figures(&figures)
 }
 
-/// When the first responses in a row came that were good and no slower than an overload may make
-/// them, in seconds.
+/// The time of the first of enough consecutive good responses that are no slower than an overload
+/// allows, in seconds.
 fn recovery(timeline: &[Timed], slowest: Duration) -> Option<f64> {
     let is_good = |one: &Timed| one.status == 200 && one.took <= slowest;
     let row = timeline.windows(RECOVERED_AFTER).find(|row| row.iter().all(is_good))?;

@@ -1,4 +1,4 @@
-//! A batch of up to some hundred lines for the store.
+//! A batch of lines for the store.
 //!
 //! A line that cannot be parsed keeps its place among the others, so that results come in the order
 //! of lines.

@@ -3,8 +3,8 @@
 //! A dry run stores nothing, so the store does not know them. They are kept as digests, up to a
 //! maximum; later lines are then compared only with the stored users. The digests are 64 bits long
 //! and have a new seed for each run: in a run of a million lines, the probability of a collision is
-//! one in ten million. A name that a replacement would release still counts as taken, because to
-//! know better would need a second pass over all users.
+//! one in ten million. A name that a replacement would release still counts as taken, because an
+//! exact check would need a second pass over all users.
 
 use std::{
     collections::HashMap,

@@ -20,8 +20,8 @@ use crate::{
     state::AppState,
 };
 
-/// Users per read. It is more than a page may have, which tells the engine that this read has low
-/// priority.
+/// The number of users per read. A limit above the maximum of a page means for the engine that the
+/// read has low priority.
 const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
 pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Problem> {
@@ -31,7 +31,7 @@ pub(crate) async fn export(app: &AppState, call: &Call) -> Result<Response, Prob
     export::export(app, call, &query, Users { page, members: fields.members() }).await
 }
 
-/// Reads a page, again after a transient error.
+/// Reads a page. After a transient error it reads again.
 pub(super) async fn read_page(
     directory: &Directory,
     may: Permit<ReadUsers>,

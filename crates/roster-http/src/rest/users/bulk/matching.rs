@@ -47,8 +47,8 @@ use crate::{
     transfers::Place,
 };
 
-/// Users per read: as few as a read of low priority may have, because they are kept in memory while
-/// they are changed.
+/// The number of users per read. It is the minimum for a read of low priority, because the users
+/// are kept in memory while they are changed.
 const USERS_AT_ONCE: usize = 4 * BATCH_LINES_MAX;
 
 /// Checks the preconditions of a change of many users: `If-Match` with tags and `If-None-Match: *`
@@ -347,7 +347,7 @@ impl Run {
         self.changed.extend(users.iter().map(|user| user.id));
         let writes = users.iter().map(|user| self.change.of(user)).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
-        // A task of its own releases the permit however long the client takes to read results.
+        // A separate task releases the permit, even if the client is slow to read results.
         let task = tokio::spawn(async move {
             let results = directory.write_many(may, writes, Mode::Write, &caller).await;
             drop(permit);

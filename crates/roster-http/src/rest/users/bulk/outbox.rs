@@ -1,7 +1,7 @@
 //! The queue of results that the client has not read yet.
 //!
-//! Results are kept in memory up to a limit, then in a file without a name, so that an import does
-//! not wait for its client to read. It waits only when that file has reached its maximum size or
+//! Results are kept in memory up to a limit, then in a file without a name, so that an import need
+//! not wait until its client reads. It waits only when that file has reached its maximum size or
 //! the disk has no room; then the minimum speed of reading applies to the client. The order is
 //! kept.
 
@@ -25,7 +25,7 @@ pub(super) enum Parcel {
     Done(String),
 }
 
-/// The directory for the file.
+/// Where and whether the file can be created.
 #[derive(Clone)]
 pub(super) struct Aside {
     pub(super) directory: PathBuf,
@@ -102,7 +102,10 @@ impl Outbox {
         self.spill = spill;
         if let Err(cause) = put {
             let cause: &dyn std::error::Error = &cause;
-            tracing::warn!(cause, "results cannot be put aside: an import waits for its caller");
+            tracing::warn!(
+                cause,
+                "unread results cannot be stored: the import waits for its client"
+            );
             self.late = Some(lines);
         }
         Ok(())

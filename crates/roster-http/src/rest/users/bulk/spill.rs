@@ -1,8 +1,8 @@
 //! A queue of bytes in a file that has no name.
 //!
-//! The file is made in a directory of the operator's and unlinked at once, so that nothing is left
-//! behind however the service ends. Its room is given back whenever all has been read. This
-//! blocks; it must not know what the bytes are.
+//! The file is created in the configured directory and unlinked at once, so that no file remains
+//! after the service has ended. It is truncated whenever all its bytes have been read. The
+//! functions block. This module does not know what the bytes are.
 
 use std::{
     fs::File,
@@ -13,33 +13,33 @@ use std::{
 use bytes::Bytes;
 use roster_server::{ConnectionMemory, SpilledBytes};
 
-/// Most bytes that are read back at a time.
+/// The maximum number of bytes that are read at a time.
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;
 
-/// What was put into a file and not yet taken out again.
+/// The bytes in the file that have not been taken yet.
 #[derive(Debug)]
 pub(super) struct Spill {
     file: File,
     read: u64,
     written: u64,
-    /// Counts the size of the file among those of all imports.
+    /// Counts the size of the file for the limits of the caller and of all imports.
     spilled: SpilledBytes,
 }
 
 impl Spill {
-    /// An empty one, in a directory, for the caller of that connection.
+    /// Creates an empty queue in a directory, for the caller of this connection.
     pub(super) fn create(directory: &Path, memory: &ConnectionMemory) -> io::Result<Self> {
         let file = tempfile::tempfile_in(directory)?;
         Ok(Self { file, read: 0, written: 0, spilled: memory.spill() })
     }
 
-    /// Whether all has been taken out.
+    /// Whether all bytes have been taken.
     pub(super) const fn is_empty(&self) -> bool {
         self.read == self.written
     }
 
-    /// Puts bytes at the end, whole or not at all. Fails where the spill files of the caller, or
-    /// of all imports, have their full size.
+    /// Appends all of the bytes or none. Fails if the spill files of the caller or of all imports
+    /// would exceed their maximum size.
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if !self.spilled.try_grow(length) {
@@ -51,7 +51,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Takes bytes from the front; none once it is empty.
+    /// Takes bytes from the front. Returns no bytes if the queue is empty.
     pub(super) fn take(&mut self) -> io::Result<Bytes> {
         let count = (self.written - self.read).min(CHUNK_BYTES_MAX);
         let mut chunk = vec![0; usize::try_from(count).unwrap_or_default()];
@@ -67,9 +67,9 @@ impl Spill {
     }
 }
 
-/// There is no room for results on the disk.
+/// The error for a lack of disk space for results.
 pub(super) fn no_room() -> io::Error {
-    io::Error::new(io::ErrorKind::StorageFull, "no room for results that nobody reads")
+    io::Error::new(io::ErrorKind::StorageFull, "no room for unread results")
 }
 
 #[cfg(test)]

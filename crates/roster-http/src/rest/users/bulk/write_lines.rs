@@ -1,8 +1,8 @@
 //! `POST`, `PATCH` and `DELETE /users` as `application/x-ndjson`: one write per line in, one result
 //! per line out.
 //!
-//! Each line is its own atomic write, in the order of lines, and its result follows its commit.
-//! Everything that must be known before the first line is checked here. Two tasks do the rest, one
+//! Each line is one atomic write. The lines are executed in order, and the result of a line is sent
+//! after its commit. This module checks the request before the first line. Then two tasks run, one
 //! for lines and one for results, so that neither waits for the other.
 
 use std::sync::Arc;
