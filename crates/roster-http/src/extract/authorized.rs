@@ -70,8 +70,7 @@ impl FromJson for Json {
     }
 }
 
-/// A request body of JSON, and the permit to write: to change users unless the handler says
-/// otherwise.
+/// A request body of JSON, and the permit for the right `R`: by default, to change users.
 ///
 /// The endpoint has authenticated the caller before any extractor runs. Here the caller is
 /// authenticated again after the body was read and parsed, so that access which is revoked during a
@@ -81,7 +80,8 @@ impl FromJson for Json {
 /// - 415 for another media type and for any `Content-Encoding`,
 /// - 408 or 413 for a body that is too slow or too large, 503 if there is no memory for it,
 /// - 400 for a body that is empty, breaks off or is malformed JSON,
-/// - 401 or 403 if the caller has lost access, 503 if that cannot be read.
+/// - 401 or 403 if the caller has lost access meanwhile, 503 if its access cannot be read,
+/// - 403 if `R` needs another scope than the operation, which the caller lacks.
 ///
 /// JSON that is no object is accepted here; the directory rejects it with 422.
 pub(crate) struct AuthorizedBody<T, R: Right = WriteUsers> {
@@ -99,7 +99,7 @@ impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
         negotiate(&call.parts.headers, &[JSON])?;
         let kind = match call.context().operation {
             Some(Operation::CreateUser) => BodyKind::NewUser,
-            operation => operation.and_then(BodyKind::of_patch).unwrap_or(BodyKind::Object),
+            operation => operation.and_then(BodyKind::of_patch).unwrap_or(BodyKind::Json),
         };
         let bytes_max = app.settings.body_bytes_max;
         let (call, value, bytes) =

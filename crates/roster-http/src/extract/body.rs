@@ -36,8 +36,8 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 pub(crate) enum BodyKind {
     /// A user as JSON, on a path that also accepts lines of users.
     NewUser,
-    /// One object as JSON.
-    Object,
+    /// JSON.
+    Json,
     /// A JSON Merge Patch (RFC 7396), also under the media type of JSON.
     MergePatch,
     /// A JSON Merge Patch, on a path that also accepts lines of patches.
@@ -63,7 +63,7 @@ impl BodyKind {
     pub(crate) const fn accepted(self) -> (HeaderName, HeaderValue) {
         match self {
             Self::NewUser => (ACCEPT, TAKES_JSON_OR_LINES),
-            Self::Object => (ACCEPT, TAKES_JSON),
+            Self::Json => (ACCEPT, TAKES_JSON),
             Self::MergePatch => (ACCEPT_PATCH, TAKES_PATCH),
             Self::PatchOfMany => (ACCEPT_PATCH, TAKES_PATCH_OR_LINES),
             Self::Lines => (ACCEPT, NDJSON.header()),
@@ -117,7 +117,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let name = parts.next().unwrap_or_default();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let taken = match kind {
-        BodyKind::NewUser | BodyKind::Object => is("application/json"),
+        BodyKind::NewUser | BodyKind::Json => is("application/json"),
         BodyKind::MergePatch | BodyKind::PatchOfMany => {
             is("application/json") || is("application/merge-patch+json")
         }
@@ -155,7 +155,7 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
         BodyKind::NewUser => {
             "send Content-Type: application/json, or application/x-ndjson for a user a line"
         }
-        BodyKind::Object => "send Content-Type: application/json",
+        BodyKind::Json => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::PatchOfMany => {
             "send Content-Type: application/merge-patch+json, or application/x-ndjson for a patch \

@@ -36,4 +36,6 @@ pub(crate) use precondition::{EntityTags, preconditions, tags, weak_precondition
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};
-pub(crate) use write_options::{WriteOptions, check_upsert, dry_run, refuse_preconditions, upsert};
+pub(crate) use write_options::{
+    WriteOptions, check_upsert, dry_run, read_upsert, refuse_preconditions,
+};

@@ -24,9 +24,11 @@ use crate::{
 
 /// The options of a write of one record.
 ///
-/// Fails with 400 for a query parameter that is unknown or has an invalid value, for a malformed
-/// `If-Match`, `If-None-Match` or `Idempotency-Key`, and for options that contradict each other
-/// ([`check_upsert`], [`refuse_preconditions`]). A malformed `Prefer` is ignored.
+/// Fails with 400, in this order: for a malformed `If-Match` or `If-None-Match`, except if the
+/// operation creates a record; for a malformed `Idempotency-Key`; for query parameters that the
+/// operation does not have, that are repeated or have invalid values, all in one problem; and, for
+/// the create of a user, for options that contradict each other ([`check_upsert`],
+/// [`refuse_preconditions`]). A malformed `Prefer` is ignored.
 pub(crate) struct WriteOptions {
     /// `dry_run`: whether the write is only checked and not stored.
     pub(crate) mode: Mode,
@@ -38,7 +40,8 @@ pub(crate) struct WriteOptions {
     pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
     preferred_wait: Option<PreferredWait>,
-    /// `If-Match` and `If-None-Match`. A write that can only create a record ignores them.
+    /// `If-Match` and `If-None-Match`. Empty for the create of a user or group: it ignores the
+    /// headers, or rejects them if `on_conflict` is not `fail`.
     pub(crate) preconditions: Preconditions,
     /// `Idempotency-Key`.
     idempotency_key: Option<String>,
@@ -60,7 +63,8 @@ impl FromRequestParts<AppState> for WriteOptions {
                 ("groups", Some(Operation::RestoreUser)) => {
                     options.joins_groups = boolean(&value)?;
                 }
-                (_, Some(Operation::CreateUser)) if upsert(name, &value, &mut options.upsert)? => {}
+                (_, Some(Operation::CreateUser))
+                    if read_upsert(name, &value, &mut options.upsert)? => {}
                 (_, operation) => return Err(unknown_parameter(operation)),
             }
             Ok(())
@@ -93,8 +97,9 @@ impl WriteOptions {
         })
     }
 
-    /// What the directory checks and stores with the write: preconditions, the idempotency record,
-    /// and the caller.
+    /// What the directory needs in addition to the record: the preconditions, the idempotency
+    /// record (none for a dry run), the mode, the caller, and the permission to begin, which
+    /// [`Self::execute`] withdraws when the preferred wait is over.
     pub(crate) fn terms(&self, call: &Call, body: &[u8]) -> Terms {
         let caller = call.caller();
         let actor = caller.actor.to_string();
@@ -106,7 +111,8 @@ impl WriteOptions {
         Terms { preconditions, idempotency, mode: self.mode, caller, start }
     }
 
-    /// Runs a write once it is admitted. Fails with 503 if it is not admitted, or if it has not
+    /// Waits for admission, then runs a write that was made with [`Self::terms`] of the same
+    /// options. Fails with 503, and changes nothing, if the write is not admitted, or if it has not
     /// begun when the preferred wait is over. A write that has begun is awaited.
     pub(crate) async fn execute<T, E: Into<Problem>>(
         &self,
@@ -127,7 +133,11 @@ pub(crate) fn dry_run(value: &str) -> Result<Mode, ParameterFault> {
 }
 
 /// Reads `on_conflict` or `match`; false if the parameter is another one.
-pub(crate) fn upsert(name: &str, value: &str, upsert: &mut Upsert) -> Result<bool, ParameterFault> {
+pub(crate) fn read_upsert(
+    name: &str,
+    value: &str,
+    upsert: &mut Upsert,
+) -> Result<bool, ParameterFault> {
     match (name, value) {
         ("on_conflict", "fail") => upsert.on_conflict = OnConflict::Fail,
         ("on_conflict", "skip") => upsert.on_conflict = OnConflict::Skip,
@@ -152,8 +162,8 @@ pub(crate) fn check_upsert(upsert: Upsert) -> Result<(), Problem> {
     Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
 }
 
-/// Rejects the preconditions of a request with `on_conflict`, whose client does not know which user
-/// exists.
+/// Fails if the request has preconditions. For requests with `on_conflict`: their client does not
+/// know which user exists.
 pub(crate) fn refuse_preconditions(headers: &HeaderMap) -> Result<(), Problem> {
     if !headers.contains_key(IF_MATCH) && !headers.contains_key(IF_NONE_MATCH) {
         return Ok(());

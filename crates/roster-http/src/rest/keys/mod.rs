@@ -100,7 +100,7 @@ pub(crate) async fn create(
     let now = app.directory.now();
     let convert = move |json| KeyDraft::parse(&json, now);
     let (call, draft, _) =
-        call.read_and_authorize(&app, BodyKind::Object, BYTES_MAX, convert).await?;
+        call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, convert).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;

@@ -123,7 +123,10 @@ pub(crate) async fn delete_many(
     bulk::change_matching(&app, &call.without_body(), MatchingChange::Delete).await
 }
 
-/// `GET /users/{user_id}`: returns a user.
+/// `GET /users/{user_id}`: returns a user, or 304 if `If-None-Match` has its tag.
+///
+/// In addition to the errors of the extractors, fails with 503 if the read is not admitted, with
+/// 404 if there is no such user, and with 412 if `If-Match` does not hold.
 pub(crate) async fn get(
     State(app): State<AppState>,
     ReadRecord { preconditions, fields }: ReadRecord,
@@ -138,14 +141,16 @@ pub(crate) async fn get(
 
 /// `PUT /users/{user_id}`: replaces a user. Never creates one.
 ///
-/// In addition to the errors of the extractors, fails with 503 if it is not admitted, and with
+/// In addition to the errors of the extractors and of [`WriteOptions::execute`], fails, in this
+/// order, with
 ///
+/// - 422 if the `Idempotency-Key` was used for another request,
 /// - 404 if there is no such user,
-/// - 409 if another user has the username, address or external id,
 /// - 412 if a precondition does not hold,
 /// - 422 if the record is invalid,
-/// - 428 if `put_guard` is set, the body leaves out members that the user has, and the request
-///   names no version.
+/// - 428 if `put_guard` is set, the body leaves out members that the user has, and the request has
+///   no precondition and no `version`,
+/// - 409 if another user has the username, the e-mail address or the external id.
 pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
@@ -171,7 +176,11 @@ pub(crate) async fn patch(
     Ok(write_response(&app, &options, outcome))
 }
 
-/// `DELETE /users/{user_id}`: deletes a user. The user can be restored until it is purged.
+/// `DELETE /users/{user_id}`: deletes a user, which can be restored until it is purged. A request
+/// body is ignored.
+///
+/// Fails as [`replace`] does with 404, 412 and 503, and with 422 for a reused `Idempotency-Key`.
+/// Fails with 428 if `delete_guard` is set and the request has no precondition.
 pub(crate) async fn delete(
     State(app): State<AppState>,
     options: WriteOptions,

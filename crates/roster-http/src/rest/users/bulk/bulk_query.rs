@@ -3,7 +3,7 @@
 use roster_core::{MatchBy, Mode, OnConflict, Upsert};
 
 use crate::{
-    extract::{check_upsert, dry_run, read_each, unknown, upsert},
+    extract::{check_upsert, dry_run, read_each, read_upsert, unknown},
     problem::Problem,
 };
 
@@ -43,7 +43,7 @@ impl BulkQuery {
         read_each(query, |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
             let is_upsert = match &mut read.kind {
-                LineKind::Create(options) => upsert(name, &value, options)?,
+                LineKind::Create(options) => read_upsert(name, &value, options)?,
                 LineKind::Patch | LineKind::Delete => false,
             };
             match name {
