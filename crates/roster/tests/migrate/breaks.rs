@@ -171,7 +171,7 @@ fn of_two_at_once_one_comes_to_the_end_and_the_other_says_why() {
         });
         let ended: Vec<_> = both.iter().filter(|outcome| outcome.status == Some(0)).collect();
         assert_eq!(ended.len(), 1, "{both:?}");
-        met += both.iter().filter(|outcome| outcome.err.contains("somebody else writes")).count();
+        met += both.iter().filter(|outcome| outcome.err.contains("another process writes")).count();
         assert!(!is_marked(&database));
         view.must_be_that_of(&serve(&store.directory(), &database));
     }
