@@ -116,9 +116,7 @@ pub(crate) struct Batch<'f, F> {
     has_several: bool,
     /// The users that hold unique keys after the commands so far.
     holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
-    /// The changed groups.
     groups: HashMap<GroupId, Group>,
-    /// Users that were removed from all their groups.
     without_groups: HashSet<UserId>,
     pub(crate) writes: Writes,
 }
@@ -341,7 +339,6 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// Writes a change of a live user.
     fn change_user(&mut self, change: &Arc<Change>) -> Executed {
         self.track_keys(change);
         self.writes.change_user(change);
@@ -414,7 +411,6 @@ impl<'f, F: Facts> Batch<'f, F> {
         Ok(())
     }
 
-    /// Writes a change of a group.
     pub(crate) fn change_group(&mut self, change: GroupChange) -> Executed {
         let (event, record) = (Arc::clone(&change.event), change.record.clone());
         self.writes.groups.add(change);

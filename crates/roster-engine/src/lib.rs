@@ -7,26 +7,10 @@
 //! engine. No driver is used here: an engine implements [`Database`], which runs a statement, and
 //! [`Dialect`], which prints SQL.
 //!
-//! # Modules
-//!
-//! Writes:
-//! - `queue`, `request`: the queue, and a queued command
-//! - `facts`, `batch`, `writes`: what a batch reads, its execution, and what it writes
-//! - `idempotency`: records of `Idempotency-Key`
-//! - `group`: the changes of groups and their members
-//!
-//! Reads:
-//! - `page`, `page_sql`: the steps of a page of users, and their SQL
-//! - `stored_groups`, `deleted_users`, `stored_keys`, `settings`: groups, deleted users, keys and
-//!   settings in the database
+//! - `queue`, `request`, `facts`, `batch`, `writes`, `idempotency`, `group`: the path of a write
+//! - `page`, `page_sql`, `stored_groups`, `deleted_users`, `stored_keys`, `settings`: reads
 //! - `database`: the traits of an engine's database
-//!
-//! Maintenance:
-//! - `retention`: what is kept for a time, and erasing after a purge
-//! - `check`: `roster check`
-//! - `tables`: the tables that `roster migrate` copies
-//!
-//! # Example
+//! - `retention`, `check`, `tables`: deletion by age, `roster check`, `roster migrate`
 //!
 //! ```
 //! use roster_engine::{Queue, Results, Work};

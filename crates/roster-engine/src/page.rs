@@ -88,7 +88,6 @@ pub async fn read_few<D: Database>(
     Ok(Some(walk.page(head.position, None)))
 }
 
-/// Walks the rows of a plan.
 async fn walk<'q, D: Database>(
     db: D,
     head: Head,
@@ -293,7 +292,6 @@ async fn total<D: Database>(
     Ok(if is_exact { Total::Exactly(count) } else { Total::AtLeast(count.min(TOTAL_EXACT_MAX)) })
 }
 
-/// The ids that a statement returns.
 async fn ids<D: Database>(db: D, sql: &str, to: &[Cell]) -> Result<Vec<UserId>, D::Error> {
     let mut ids = Vec::new();
     let keep = |row: Values| {
@@ -444,7 +442,6 @@ pub fn is_behind(row: &Values, after: Option<&PageKey>, sort: Sort) -> Result<bo
     Ok(compare(&place, &begin, sort.direction) == Ordering::Greater)
 }
 
-/// The sort key in a column.
 fn key_of(row: &Values, index: usize, by: SortBy) -> Result<SortKey, StoreError> {
     match (by, row.0.get(index)) {
         (SortBy::Id, _) => Ok(SortKey::Id),

@@ -42,7 +42,6 @@ impl Parameters {
         }
     }
 
-    /// A bound of a range.
     fn bound(&mut self, key: &RangeKey) -> String {
         match key {
             RangeKey::Id(id) => self.push(*id),
@@ -261,7 +260,6 @@ fn of_key(
     };
 }
 
-/// The order of an index.
 fn order(sql: &mut String, index: Index, direction: Direction) {
     let way = if direction == Direction::Ascending { "" } else { " DESC" };
     let column = index.column();

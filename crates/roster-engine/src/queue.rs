@@ -59,7 +59,6 @@ pub struct Queue {
 struct State {
     single: VecDeque<Job>,
     imports: VecDeque<Job>,
-    /// The number of waiting requests.
     requests: usize,
     /// Whether a writer executes imports. Imports run in the order of arrival, so meanwhile no
     /// other writer takes one.

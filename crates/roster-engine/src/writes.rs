@@ -128,12 +128,10 @@ impl Writes {
         self.events.is_empty() && self.idempotency.is_empty()
     }
 
-    /// The number of events.
     pub(crate) fn event_count(&self) -> i64 {
         i64::try_from(self.events.len()).unwrap_or(i64::MAX)
     }
 
-    /// Adds a change of a live user.
     pub(crate) fn change_user(&mut self, change: &Arc<Change>) {
         if let Some(write) = self.users.get_mut(&change.user.id) {
             write.add(change);
@@ -205,7 +203,6 @@ impl GroupWrites {
         number(self.created.len()) - number(self.deleted.len())
     }
 
-    /// Adds a change of a group.
     pub(crate) fn add(&mut self, change: GroupChange) {
         let id = change.group.id;
         let members = number(change.added.len()) - number(change.removed.len());

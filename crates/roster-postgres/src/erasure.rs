@@ -35,7 +35,6 @@ pub(crate) const BEGIN: &str = "WITH own_events AS MATERIALIZED (SELECT own.posi
      INSERT INTO erasures (id, reached) SELECT id, 0 FROM unnest($1::uuid[]) AS purged (id) \
      WHERE NOT (SELECT is_small FROM size)";
 
-/// The statements of a step.
 pub(crate) const SQL: ErasureSql = ErasureSql {
     reached: "SELECT reached FROM erasures WHERE id = $1 FOR UPDATE SKIP LOCKED",
     next: "SELECT count(*), max(position) FROM (SELECT position FROM events \

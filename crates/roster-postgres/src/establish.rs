@@ -48,12 +48,10 @@ const CREATE_GROUPS_HEAD: &str =
 /// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
 
-/// A key that may be unique.
 pub(crate) struct Key {
     pub(crate) policy: PolicyKey,
     /// The statement that creates the unique index.
     pub(crate) make: &'static str,
-    /// The statement that drops that index.
     pub(crate) drop: &'static str,
     /// The statement that counts the values that belong to several users.
     pub(crate) count: &'static str,
@@ -83,10 +81,8 @@ const EXTERNAL_ID: Key = Key {
          GROUP BY external_id HAVING count(*) > 1 ORDER BY external_id LIMIT 10",
 };
 
-/// The keys that may be unique.
 pub(crate) const KEYS: [&Key; 2] = [&EMAIL, &EXTERNAL_ID];
 
-/// The key of a policy.
 pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
     match policy {
         PolicyKey::Email => &EMAIL,
@@ -166,7 +162,6 @@ async fn create_heads(client: &Client) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Stores the policy of a key.
 pub(crate) async fn keep_policy(
     client: &Client,
     key: &Key,

@@ -67,7 +67,6 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
     )
 }
 
-/// The rows of a page.
 pub(crate) async fn fetch(
     connection: &Connection,
     query: &EventsQuery,

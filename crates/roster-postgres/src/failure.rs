@@ -21,7 +21,6 @@ pub(crate) enum Remedy {
     Nothing,
 }
 
-/// The remedy for an error.
 pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(state) = error.code() else {
         // The server sent no error: the connection is broken or its data cannot be parsed.
@@ -119,7 +118,6 @@ pub(crate) enum QueryError {
     EraEnded,
 }
 
-/// The result of a query.
 pub(crate) type QueryResult<T> = Result<T, QueryError>;
 
 impl From<tokio_postgres::Error> for QueryError {

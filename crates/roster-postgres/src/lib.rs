@@ -6,8 +6,6 @@
 //! loads data, calls [`roster_core::decide()`] and stores the result. It does not know HTTP or
 //! other engines.
 //!
-//! # Modules
-//!
 //! - `postgres`, `engine`: the open store, and its implementation of [`roster_core::Store`]
 //! - `connect`, `pool`: connections, TLS, and failover to another server
 //! - `writer`, `in_force`: batches, and the policy and schema that they were decided under
@@ -16,8 +14,6 @@
 //! - `events`, `policy`, `key_table`, `erasure`: the change log, the uniqueness policy, API keys,
 //!   and erasing after a purge
 //! - `check`, [`load`]: `roster check`, and the target of `roster migrate`
-//!
-//! # Example
 //!
 //! ```no_run
 //! use roster_core::{Rules, Store as _};

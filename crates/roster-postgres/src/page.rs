@@ -59,7 +59,6 @@ impl<'q> Direct<'q> {
         fits.then_some(Self { query, plan, sql, parameters })
     }
 
-    /// Reads the page.
     pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Page> {
         let (query, sort) = (self.query, self.query.sort);
         let rows = rows(&*connection, &self.sql, &self.parameters.0).await?;

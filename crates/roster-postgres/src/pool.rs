@@ -33,11 +33,9 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Timeouts {
     /// All attempts together.
     total: Duration,
-    /// One attempt.
     attempt: Duration,
 }
 
-/// The timeouts of a short query.
 pub(crate) const SHORT: Timeouts =
     Timeouts { total: Duration::from_secs(4), attempt: Duration::from_millis(1500) };
 
@@ -93,7 +91,6 @@ pub(crate) struct SharedPool {
     connector: Connector,
     /// The lock lasts while a connection is opened: one caller opens it, the others wait for it.
     slots: Vec<AsyncMutex<Option<Arc<Connection>>>>,
-    /// The number of the next slot.
     next: AtomicUsize,
 }
 
@@ -103,7 +100,6 @@ impl SharedPool {
         Self { connector, slots, next: AtomicUsize::new(0) }
     }
 
-    /// Runs a short query.
     pub(crate) async fn run<T, Q: Future<Output = QueryResult<T>>>(
         &self,
         query: impl Fn(Arc<Connection>) -> Q,

@@ -58,7 +58,6 @@ impl Database for &Connection {
     }
 }
 
-/// Begins a snapshot.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Reads in one snapshot with the head of the log.

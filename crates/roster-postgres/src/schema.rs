@@ -95,7 +95,6 @@ impl MigrationLock {
         Ok(Self(connection))
     }
 
-    /// Releases the lock.
     pub(crate) async fn end(self) -> Result<(), OpenError> {
         Ok(self.0.client().batch_execute("COMMIT").await?)
     }

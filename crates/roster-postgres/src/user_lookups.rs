@@ -30,7 +30,6 @@ struct Lookup {
     reply: oneshot::Sender<Found>,
 }
 
-/// The channel of the lookups.
 pub(crate) struct UserLookups {
     /// `None` after the store is closed.
     sender: BlockingMutex<Option<mpsc::Sender<Lookup>>>,
@@ -43,7 +42,6 @@ impl UserLookups {
         Self { sender: BlockingMutex::new(Some(sender)), receiver: Mutex::new(receiver) }
     }
 
-    /// The live user of an id.
     pub(crate) async fn get(&self, id: UserId) -> Found {
         let (reply, result) = oneshot::channel();
         let is_sent = {

@@ -20,7 +20,6 @@ pub(crate) struct ByteCache {
 
 /// The state of a user after a commit.
 pub(crate) struct Touched {
-    /// The id of the user.
     pub(crate) id: UserId,
     /// Version and record; `None` if the user left the collection.
     pub(crate) live: Option<(i64, Bytes)>,
@@ -35,7 +34,6 @@ impl ByteCache {
         Self { records, commits: RwLock::new(0) }
     }
 
-    /// The cached record of that id.
     pub(crate) fn get(&self, id: UserId) -> Option<Stored> {
         let (version, record) = self.records.as_ref()?.get(&id)?;
         Some(Stored { id, version, record })

@@ -28,7 +28,6 @@ impl WalLimits {
     }
 }
 
-/// The progress of a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// Pages in the log.

@@ -44,7 +44,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// The wait after a reset that a snapshot of another process prevented.
 const BLOCKED_RETRY: Duration = Duration::from_secs(5);
 
-/// The thread that copies.
 pub(crate) struct Checkpointer {
     pub(crate) connection: Connection,
     pub(crate) database: Arc<File>,

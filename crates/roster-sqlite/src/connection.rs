@@ -87,7 +87,6 @@ pub(crate) fn wal_bytes(settings: &Settings) -> u64 {
     wal.metadata().map_or(0, |file| file.len())
 }
 
-/// A connection that reads.
 pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path(settings), READ_ONLY)?;
     configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
@@ -95,7 +94,6 @@ pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The path of the database file.
 pub(crate) fn path(settings: &Settings) -> PathBuf {
     settings.directory.join(DATABASE)
 }

@@ -75,7 +75,6 @@ fn secret(connection: &Connection) -> Result<Secret, OpenError> {
     Ok(Secret(bytes))
 }
 
-/// The identity of the log, and its head.
 pub(crate) fn read_head(connection: &Connection) -> ReadResult<Option<(LogId, Head)>> {
     let row = run(first(Rows(connection), READ_HEAD, &[]))?;
     Ok(row.map(|row| Ok::<_, StoreError>((row.log_id(0)?, row.head(1)?))).transpose()?)

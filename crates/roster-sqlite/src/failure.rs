@@ -3,7 +3,6 @@
 use roster_core::StoreError;
 use rusqlite::{Error, ErrorCode, ffi};
 
-/// Why a read failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
     /// SQLite failed.
@@ -48,7 +47,6 @@ pub(crate) fn is_full(error: &Error) -> bool {
         || extended == Some(ffi::SQLITE_IOERR_SHMSIZE)
 }
 
-/// Whether the disk failed.
 pub(crate) fn is_io(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
 }
@@ -60,7 +58,6 @@ pub(crate) fn is_failed_sync(error: &Error) -> bool {
     matches!(extended, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
-/// Whether the file is damaged.
 pub(crate) fn is_corrupt(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

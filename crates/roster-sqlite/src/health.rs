@@ -14,7 +14,6 @@ use crate::mutex::lock;
 /// is checked separately.
 const FULL_LASTS: Duration = Duration::from_secs(10);
 
-/// The health of the store.
 #[derive(Default)]
 pub(crate) struct Health(Mutex<State>);
 
@@ -26,7 +25,6 @@ struct State {
 }
 
 impl Health {
-    /// A commit succeeded.
     pub(crate) fn committed(&self) {
         lock(&self.0).full = None;
     }
@@ -41,12 +39,10 @@ impl Health {
         lock(&self.0).stopped = true;
     }
 
-    /// Stored data is damaged.
     pub(crate) fn damaged(&self, place: &str) {
         lock(&self.0).damaged = Some(place.to_owned());
     }
 
-    /// Whether writes have stopped.
     pub(crate) fn is_stopped(&self) -> bool {
         lock(&self.0).stopped
     }

@@ -5,8 +5,6 @@
 //! here: the engine loads data, calls [`roster_core::decide()`] and stores the result. It does not
 //! know HTTP or other engines.
 //!
-//! # Modules
-//!
 //! - `sqlite`, `engine`: the open store, and its implementation of [`roster_core::Store`]
 //! - `writer`, `checkpointer`: the thread that writes, and the one that copies the write-ahead log
 //! - `readers`, `rows`, `scan`, `long_reads`: connections for reads, and threads for long ones
@@ -15,8 +13,6 @@
 //! - `scrub`, `sweep`: overwriting the bytes of purged users
 //! - `backup`, `check`, [`export`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
-//!
-//! # Example
 //!
 //! ```no_run
 //! use roster_core::{Rules, Store as _};

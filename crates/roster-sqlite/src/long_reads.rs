@@ -13,7 +13,6 @@ use rusqlite::InterruptHandle;
 
 use crate::mutex::lock;
 
-/// The long reads of a store.
 #[derive(Default)]
 pub(crate) struct LongReads {
     state: Mutex<State>,
@@ -62,7 +61,6 @@ impl LongReads {
     }
 }
 
-/// A running read.
 pub(crate) struct Running<'r> {
     reads: &'r LongReads,
     connection: &'r Arc<InterruptHandle>,
@@ -75,7 +73,6 @@ impl Drop for Running<'_> {
     }
 }
 
-/// A pause that is in force.
 pub(crate) struct Pause<'r>(&'r LongReads);
 
 impl Drop for Pause<'_> {

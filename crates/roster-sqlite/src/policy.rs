@@ -106,7 +106,6 @@ fn shared(key: PolicyKey, select: &str) -> String {
     format!("SELECT {select} FROM users WHERE {condition} GROUP BY {column} HAVING count(*) > 1")
 }
 
-/// The column of a key.
 pub(crate) const fn column(key: PolicyKey) -> &'static str {
     match key {
         PolicyKey::Email => "email_key",

@@ -33,12 +33,10 @@ impl Readers {
         Self { settings, slots }
     }
 
-    /// The settings of the store.
     pub(crate) const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Reads on one of the connections.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> ReadResult<T>,
@@ -60,7 +58,6 @@ impl Readers {
         self.slots.iter().map(lock).collect()
     }
 
-    /// Closes all connections.
     pub(crate) fn close(&self) {
         for slot in &self.slots {
             *lock(slot) = None;

@@ -11,7 +11,6 @@ use rusqlite::{
 
 use crate::failure::ReadResult;
 
-/// A connection that runs statements.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'c>(pub(crate) &'c Connection);
 
@@ -106,7 +105,6 @@ fn bind(
     Ok(())
 }
 
-/// The values of a row.
 pub(crate) fn values(row: &Row<'_>) -> rusqlite::Result<Values> {
     let cell = |index| {
         Ok(match row.get_ref(index)? {

@@ -33,7 +33,6 @@ const NICENESS: i32 = 10;
 /// A read. It sends its result to the caller.
 type ScanRead = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
-/// The pool.
 pub(crate) struct Scans {
     /// `None` once the pool is closed.
     queue: Mutex<Option<SyncSender<ScanRead>>>,
@@ -59,7 +58,6 @@ impl Scans {
         Ok(pool)
     }
 
-    /// Reads on one of the threads.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,

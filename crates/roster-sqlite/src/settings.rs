@@ -4,7 +4,6 @@ use std::{path::PathBuf, time::Duration};
 
 use roster_core::{PolicyKey, Rules, limits::WAL_BYTES_MAX};
 
-/// Bytes of a page.
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// The settings of an engine.

@@ -70,7 +70,6 @@ fn unmark(connection: &Connection, position: i64) -> Result<()> {
 pub(crate) struct Pass {
     /// The purges up to this position are swept once the pass is over.
     purged: i64,
-    /// The next page.
     page: u32,
 }
 

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::database::{Values, first};
 
-/// A page of groups.
 pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_id, members, \
      (SELECT count(*) FROM group_members WHERE group_id = groups.id) \
      FROM groups WHERE id > $1 ORDER BY id";
@@ -52,7 +51,6 @@ pub(super) async fn check_total<R: CheckReader>(
     Ok(())
 }
 
-/// Checks the memberships.
 pub(super) async fn check_members<R: CheckReader>(
     reader: R,
     line: &mut Line,

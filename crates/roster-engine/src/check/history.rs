@@ -39,7 +39,6 @@ impl History {
         Self { span, is_being_erased: false, last: None, filled: None, emptied: None }
     }
 
-    /// Adds one more event.
     pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
         line.count += 1;
         self.is_being_erased = event.is_being_erased;
@@ -115,7 +114,6 @@ impl History {
         Some(tree)
     }
 
-    /// Whether it is the history of a group.
     pub(super) fn is_of_group(&self) -> bool {
         self.last.as_ref().and_then(|last| last.kind).is_some_and(EventKind::is_of_group)
     }

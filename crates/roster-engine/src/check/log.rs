@@ -31,7 +31,6 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Reads the span.
     async fn of<R: CheckReader>(reader: R, head: Head) -> Result<(Self, i64), R::Error> {
         let row = first(reader, SPAN, &[]).await?.unwrap_or_default();
         let count = row.integer(0);

@@ -9,7 +9,6 @@ use roster_core::UserId;
 use super::{CheckReader, Line, each};
 use crate::database::{Cell, Values};
 
-/// The number of rows of a page.
 pub(super) const PAGE: usize = 200;
 
 impl Values {
@@ -144,7 +143,6 @@ impl Pages {
         Self { sql, rows: VecDeque::new(), after: Some(before), is_out_of_order: false }
     }
 
-    /// The id of the next row.
     pub(super) async fn next_id<R: CheckReader>(
         &mut self,
         reader: R,

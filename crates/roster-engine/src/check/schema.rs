@@ -5,7 +5,6 @@ use roster_core::{EventKind, UserSchema};
 use super::{CheckReader, Line, log::Span, rows::Entry};
 use crate::settings::{SCHEMA_SETTING, setting};
 
-/// The events of the schema that were read so far.
 pub(super) struct SchemaHistory {
     span: Span,
     last: Option<(i64, Vec<u8>)>,
@@ -16,7 +15,6 @@ impl SchemaHistory {
         Self { span, last: None }
     }
 
-    /// Adds one more event.
     pub(super) fn add(&mut self, event: Entry, line: &mut Line) {
         line.count += 1;
         let place = format!("events at {}", event.position);

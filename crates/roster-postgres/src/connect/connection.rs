@@ -74,7 +74,6 @@ impl Connection {
         Self { client, statements, state, driver: driver.abort_handle() }
     }
 
-    /// The client.
     pub(crate) const fn client(&self) -> &Client {
         &self.client
     }

@@ -58,7 +58,6 @@ pub(super) fn shown(hosts: &[Config]) -> String {
     format!("postgres://{user}@{}/{database}", names.join(","))
 }
 
-/// The name of a host in a message.
 pub(super) fn name(config: &Config) -> String {
     let port = config.get_ports().first().copied().unwrap_or(5432);
     match config.get_hosts().first() {

@@ -97,7 +97,6 @@ async fn mark_empty(connection: &Connection, source: &Source) -> Result<(), Load
     indexes::note(client).await
 }
 
-/// Whether the log has a head.
 pub(super) async fn has_head(client: &Client) -> Result<bool, LoadError> {
     Ok(client.query_opt(HEAD, &[]).await?.is_some())
 }

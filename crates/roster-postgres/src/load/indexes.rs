@@ -29,7 +29,6 @@ const IS_UNIQUE: &str = "SELECT EXISTS (SELECT FROM settings WHERE name = $1 AND
 pub struct Index {
     /// Its name.
     pub name: String,
-    /// The statement that creates it.
     made_by: String,
 }
 

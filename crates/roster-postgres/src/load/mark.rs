@@ -71,12 +71,10 @@ impl Source {
     }
 }
 
-/// The mark, if there is one.
 pub(super) async fn read(connection: &Connection) -> Result<Option<Bytes>, LoadError> {
     stored(connection, MARK).await
 }
 
-/// The bytes of a setting.
 pub(super) async fn stored(
     connection: &Connection,
     name: &str,
@@ -95,7 +93,6 @@ pub(super) async fn create(client: &Client, source: &Source) -> Result<(), LoadE
     Ok(())
 }
 
-/// The progress of a table.
 pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Reached, LoadError> {
     let value = stored(connection, &name(table)).await?;
     let rows = value.and_then(|value| Some(u64::from_be_bytes(value[..].try_into().ok()?)));

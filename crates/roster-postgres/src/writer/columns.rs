@@ -13,7 +13,6 @@ use uuid::Uuid;
 use super::steps::Parameter;
 use crate::columns::{sort_text, uuid};
 
-/// The columns of some rows.
 pub(super) type Columns<'w> = Vec<Parameter<'w>>;
 
 /// A record, which is a text of the database. The database checks that it is UTF-8.
@@ -30,7 +29,6 @@ impl ToSql for Record<'_> {
     to_sql_checked!();
 }
 
-/// A column with a value of each row.
 fn column<'w, R, T>(rows: &'w [R], value: impl Fn(&'w R) -> T) -> Parameter<'w>
 where
     Vec<T>: ToSql + Sync + Send + 'w,
@@ -42,7 +40,6 @@ fn plain(key: Option<&String>) -> Option<&[u8]> {
     key.map(String::as_bytes)
 }
 
-/// The columns of `users`.
 pub(super) fn users<'w>(rows: &'w [&Change]) -> Columns<'w> {
     vec![
         column(rows, |row| uuid(row.user.id)),
@@ -59,7 +56,6 @@ pub(super) fn users<'w>(rows: &'w [&Change]) -> Columns<'w> {
     ]
 }
 
-/// The columns of `deleted_users`.
 pub(super) fn deleted_users<'w>(rows: &'w [&Change]) -> Columns<'w> {
     vec![
         column(rows, |row| uuid(row.user.id)),
@@ -77,15 +73,12 @@ pub(super) fn numbers(numbers: &[i64]) -> Columns<'_> {
     numbers.iter().map(|number| -> Parameter<'_> { Box::new(*number) }).collect()
 }
 
-/// The column of the ids of rows that are deleted.
 pub(super) fn ids(rows: &[UserId]) -> Columns<'_> {
     vec![column(rows, |id| uuid(*id))]
 }
 
-/// Rows of `words`.
 pub(super) type Word<'w> = (&'w [u8], Uuid);
 
-/// Rows of `further_keys`.
 pub(super) type FurtherKey<'w> = (i16, &'w [u8], Uuid);
 
 /// Appends the rows of a user's search keys.
@@ -100,12 +93,10 @@ pub(super) fn push_search_keys<'w>(
     further_keys.extend(keys.map(|(kind, key)| (kind, key.as_bytes(), id)));
 }
 
-/// The columns of `words`.
 pub(super) fn words<'w>(rows: &'w [Word<'w>]) -> Columns<'w> {
     vec![column(rows, |row| row.0), column(rows, |row| row.1)]
 }
 
-/// The columns of `further_keys`.
 pub(super) fn further_keys<'w>(rows: &'w [FurtherKey<'w>]) -> Columns<'w> {
     vec![column(rows, |row| row.0), column(rows, |row| row.1), column(rows, |row| row.2)]
 }
@@ -126,7 +117,6 @@ pub(super) fn events(rows: &[Arc<Event>]) -> Columns<'_> {
     ]
 }
 
-/// A key and its idempotency record.
 pub(super) type Idempotency<'w> = (&'w [u8; 32], &'w NewIdempotencyRecord);
 
 /// The columns of `idempotency_keys`. The position of a record is given as the number of its event
@@ -150,7 +140,6 @@ pub(super) fn expired<'w>(rows: &'w [Idempotency<'w>]) -> Columns<'w> {
     vec![column(rows, |(key, _)| key.as_slice())]
 }
 
-/// The columns of `groups`.
 pub(super) fn groups<'w>(rows: &'w [&GroupWrite]) -> Columns<'w> {
     vec![
         column(rows, |row| uuid(row.change.group.id)),
@@ -162,7 +151,6 @@ pub(super) fn groups<'w>(rows: &'w [&GroupWrite]) -> Columns<'w> {
     ]
 }
 
-/// The columns of new rows of `group_members`.
 pub(super) fn added_members(rows: &[(GroupId, Member)]) -> Columns<'_> {
     vec![
         column(rows, |(group, _)| uuid(*group)),
@@ -171,7 +159,6 @@ pub(super) fn added_members(rows: &[(GroupId, Member)]) -> Columns<'_> {
     ]
 }
 
-/// The columns of deleted rows of `group_members`.
 pub(super) fn removed_members(rows: &[(GroupId, UserId)]) -> Columns<'_> {
     vec![column(rows, |(group, _)| uuid(*group)), column(rows, |(_, member)| uuid(*member))]
 }

@@ -18,14 +18,12 @@ use crate::connect::Connection;
 /// The row of a user, if it exists; for a damaged record, its location.
 pub(super) type UserRow = Option<Result<Arc<Current>, String>>;
 
-/// The facts of one kind.
 pub(super) struct FactMap<K, V> {
     pub(super) fetched: HashMap<K, V>,
     /// The keys of facts that are missing. Ids are sorted: rows are locked in that order.
     pub(super) missing: BTreeSet<K>,
 }
 
-/// The fetched facts.
 #[derive(Default)]
 pub(super) struct Fetched {
     pub(super) live: FactMap<UserId, UserRow>,
@@ -51,7 +49,6 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
         missing
     }
 
-    /// Keeps the facts of rows.
     pub(super) fn keep(
         &mut self,
         rows: &[Values],

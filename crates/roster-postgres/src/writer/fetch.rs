@@ -23,7 +23,6 @@ use crate::{
     rows::{self, values},
 };
 
-/// Whether rows are locked for a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lock {
     Rows,
@@ -60,7 +59,6 @@ pub(super) async fn fetch(
     Ok(())
 }
 
-/// The statements for all missing facts.
 pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     let mut queries = Vec::new();
     let groups = missing_groups(facts);

@@ -34,7 +34,6 @@ use transaction::{Fault, FaultKind, execute};
 /// The timeout of a batch, all attempts together.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The pause before the second attempt. It doubles with each attempt.
@@ -46,7 +45,6 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// The number of conflicts after which each command of a batch has its own transaction.
 const CONFLICTS_MAX: u32 = 4;
 
-/// A writer.
 pub(crate) struct Writer {
     connector: Connector,
     queue: Arc<Queue>,

@@ -7,10 +7,8 @@ use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::connect::Connection;
 
-/// A parameter of a statement.
 pub(super) type Parameter<'w> = Box<dyn ToSql + Sync + Send + 'w>;
 
-/// A statement and its parameters.
 pub(super) struct Step<'w> {
     pub(super) sql: Cow<'static, str>,
     pub(super) parameters: Vec<Parameter<'w>>,

@@ -24,7 +24,6 @@ const DIGEST_BYTES: u64 = 32;
 const LENGTH_BYTES: u64 = 4;
 const MARK_BYTES: u64 = 8;
 
-/// The maximum length of a manifest.
 const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 
 /// Bytes that are read at a time.

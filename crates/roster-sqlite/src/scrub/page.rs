@@ -12,7 +12,6 @@ use std::{fs::File, io, ops::Range, os::unix::fs::FileExt as _};
 /// The size of the file's own header, at the start of its first page.
 const FILE_HEADER: usize = 100;
 
-/// The layout of a database file.
 pub(crate) struct Layout {
     pub(crate) page_size: usize,
     pub(crate) pages: u32,

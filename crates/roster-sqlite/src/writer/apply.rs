@@ -19,7 +19,6 @@ use crate::{
 
 /// The changes of a transaction that the rest of the engine must know.
 pub(super) struct Applied {
-    /// The head of the log after it.
     pub(super) head: Head,
     /// The users whose rows it changed.
     pub(super) touched: Vec<Touched>,
@@ -27,7 +26,6 @@ pub(super) struct Applied {
     pub(super) purged: Option<i64>,
     /// The rules in force in it.
     pub(super) rules: Rules,
-    /// The new schema of users.
     pub(super) schema: Option<Arc<UserSchema>>,
     /// How much more of the histories of purged users may be erased in this transaction.
     erasure_room: i64,
@@ -200,7 +198,6 @@ fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) 
     Ok(())
 }
 
-/// Applies the writes of groups.
 fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
     let mut remove = connection.prepare_cached(sql::REMOVE_MEMBERSHIP)?;
     for (group, member) in &writes.removed {
@@ -255,7 +252,6 @@ fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: 
     Ok(())
 }
 
-/// A record as text.
 fn text(record: &[u8]) -> Result<&str> {
     std::str::from_utf8(record).map_err(|error| Error::ToSqlConversionFailure(error.into()))
 }

@@ -89,7 +89,6 @@ impl Checkpoints {
         self.lock().done == Some(true)
     }
 
-    /// The requested work.
     pub(crate) fn take_wanted(&self) -> Option<Maintenance> {
         self.lock().wanted.take()
     }
@@ -124,7 +123,6 @@ impl Checkpoints {
         self.wait_while(long, |_| true)
     }
 
-    /// Ends the checkpointer.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();

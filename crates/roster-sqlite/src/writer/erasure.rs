@@ -26,7 +26,6 @@ pub(crate) const COUNT_KEYS: &str = "SELECT count(*) FROM (SELECT 1 FROM idempot
 
 pub(crate) const BEGIN: &str = "INSERT INTO erasures (id, reached) VALUES (?1, 0)";
 
-/// The statements of a step.
 pub(crate) const SQL: ErasureSql = ErasureSql {
     reached: "SELECT reached FROM erasures WHERE id = $1",
     next: "SELECT count(*), max(position) FROM (SELECT position FROM events \

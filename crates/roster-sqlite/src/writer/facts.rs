@@ -15,15 +15,12 @@ use crate::{
     rows::{Rows, run},
 };
 
-/// Reads the facts of a batch.
 pub(super) struct StoredFacts<'c> {
     connection: &'c Connection,
     /// The users that requests were decided on. One whose record is the stored one is not parsed
     /// again.
     parsed: Vec<Arc<Current>>,
-    /// The numbers of the rows that were read.
     pub(super) row_numbers: HashMap<UserId, i64>,
-    /// The error that ends the transaction.
     error: Option<rusqlite::Error>,
 }
 

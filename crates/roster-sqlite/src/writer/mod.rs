@@ -172,7 +172,6 @@ impl Writer {
         Ok(erasure)
     }
 
-    /// Executes a task.
     pub(crate) fn write<T, E: Into<ReadError>>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, E>,

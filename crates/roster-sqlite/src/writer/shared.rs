@@ -18,7 +18,6 @@ use crate::{
     mutex::lock,
 };
 
-/// The state that is shared.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
     tasks: Sender<Task>,
@@ -53,7 +52,6 @@ impl Shared {
         }
     }
 
-    /// The head that was last committed.
     pub(crate) fn head(&self) -> Head {
         *lock(&self.head)
     }

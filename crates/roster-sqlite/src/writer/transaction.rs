@@ -129,7 +129,6 @@ fn begin(connection: &Connection) -> rusqlite::Result<usize> {
     }
 }
 
-/// Runs `work` in one transaction.
 pub(super) fn run<T, E: Into<ReadError>>(
     connection: &Connection,
     work: impl FnOnce() -> Result<T, E>,

@@ -18,7 +18,6 @@ use super::verifier::Authorities;
 /// The maximum size of a file. All authorities of a system take about 200 kB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The authorities in a file.
 pub(super) fn authorities(path: &Path) -> Result<Authorities, String> {
     let name = "sslrootcert";
     let certificates = certificates(name, path)?;

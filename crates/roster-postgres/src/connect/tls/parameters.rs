@@ -30,7 +30,6 @@ pub(super) enum Mode {
     VerifyFull,
 }
 
-/// The modes by their names.
 const MODES: [(&str, Mode); 5] = [
     ("disable", Mode::Disable),
     ("prefer", Mode::Prefer),
@@ -39,7 +38,6 @@ const MODES: [(&str, Mode); 5] = [
     ("verify-full", Mode::VerifyFull),
 ];
 
-/// The TLS parameters of a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::connect) struct Parameters {
     mode: Option<Mode>,
@@ -123,7 +121,6 @@ impl Parameters {
     }
 }
 
-/// The trusted authorities.
 pub(super) fn read(roots: &Path) -> Result<Authorities, String> {
     if is_system(roots) { files::system() } else { files::authorities(roots) }
 }

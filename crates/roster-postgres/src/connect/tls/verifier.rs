@@ -33,7 +33,6 @@ pub(super) enum Trust {
     Name(Authorities),
 }
 
-/// The trusted authorities.
 #[derive(Debug)]
 pub(super) struct Authorities {
     anchors: RootCertStore,
@@ -64,7 +63,6 @@ impl Authorities {
         Self { anchors, named: Vec::new() }
     }
 
-    /// Whether there are no authorities.
     pub(super) fn is_empty(&self) -> bool {
         self.anchors.is_empty()
     }
