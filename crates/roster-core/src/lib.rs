@@ -19,6 +19,7 @@
 //! - [`keys`], [`words`], [`search_keys`]: the normalized keys by which users are found
 //! - [`text`]: the rules for single texts, such as e-mail addresses and usernames
 //! - [`limits`]: all limits
+//! - [`work`]: the work of a request, counted in comparisons
 //!
 //! Writes:
 //! - [`draft`]: a parsed request body
@@ -109,6 +110,7 @@ pub mod user_schema;
 pub mod violation;
 pub mod walk;
 pub mod words;
+pub mod work;
 
 pub use attribute::Attribute;
 pub use capped::Capped;
@@ -139,3 +141,4 @@ pub use timestamp::Timestamp;
 pub use user::{Deleted, Status, Stored, User};
 pub use user_schema::{SchemaCommand, SchemaDraft, UserSchema};
 pub use violation::{Violation, ViolationCode, Violations};
+pub use work::{TooMuchWork, Work};

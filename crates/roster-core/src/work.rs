@@ -1,0 +1,72 @@
+//! The work of one request, counted in comparisons.
+//!
+//! Limits of bytes and records do not bound the time of a request whose steps are a product of two
+//! lengths that the caller chooses: tests of a filter times values of a record, or operations of a
+//! PATCH times values of a list. Such code counts its comparisons here and stops at the limit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A comparison of a text counts once more for each part of this many bytes.
+const BYTES_PER_COMPARISON: usize = 64;
+
+/// Counts comparisons up to a limit.
+#[derive(Debug)]
+pub struct Work {
+    left: AtomicU64,
+}
+
+/// The work of the request reached its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the request needs too many comparisons")]
+pub struct TooMuchWork;
+
+impl Work {
+    /// Work of at most this many comparisons.
+    pub const fn new(limit: u64) -> Self {
+        Self { left: AtomicU64::new(limit) }
+    }
+
+    /// Counts comparisons. Call it before they are made.
+    pub fn spend(&self, comparisons: usize) -> Result<(), TooMuchWork> {
+        let spent = u64::try_from(comparisons).unwrap_or(u64::MAX);
+        let take = |left: u64| left.checked_sub(spent);
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                self.left.store(0, Ordering::Relaxed);
+                Err(TooMuchWork)
+            }
+        }
+    }
+
+    /// Counts the comparison of a text of this many bytes.
+    pub fn spend_text(&self, bytes: usize) -> Result<(), TooMuchWork> {
+        self.spend(1 + bytes / BYTES_PER_COMPARISON)
+    }
+
+    /// The number of comparisons that may still be made. 0 after the limit was reached.
+    pub fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_ends_at_its_limit_and_stays_ended() {
+        let work = Work::new(3);
+        assert_eq!(work.spend(2), Ok(()));
+        assert_eq!(work.spend(2), Err(TooMuchWork));
+        assert_eq!(work.spend(1), Err(TooMuchWork), "the rest is not usable after the refusal");
+    }
+
+    #[test]
+    fn long_texts_count_more() {
+        let work = Work::new(100);
+        assert_eq!(work.spend_text(10), Ok(()));
+        assert_eq!(work.spend_text(640), Ok(()));
+        assert_eq!(work.left(), 100 - 1 - 11);
+    }
+}
