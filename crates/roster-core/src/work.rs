@@ -4,7 +4,11 @@
 //! lengths that the caller chooses: tests of a filter times values of a record, or operations of a
 //! PATCH times values of a list. Such code counts its comparisons here and stops at the limit.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    error::Error,
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 /// A comparison of a text counts once more for each part of this many bytes.
 const BYTES_PER_COMPARISON: usize = 64;
@@ -16,9 +20,16 @@ pub struct Work {
 }
 
 /// The work of the request reached its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the request needs too many comparisons")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchWork;
+
+impl fmt::Display for TooMuchWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the request needs too many comparisons")
+    }
+}
+
+impl Error for TooMuchWork {}
 
 impl Work {
     /// Work of at most this many comparisons.
