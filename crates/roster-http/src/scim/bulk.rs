@@ -33,7 +33,7 @@ use super::{
     users::patch_user,
 };
 use crate::{
-    admission::Class,
+    admission::{Class, LogCharges},
     authorization::identity,
     authorization::reauthorize,
     extract::idempotency_key,
@@ -56,10 +56,13 @@ pub(crate) async fn bulk(
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
     let strictness = call.strictness();
-    let (call, sent, _) = read_body(app, call, move |tree| bulk::read(tree, strictness)).await?;
-    let (parts, caller, address) = (&call.parts, call.caller(), call.client());
-    let bulk_call = BulkCall { parts, caller, address, strictness };
-    let mut run = Run::new(sent?, SERVED);
+    let (call, sent, bytes) =
+        read_body(app, call, move |tree| bulk::read(tree, strictness)).await?;
+    let (parts, caller, address, sent) = (&call.parts, call.caller(), call.client(), sent?);
+    let log_charges = app.admission.log_charges(&caller.actor, address);
+    let operation_bytes = bytes.len() / sent.operations.len().max(1);
+    let bulk_call = BulkCall { parts, caller, address, strictness, log_charges, operation_bytes };
+    let mut run = Run::new(sent, SERVED);
     let base = base(app);
     // The request itself was charged, which covers its first operation.
     let mut is_charged = true;
@@ -88,6 +91,9 @@ struct BulkCall<'a> {
     caller: Caller,
     address: IpAddr,
     strictness: Strictness,
+    log_charges: LogCharges,
+    /// The share of one operation in the bytes of the request.
+    operation_bytes: usize,
 }
 
 impl BulkCall<'_> {
@@ -101,6 +107,7 @@ impl BulkCall<'_> {
         let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
         let may = authority.permit().map_err(Problem::from)?;
+        self.log_charges.check()?;
         if step.kind == GROUP.name {
             self.execute_on_group(app, may, step).await
         } else {
@@ -119,8 +126,6 @@ impl BulkCall<'_> {
         Ok(match &step.act {
             Act::Create(sent) => {
                 let draft = self.draft(app, sent, Sent::Created)?;
-                // A new user has no version to compare.
-                let terms = Terms::of(self.caller.clone());
                 (201, with_admission(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, sent) => {
@@ -157,7 +162,6 @@ impl BulkCall<'_> {
         Ok(match &step.act {
             Act::Create(sent) => {
                 let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
-                let terms = Terms::of(self.caller.clone());
                 (
                     201,
                     with_admission(app, of_groups(desk.create(may, draft, members, terms))).await?,
@@ -184,8 +188,11 @@ impl BulkCall<'_> {
     }
 
     fn terms(&self, step: &Step) -> Terms {
+        // A new resource has no version to compare.
+        let version = step.version.as_deref().filter(|_| !matches!(step.act, Act::Create(_)));
         Terms {
-            preconditions: preconditions(step.version.as_deref()),
+            preconditions: preconditions(version),
+            start: self.log_charges.start(self.operation_bytes),
             ..Terms::of(self.caller.clone())
         }
     }

@@ -183,7 +183,7 @@ impl FromRequestParts<AppState> for ScimWrite {
             context.operation,
             Some(Operation::ScimCreateUser | Operation::ScimCreateGroup)
         );
-        let mut options = WriteOptions::of_scim(parts)?;
+        let mut options = WriteOptions::of_scim(app, parts)?;
         if creates {
             options.preconditions = Preconditions::default();
         }

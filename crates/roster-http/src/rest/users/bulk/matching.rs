@@ -25,7 +25,7 @@ use roster_server::{BodySender, Gone, StreamedBody};
 use super::{
     super::list_query::{ListForm, UserListQuery},
     batch::BATCH_LINES_MAX,
-    bulk_query::LineKind,
+    bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     export::read_page,
     flight::Flight,
@@ -33,6 +33,7 @@ use super::{
 };
 use crate::{
     access::Lease,
+    admission::LogCharges,
     extract::{
         EntityTags, IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid,
         negotiate, tags,
@@ -136,11 +137,14 @@ pub(crate) async fn change_matching(
         let detail = format!("the count is {count}, not {confirmed}; nothing was changed");
         return Err(Problem::saying(ProblemCode::CountMismatch, detail));
     }
-    let (body, sender) = StreamedBody::new(call.peer());
     let caller = call.caller();
+    let log_charges = app.admission.log_charges(&caller.actor, call.client());
+    log_charges.check()?;
+    let (body, sender) = StreamedBody::new(call.peer());
     let run = Run {
         lease: call.lease(app)?,
         charges: LineCharges::new(app, caller.actor.clone(), call.client()),
+        log_charges,
         caller,
         app: app.clone(),
         change,
@@ -203,7 +207,7 @@ async fn preview(
     change: &MatchingChange,
 ) -> Result<Response, Problem> {
     let counted = count(&app.directory, may_read, page).await?;
-    let writes = counted.first.iter().map(|user| change.of(user)).collect();
+    let writes = counted.first.iter().map(|user| (change.of(user), None)).collect();
     let caller = call.caller();
     let results = app.directory.write_many(may_write, writes, Mode::DryRun, &caller).await;
     let mut out = format!("{{\"count\":{},\"items\":[", counted.count).into_bytes();
@@ -237,6 +241,7 @@ struct Run {
     app: AppState,
     lease: Lease<WriteUsers>,
     charges: LineCharges,
+    log_charges: LogCharges,
     caller: Caller,
     change: MatchingChange,
     /// How many users may still be changed: never more than were confirmed.
@@ -251,8 +256,8 @@ struct Run {
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid.
-    Revoked(Problem),
+    /// The caller's credential is no longer valid, or the caller added too much to the change log.
+    Refused(Problem),
     /// The users cannot be read.
     Failed(StoreError),
 }
@@ -282,7 +287,7 @@ impl Run {
         self.log_end(whole);
         let last = match changed {
             Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
-            Err(Stop::Revoked(problem)) => {
+            Err(Stop::Refused(problem)) => {
                 let mut line = Vec::new();
                 let number = self.tally.lines() + 1;
                 LineResult::Failed(problem, None).write(
@@ -336,16 +341,19 @@ impl Run {
             let is_ready = charged == count && !self.flight.is_full();
             tokio::select! {
                 biased;
-                problem = self.lease.over() => return Err(Stop::Revoked(problem)),
+                problem = self.lease.over() => return Err(Stop::Refused(problem)),
                 () = sender.gone() => return Err(Stop::Gone),
                 results = self.flight.next() => self.send_results(results, sender).await?,
                 permit = batches.acquire_owned(), if is_ready => break permit.ok(),
                 () = self.charges.wait(), if charged < count => {}
             }
         };
-        let may = self.lease.permit().await.map_err(Stop::Revoked)?;
+        let may = self.lease.permit().await.map_err(Stop::Refused)?;
+        self.log_charges.check().map_err(Stop::Refused)?;
         self.changed.extend(users.iter().map(|user| user.id));
-        let writes = users.iter().map(|user| self.change.of(user)).collect();
+        // The request has one body for all users, so no write has bytes of its own.
+        let write = |user| (self.change.of(user), self.log_charges.start(0));
+        let writes = users.iter().map(write).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A separate task releases the permit, even if the client is slow to read results.
         let task = tokio::spawn(async move {
@@ -367,11 +375,13 @@ impl Run {
         sender: &BodySender,
     ) -> Result<(), Gone> {
         let room = sender.room().await?;
+        // The caller has the scope to read users.
+        let query = BulkQuery { kind: self.change.kind(), mode: Mode::Write, may_read: true };
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
             let id = self.changed.pop_front();
             let result = match result {
-                Ok(outcome) => LineResult::of(self.change.kind(), Mode::Write, Ok(outcome)),
+                Ok(outcome) => LineResult::of(query, Ok(outcome)),
                 Err(failure) => LineResult::Failed(failure.into(), id),
             };
             self.tally.count(&result);
