@@ -166,6 +166,11 @@ fn register_connections(registry: &mut Registry, server: &ServerCounters) {
         ("connections_slow_body", "Answered 408 for a slow body", &server.closed_slow_body),
         ("connections_slow_read", "Reset for a slow reader", &server.closed_slow_read),
         ("connections_idle", "Closed after resting", &server.closed_idle),
+        (
+            "connections_flood",
+            "Closed because the client sent too much that belongs to no request",
+            &server.closed_flood,
+        ),
         ("tls_handshake_failures", "TLS handshakes that failed", &server.failed_handshakes),
         ("handler_panics", "Handlers that panicked", &server.panics),
         (

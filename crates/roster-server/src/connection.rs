@@ -32,6 +32,7 @@ use crate::{
     body::{MonitoredBody, length},
     connection_state::{ConnectionState, Exchange, Order},
     counters::ServerCounters,
+    flood_guard::FloodGuard,
     monitored_stream::MonitoredStream,
     settings::ServerSettings,
     tls::{accept_tls, is_http2},
@@ -90,7 +91,7 @@ fn protocol(settings: &ServerSettings) -> Builder<TokioExecutor> {
         .header_read_timeout(None)
         // A client that has closed its sending side still gets its response.
         .half_close(true)
-        .max_buf_size(settings.header_bytes_max.max(8_192));
+        .max_buf_size(settings.buffer_bytes_max());
     // With hyper's default no memory is allocated per request.
     if settings.headers_max != HTTP1_HEADERS_DEFAULT {
         builder.http1().max_headers(settings.headers_max);
@@ -121,7 +122,8 @@ pub(crate) async fn serve_connection<H: Handle>(
     let _open = Open { counters: Arc::clone(&shared.counters), state: Arc::clone(&state) };
     // Released before the connection counts as closed.
     let _permit = permit;
-    let stream = MonitoredStream::new(stream, Arc::clone(&state));
+    let head_bytes_max = shared.settings.buffer_bytes_max();
+    let stream = MonitoredStream::new(stream, Arc::clone(&state), head_bytes_max);
     match &shared.tls {
         None => serve_http(&shared, &shared.protocols.either, stream, peer).await,
         // Boxed, so that a connection without TLS does not reserve the memory.
@@ -129,6 +131,9 @@ pub(crate) async fn serve_connection<H: Handle>(
     }
     if state.stalled.is_set() {
         shared.counters.closed_slow_read.inc();
+    }
+    if state.flooded.is_set() {
+        shared.counters.closed_flood.inc();
     }
     let slow_bodies = state.slow_bodies.load(Ordering::Relaxed);
     shared.counters.closed_slow_body.inc_by(slow_bodies.into());
@@ -163,6 +168,7 @@ async fn serve_http<H: Handle>(
         let exchange = Exchange::start(Arc::clone(&state), request.version());
         respond(Arc::clone(&link), request, exchange)
     });
+    let stream = FloodGuard::new(stream, Arc::clone(&state));
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let mut leaving = false;
     let mut has_waker = false;

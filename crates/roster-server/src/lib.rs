@@ -12,6 +12,7 @@
 //! - `accept`, `connection`, `tls`: accepted sockets, HTTP/1.1 and HTTP/2 on them, TLS
 //! - `connection_state`, `monitored_stream`, `reaper`: what a connection waits for, and when it is
 //!   closed
+//! - `flood_guard`, `frames`: the limit of what belongs to no request
 //! - `address_limit`, `concurrency`: the number of connections of an address
 //! - `settings`, `counters`: the limits, and the counters for `/metrics`
 //!
@@ -73,6 +74,8 @@ mod connection;
 mod connection_state;
 mod content_coding;
 mod counters;
+mod flood_guard;
+mod frames;
 mod identity;
 pub mod limits;
 mod memory;
