@@ -459,6 +459,8 @@ cases! {
         a_panicking_handler_is_500_without_details,
         a_full_disk_is_507_on_writes,
         readiness_follows_the_store_and_the_disk,
+        a_service_whose_last_requests_failed_is_not_ready,
+        one_failure_among_successes_and_one_damaged_record_leave_it_ready,
         readiness_queries_the_store_once_a_second,
         readiness_sends_one_query_while_the_store_hangs,
         a_draining_service_is_not_ready_and_serves_requests,
