@@ -12,9 +12,9 @@ use roster_core::{
 use roster_engine::{Current, Queue, Request, Results, UserRequest, Values, first};
 use rusqlite::Connection;
 use tokio::{
-    runtime::{Builder as RuntimeBuilder, Handle, RuntimeFlavor},
+    runtime::Builder as RuntimeBuilder,
     sync::mpsc,
-    task::block_in_place,
+    task::yield_now,
 };
 
 use crate::{
@@ -35,10 +35,6 @@ use crate::{
     writer::Shared,
     writer::{TASKS_MAX, Writer, preview_request},
 };
-
-/// The decisions on more commands than this run as blocking work, so that other tasks of the thread
-/// do not wait.
-const DECIDED_AT_ONCE_MAX: usize = 16;
 
 /// A store in a data directory.
 pub struct Sqlite {
@@ -112,11 +108,16 @@ impl Sqlite {
         drop(database);
     }
 
-    /// Executes commands about users.
+    /// Executes commands about users. Other tasks of the thread run between two decisions, because
+    /// one on a large record takes milliseconds.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
-        let many = commands.len() > DECIDED_AT_ONCE_MAX;
-        let requests = || commands.into_iter().map(|command| self.request(command)).collect();
-        let requests = if many { run_blocking(requests) } else { requests() };
+        let mut requests = Vec::with_capacity(commands.len());
+        for command in commands {
+            if !requests.is_empty() {
+                yield_now().await;
+            }
+            requests.push(self.request(command));
+        }
         self.shared.queue.execute(requests).await
     }
 
@@ -169,17 +170,6 @@ impl Sqlite {
             self.shared.cache.keep(stored, seen);
         }
         Ok(stored)
-    }
-}
-
-/// Runs long work on this thread. The other tasks of the thread move to other threads, if the
-/// runtime has any.
-fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    if flavor.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) {
-        block_in_place(work)
-    } else {
-        work()
     }
 }
 

@@ -10,7 +10,7 @@ use http::{
 use roster_core::{MatchBy, Mode, OnConflict, Preconditions, Terms, Upsert};
 
 use super::{
-    ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
+    Fingerprint, ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
     preconditions, preferred_return, read_each, weak_preconditions,
 };
 use crate::{
@@ -100,12 +100,20 @@ impl WriteOptions {
     /// What the directory needs in addition to the record: the preconditions, the idempotency
     /// record (none for a dry run), the mode, the caller, and the permission to begin, which
     /// [`Self::execute`] withdraws when the preferred wait is over.
-    pub(crate) fn terms(&self, call: &Call, body: &[u8]) -> Terms {
+    /// For a request without a body.
+    pub(crate) fn terms(&self, call: &Call) -> Terms {
+        let fingerprint = Fingerprint::of_retriable(&call.parts);
+        self.terms_with(call, fingerprint.map(|fingerprint| fingerprint.of_body(b"")))
+    }
+
+    /// The same for a request whose body has been read.
+    pub(crate) fn terms_with(&self, call: &Call, fingerprint: Option<[u8; 32]>) -> Terms {
         let caller = call.caller();
         let actor = caller.actor.to_string();
         // A dry run changes nothing, however often it is sent.
         let key = self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write);
-        let idempotency = key.map(|key| idempotency(&actor, key, &call.parts, body));
+        let retriable = key.zip(fingerprint);
+        let idempotency = retriable.map(|(key, print)| idempotency(&actor, key, print));
         let start = self.preferred_wait.as_ref().map(PreferredWait::start);
         let preconditions = self.preconditions.clone();
         Terms { preconditions, idempotency, mode: self.mode, caller, start }

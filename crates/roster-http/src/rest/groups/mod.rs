@@ -161,7 +161,7 @@ pub(crate) async fn delete(
     call: Call,
 ) -> Result<Response, Problem> {
     let groups = app.directory.groups();
-    let write = groups.delete(permit, id, options.terms(&call, b""));
+    let write = groups.delete(permit, id, options.terms(&call));
     let outcome = execute(&app, &options, write).await?;
     Ok(delete_response(&app, &options, outcome))
 }
@@ -206,7 +206,7 @@ pub(crate) async fn put_member(
     call: Call,
 ) -> Result<Response, Problem> {
     let edit = MembersEdit::Delta { added: BTreeSet::from([member]), removed: BTreeSet::new() };
-    let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
+    let (groups, terms) = (app.directory.groups(), options.terms(&call));
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(write_response(&app, &options, outcome))
@@ -220,7 +220,7 @@ pub(crate) async fn delete_member(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
+    let (groups, terms) = (app.directory.groups(), options.terms(&call));
     let edit = MembersEdit::Remove(member);
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;

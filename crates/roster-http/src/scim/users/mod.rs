@@ -5,27 +5,23 @@ mod page;
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use roster_core::{
-    Draft, Outcome, Refusal, Stored, Terms, User, UserId, UserSchema,
+    Outcome, Refusal, Stored, Terms, User, UserId, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::GroupsOf,
-    json,
+    limits::COMPARISONS_MAX,
     list::PageQuery,
 };
 use roster_scim::{
-    ListRequest, Projection, Strictness,
-    declared::of_attributes,
-    filter,
+    ListRequest, Projection, filter,
     list::COUNT_DEFAULT,
-    patch::{self, Operation as PatchOperation},
-    schema::USER,
-    user::{self, Sent, UserWriter, entity_tag, location, named_flags, shows_groups},
+    user::{self, UserPatch, UserWriter, entity_tag, location, shows_groups},
 };
 
 pub(super) use self::page::lower_bound;
 use self::page::{by_cursor, by_index};
 use super::{
     ScimProblem,
-    edit::{edit, result_of_edit},
+    edit::apply_patch,
     extract::{
         NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
         no_such_user,
@@ -101,10 +97,11 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
-    body: ScimBody<Vec<PatchOperation>>,
+    body: ScimBody<UserPatch>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = patch_user(&app, body.permit, id, body.value, write.strictness, terms);
+    let work = Work::new(COMPARISONS_MAX);
+    let change = Box::pin(patch_user(&app, body.permit, id, body.value, terms, &work));
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
@@ -117,7 +114,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    let change = app.directory.delete(permit, id, write.options.terms(&call, b""));
+    let change = app.directory.delete(permit, id, write.options.terms(&call));
     Ok(delete_response(&write.execute(&app, change).await?))
 }
 
@@ -180,37 +177,14 @@ pub(super) async fn patch_user(
     app: &AppState,
     permit: Permit<WriteUsers>,
     id: UserId,
-    operations: Vec<PatchOperation>,
-    strictness: Strictness,
+    patch: UserPatch,
     terms: Terms,
+    work: &Work,
 ) -> Result<Outcome, ScimProblem> {
     let base = base(app);
-    let operations = of_attributes(operations, &app.directory.schema(), strictness)?;
-    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, strictness));
-    result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
-}
-
-/// The user after the operations.
-fn patched(
-    base: &str,
-    user: &User,
-    operations: &[PatchOperation],
-    strictness: Strictness,
-) -> Result<Draft, ScimProblem> {
-    let record = user.to_record();
-    let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
-    // The operations name declared attributes as members of `attributes`.
-    let (projection, schema) = (Projection::everything(), UserSchema::default());
-    let writer = UserWriter::new(base, &projection, &schema);
-    let written = writer.write(&record, &[], &mut shown);
-    let resource = written.and_then(|()| json::read(&shown).ok());
-    let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-    let resource = patch::apply(&USER, &resource, operations.to_vec(), strictness)?;
-    let mut draft = user::read(resource, strictness, Sent::Patched, &schema)?.draft;
-    for flag in named_flags(operations) {
-        draft.vouch(flag);
-    }
-    Ok(draft)
+    let patch = move |user: &User, work: &Work| patch.apply(&base, user, work);
+    let edit = |edit| app.directory.edit(permit, id, edit, terms.clone());
+    Ok(apply_patch(app, work, patch, edit).await??)
 }
 
 /// The users of a page. With `keeps_end`, the end of the page is stored even if the page has all
