@@ -2,7 +2,8 @@
 //!
 //! The rows are in `scim.txt` and `rest.txt`, one for each report. `scim.txt` starts with the form
 //! of a row. Each row runs on a service of its own, over the oracle and each engine. The files are
-//! read when the test runs, so a new row needs no build.
+//! read when the test runs, so a new row needs no build. `open-scim.txt` and `open-rest.txt` have the
+//! rows that do not hold yet: a test fails when one of them does, so that it moves to its table.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a row fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the row")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
@@ -24,6 +25,7 @@ use service::Engine;
 
 const SCIM: &str = "scim.txt";
 const REST: &str = "rest.txt";
+const OPEN: [&str; 2] = ["open-scim.txt", "open-rest.txt"];
 
 macro_rules! tests {
     ($($engine:ident: $scim:ident, $rest:ident;)*) => {
@@ -48,8 +50,13 @@ tests! {
 }
 
 #[test]
+fn open_reports_do_not_hold_yet() {
+    OPEN.into_iter().for_each(|file| run::fail(Engine::Oracle, file));
+}
+
+#[test]
 fn each_row_names_a_source_and_differs_from_the_others() {
-    let rows: Vec<_> = [SCIM, REST].into_iter().flat_map(row::read).collect();
+    let rows: Vec<_> = [SCIM, REST].into_iter().chain(OPEN).flat_map(row::read).collect();
     for (at, row) in rows.iter().enumerate() {
         let (repository, number) = row.source.rsplit_once('#').unwrap_or(("", ""));
         let is_report = repository.split('/').count() == 2 && number.parse::<u32>().is_ok();
