@@ -109,6 +109,7 @@ where
                     parts.extensions.insert(Arc::clone(&context));
                     let request = Request::from_parts(parts, body);
                     let handled = self.handler.call(request, app.clone());
+                    let handled = app.admission.for_caller(&context.identity(), handled);
                     match limit {
                         Some(limit) => in_time(limit, handled).await.into_response(),
                         None => handled.await,

@@ -22,6 +22,7 @@ use crate::{
     problem::{Problem, ProblemCode},
     request_id,
     state::AppState,
+    transfers::Place,
 };
 
 /// The facts about a request that are known before its handler runs. An `Arc` of them is among the
@@ -126,8 +127,12 @@ impl Call {
     }
 
     /// The permission for work of this request that continues after its response has begun.
-    pub(crate) fn lease<R: Right>(&self, app: &AppState) -> Result<Lease<R>, Problem> {
-        Lease::new(&app.access, &self.parts.headers)
+    pub(crate) fn lease<R: Right>(
+        &self,
+        app: &AppState,
+        place: Place,
+    ) -> Result<Lease<R>, Problem> {
+        Lease::new(&app.access, &self.parts.headers, place)
     }
 }
 
@@ -213,8 +218,9 @@ impl UnreadCall {
     pub(crate) fn stream<R: Right>(
         self,
         app: &AppState,
+        place: Place,
     ) -> Result<(Upload, Lease<R>, Caller), Problem> {
-        let lease = Lease::new(&app.access, &self.parts.headers)?;
+        let lease = Lease::new(&app.access, &self.parts.headers, place)?;
         let caller = self.context.authority.caller(self.context.request_id());
         Ok((Upload::new(self.body, &self.context.peer), lease, caller))
     }

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, join, split},
     net::{TcpStream, lookup_host},
     time::timeout,
 };
@@ -25,7 +25,7 @@ use tokio_rustls::{
 };
 
 use crate::{
-    limits::{ANSWER_BYTES_MAX, ANSWER_WAIT_MAX},
+    limits::{ANSWER_BYTES_MAX, ANSWER_TRAFFIC_BYTES_MAX, ANSWER_WAIT_MAX},
     url::IssuerUrl,
 };
 
@@ -94,6 +94,9 @@ async fn ask<S>(stream: S, url: &IssuerUrl) -> Result<Bytes, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    // Informational responses may precede the response without end, so all bytes are bounded.
+    let (reader, writer) = split(stream);
+    let stream = join(reader.take(ANSWER_TRAFFIC_BYTES_MAX), writer);
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(described)?;
     let request = Request::get(url.target())
         .header(HOST, url.authority())

@@ -1,7 +1,8 @@
 //! One connection, from its socket to the handler and back.
 //!
-//! Every parsed request gets a response, even if the handler panics. A response sent before the
-//! whole request body was read ends the connection. This module does not know routes.
+//! Every parsed request gets a response, even if the handler panics. A response that is sent before
+//! the whole request body was read ends the connection, and an HTTP/1 response says so. This module
+//! does not know routes.
 
 use std::{
     convert::Infallible,
@@ -36,6 +37,7 @@ use crate::{
     monitored_stream::MonitoredStream,
     settings::ServerSettings,
     tls::{accept_tls, is_http2},
+    unread_body::UnreadBody,
 };
 
 /// The HTTP/2 limits that cannot be configured: header list, windows and abuse limits.
@@ -208,6 +210,7 @@ async fn respond<H: Handle>(
     let http2 = request.version() == Version::HTTP_2;
     let head_bytes = if http2 { HTTP2_STREAM_BYTES + head_bytes(&request) } else { 0 };
     let _head = http2.then(|| peer.state.memory().hold(head_bytes));
+    let (request, unread) = UnreadBody::watch(request);
     let handled = pin!(async { shared.handler.handle(request, peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.inc();
@@ -219,7 +222,7 @@ async fn respond<H: Handle>(
     }
     let last = peer.state.order() >= Order::Last
         || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE);
-    if last && !http2 {
+    if !http2 && (last || unread.is_left().await) {
         close_after(&mut response);
     }
     if head_only {

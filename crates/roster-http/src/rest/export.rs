@@ -27,10 +27,7 @@ use super::{
     list::{BY_ACCEPT, ListQuery, refuse_if_match},
     respond,
 };
-use crate::{
-    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState,
-    transfers::Place,
-};
+use crate::{access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState};
 
 /// Pauses in milliseconds before a page is read again after a transient error.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
@@ -81,15 +78,15 @@ pub(super) async fn export<S: ExportSource>(
         describe(app, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals)?;
+    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
     let first = source.read(&app.directory, may).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
     describe(app, response.headers_mut(), first.position);
-    let (directory, lease) = (app.directory.clone(), call.lease(app)?);
+    let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
     let export = Export { directory, lease, source, lines_left, request_id };
-    tokio::spawn(export.send(first, sender, place));
+    tokio::spawn(export.send(first, sender));
     Ok(response)
 }
 
@@ -125,7 +122,7 @@ struct Export<S: ExportSource> {
 }
 
 impl<S: ExportSource> Export<S> {
-    async fn send(mut self, first: ExportPage<S::Item, S::Key>, sender: BodySender, _place: Place) {
+    async fn send(mut self, first: ExportPage<S::Item, S::Key>, sender: BodySender) {
         let mut read = Ok(first);
         loop {
             let mut page = match read {
@@ -138,6 +135,7 @@ impl<S: ExportSource> Export<S> {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
+            let count = page.items.len();
             let next = page.next.take().filter(|_| self.lines_left > 0);
             drop(page);
             let Some(room) = self.room(&sender).await else { return };
@@ -147,6 +145,7 @@ impl<S: ExportSource> Export<S> {
                 Err(problem) => return self.log_stop(&problem),
             };
             room.send(lines);
+            self.lease.progress(count);
             let Some(next) = next else { return sender.finish() };
             self.source.continue_after(next);
             // Waits until the previous page is being sent, so that at most two pages are in memory.
@@ -157,8 +156,8 @@ impl<S: ExportSource> Export<S> {
         }
     }
 
-    /// Waits for room for a page. Returns `None` if the client is gone or its credential is no
-    /// longer valid.
+    /// Waits for room for a page. Returns `None` if the client is gone, its credential is no longer
+    /// valid, or another caller needs the place.
     async fn room<'s>(&mut self, sender: &'s BodySender) -> Option<Room<'s>> {
         let problem = tokio::select! {
             biased;
@@ -181,11 +180,7 @@ impl<S: ExportSource> Export<S> {
 
     fn log_stop(&self, problem: &Problem) {
         let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
-        tracing::warn!(
-            request_id,
-            code,
-            "an export was stopped: its caller's credential is no longer valid"
-        );
+        tracing::warn!(request_id, code, "an export was stopped");
     }
 
     fn log_failure(&self, error: &StoreError) {

@@ -91,7 +91,7 @@ async fn serve(
 ) -> anyhow::Result<()> {
     let tls_config = tls.as_ref().map(Tls::config);
     // Before any wait: SIGHUP ends a process without a handler.
-    let follow = tls.map(follow).transpose()?;
+    let follow = follow(tls)?;
     let mut takeover = Takeover::new(config.takeover_wait, drain.clone());
     let listener = match socket {
         Some(socket) => Some(TcpListener::from_std(socket)?),
@@ -118,9 +118,7 @@ async fn serve(
     tracing::info!("{line}");
     supervisor::notify_ready();
     let report = service.serve(Port { listener, tls: tls_config }, drain_begun(drain)).await;
-    if let Some(follow) = follow {
-        follow.abort();
-    }
+    follow.abort();
     tracing::info!(finished = report.finished, cut = report.cut, "drained");
     Ok(())
 }
@@ -130,10 +128,17 @@ fn is_locked(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(OpenError::Locked { .. }))
 }
 
-/// Keeps the certificate up to date. From here on SIGHUP reloads it.
-fn follow(tls: Tls) -> anyhow::Result<JoinHandle<()>> {
-    let hangup = signal(SignalKind::hangup()).context("signals cannot be caught")?;
-    Ok(tokio::spawn(tls.into_follower().follow(hangup)))
+/// Keeps the certificate up to date. From here on SIGHUP reloads it. Without TLS it has no effect.
+fn follow(tls: Option<Tls>) -> anyhow::Result<JoinHandle<()>> {
+    let mut hangup = signal(SignalKind::hangup()).context("signals cannot be caught")?;
+    Ok(match tls {
+        Some(tls) => tokio::spawn(tls.into_follower().follow(hangup)),
+        None => tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                tracing::info!("SIGHUP has no effect: there is no certificate to reload");
+            }
+        }),
+    })
 }
 
 /// Waits for the drain to begin.

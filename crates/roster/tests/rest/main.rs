@@ -360,6 +360,7 @@ cases! {
         an_import_that_waits_to_be_asked_is_asked,
         lines_that_fail_in_the_store_do_not_end_the_stream,
         only_so_many_imports_run_at_a_time,
+        the_slowest_import_ends_when_another_caller_waits,
         one_caller_has_two_imports_at_a_time,
         blank_lines_do_not_keep_an_import_alive,
         an_import_beyond_its_callers_limit_slows_down,
@@ -445,6 +446,7 @@ cases! {
         a_valid_request_id_is_kept_and_an_invalid_one_replaced,
     }
     mod cors {
+        a_page_must_name_the_media_type_of_a_scim_body,
         pages_of_a_listed_origin_read_and_write_with_a_key,
         a_preflight_names_the_methods_of_its_path,
         an_unlisted_origin_gets_no_cors_headers,
@@ -473,6 +475,7 @@ cases! {
         without_a_limit_there_are_no_rate_limit_headers,
         a_write_that_would_wait_too_long_is_503_and_not_executed,
         a_blocked_class_does_not_affect_the_others,
+        one_caller_does_not_take_the_places_of_another,
         rejections_are_counted_by_reason,
         a_page_of_a_thousand_users_is_complete,
         a_rejected_list_is_counted_and_does_not_reach_the_store,

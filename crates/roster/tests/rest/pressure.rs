@@ -160,6 +160,48 @@ pub(crate) async fn a_blocked_class_does_not_affect_the_others(backend: Backend)
     service.post(body).await.expect(201);
 }
 
+pub(crate) async fn one_caller_does_not_take_the_places_of_another(backend: Backend) {
+    let service = backend.open_with(narrow()).await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let key = service.new_key(&["users:read", "users:write"]).await;
+        keys.push(key["key"].as_str().expect("a key").to_owned());
+    }
+    service.close().await;
+    for target in [
+        user.as_str(),
+        "/users",
+        "/users?limit=1000",
+        "/users?filter=title%20co%20%22x%22",
+        "/deleted-users",
+        "/groups",
+        "/events",
+    ] {
+        service.store.fail(Fault::Hang);
+        let ask = |key: usize| service.request("GET", target).bearer(&keys[key]).send();
+        // One is with the store. The others wait, and are refused.
+        let mut greedy: FuturesUnordered<_> = (0..8).map(|_| ask(0)).collect();
+        let mut refused = 0;
+        while refused < 7 {
+            let reply = greedy.next().await.expect("a response");
+            assert_eq!(reply.status(), 503, "{target}");
+            refused += 1;
+        }
+        let other = async {
+            let other = ask(1);
+            let free = async {
+                // The other caller has a place at once, and waits for the store alone.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                service.store.fail(None);
+            };
+            tokio::join!(other, free).0
+        };
+        assert_eq!(other.await.status(), 200, "{target}");
+        assert_eq!(greedy.next().await.expect("a response").status(), 200, "{target}");
+    }
+}
+
 pub(crate) async fn rejections_are_counted_by_reason(backend: Backend) {
     let service = backend.open_with(limited(1)).await;
     while service.get("/users").await.status() != 429 {}

@@ -229,12 +229,17 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let mut running = Vec::new();
-    for _ in 0..4 {
+    for (number, count) in [2, 2, 2, 1, 1].into_iter().enumerate() {
         let key = writer(&service).await;
-        for _ in 0..2 {
+        // The last place is for a caller without one.
+        for _ in 0..count {
             let mut talk = Talk::import_by(&service, "", Some(&key)).await;
             assert!(talk.head().await.starts_with("200 OK\r\n"));
             running.push(talk);
+        }
+        if number == 3 {
+            let mut second = Talk::import_by(&service, "", Some(&key)).await;
+            assert!(second.head().await.starts_with("503 "));
         }
     }
     let refused = import(&service, "", line("ada")).await.refused(503, "overloaded");
@@ -250,6 +255,35 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     first.end().await;
     assert!(first.rest().await.1);
     is_let_in_again(&service).await;
+}
+
+pub(crate) async fn the_slowest_import_ends_when_another_caller_waits(backend: Backend) {
+    let service = backend.open().await;
+    service.close().await;
+    let mut running = Vec::new();
+    for count in [2, 2, 2, 1, 1] {
+        let key = writer(&service).await;
+        for _ in 0..count {
+            let mut talk = Talk::import_by(&service, "", Some(&key)).await;
+            assert!(talk.head().await.starts_with("200 OK\r\n"));
+            running.push(talk);
+        }
+    }
+    // A younger import does not end.
+    import(&service, "", line("ada")).await.refused(503, "overloaded");
+    sleep(Duration::from_millis(5_100)).await;
+    assert_eq!(import(&service, "", line("ada")).await.status(), 200);
+    let mut ended = 0;
+    for (number, mut talk) in running.into_iter().enumerate() {
+        talk.send(line(&format!("u{number}"))).await;
+        let verdict = talk.line().await.expect("a verdict");
+        if verdict["status"] != 201 {
+            ended += 1;
+            assert_eq!((&verdict["line"], &verdict["status"]), (&json!(1), &json!(503)));
+            assert_eq!(verdict["problem"]["code"], "overloaded");
+        }
+    }
+    assert_eq!(ended, 1);
 }
 
 async fn is_let_in_again(service: &Service) {

@@ -44,7 +44,7 @@ enum Source {
     Ended,
     /// It was interrupted, or too slow.
     Broken,
-    /// The caller's credential is no longer valid.
+    /// The caller's credential is no longer valid, or another caller needs the place.
     Stopped,
 }
 
@@ -71,8 +71,7 @@ pub(super) struct Intake {
     tally: Tally,
     /// `None` once the receiver of results is gone.
     results: Option<mpsc::Sender<Parcel>>,
-    /// The first line that was not executed after the caller's credential became invalid, and the
-    /// problem.
+    /// The first line that was not executed after the import was stopped, and the reason.
     stopped: Option<(u64, Problem)>,
     failed: bool,
 }
@@ -158,11 +157,7 @@ impl Intake {
         // The last result. Without a `done` line, the response is incomplete.
         if let Some((number, problem)) = self.stopped.take() {
             let code = problem.code.as_str();
-            tracing::warn!(
-                request_id,
-                code,
-                "an import was stopped: its caller's credential is no longer valid"
-            );
+            tracing::warn!(request_id, code, "an import was stopped");
             let mut out = Vec::new();
             LineResult::Failed(problem, None).write(number, &self.base_url, &mut out);
             self.send(Parcel::Results(out)).await;
@@ -249,6 +244,7 @@ impl Intake {
     }
 
     async fn finish(&mut self, (slots, results): Finished) {
+        self.lease.progress(slots.len());
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (number, result) in joined(slots, results) {
             let result = self.line_result(result);

@@ -44,7 +44,6 @@ use crate::{
         respond::{DRY_RUN, PRIVATE, TRUE, position},
     },
     state::AppState,
-    transfers::Place,
 };
 
 /// The number of users per read. It is the minimum for a read of low priority, because the users
@@ -123,7 +122,7 @@ pub(crate) async fn change_matching(
     // `curl --json` accepts JSON alone, and the lines are JSON.
     negotiate(&call.parts.headers, if mode == Mode::DryRun { &[JSON] } else { &[NDJSON, JSON] })?;
     page.limit = USERS_AT_ONCE;
-    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
+    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
     if mode == Mode::DryRun {
         return preview(app, call, (may_read, may_write), page, &change).await;
     }
@@ -139,7 +138,7 @@ pub(crate) async fn change_matching(
     let (body, sender) = StreamedBody::new(call.peer());
     let caller = call.caller();
     let run = Run {
-        lease: call.lease(app)?,
+        lease: call.lease(app, place)?,
         charges: LineCharges::new(app, caller.actor.clone(), call.client()),
         caller,
         app: app.clone(),
@@ -149,7 +148,7 @@ pub(crate) async fn change_matching(
         changed: VecDeque::new(),
         tally: Tally::default(),
     };
-    tokio::spawn(run.send(page, may_read, sender, place));
+    tokio::spawn(run.send(page, may_read, sender));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, NDJSON.header());
@@ -251,8 +250,8 @@ struct Run {
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid.
-    Revoked(Problem),
+    /// The caller's credential is no longer valid, or another caller needs the place.
+    Over(Problem),
     /// The users cannot be read.
     Failed(StoreError),
 }
@@ -264,13 +263,7 @@ impl From<Gone> for Stop {
 }
 
 impl Run {
-    async fn send(
-        mut self,
-        query: PageQuery,
-        may_read: Permit<ReadUsers>,
-        sender: BodySender,
-        _place: Place,
-    ) {
+    async fn send(mut self, query: PageQuery, may_read: Permit<ReadUsers>, sender: BodySender) {
         let changed = self.change_all(query, may_read, &sender).await;
         // What was sent to the store is committed, so its results are sent in any case.
         let mut sent = Ok(());
@@ -282,7 +275,7 @@ impl Run {
         self.log_end(whole);
         let last = match changed {
             Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
-            Err(Stop::Revoked(problem)) => {
+            Err(Stop::Over(problem)) => {
                 let mut line = Vec::new();
                 let number = self.tally.lines() + 1;
                 LineResult::Failed(problem, None).write(
@@ -336,14 +329,15 @@ impl Run {
             let is_ready = charged == count && !self.flight.is_full();
             tokio::select! {
                 biased;
-                problem = self.lease.over() => return Err(Stop::Revoked(problem)),
+                problem = self.lease.over() => return Err(Stop::Over(problem)),
                 () = sender.gone() => return Err(Stop::Gone),
                 results = self.flight.next() => self.send_results(results, sender).await?,
                 permit = batches.acquire_owned(), if is_ready => break permit.ok(),
                 () = self.charges.wait(), if charged < count => {}
             }
         };
-        let may = self.lease.permit().await.map_err(Stop::Revoked)?;
+        let may = self.lease.permit().await.map_err(Stop::Over)?;
+        self.lease.progress(users.len());
         self.changed.extend(users.iter().map(|user| user.id));
         let writes = users.iter().map(|user| self.change.of(user)).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
