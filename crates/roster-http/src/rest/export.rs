@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState,
-    transfers::Place,
+    transfers::Place, turns::Turns,
 };
 
 /// Pauses in milliseconds before a page is read again after a transient error.
@@ -134,7 +134,7 @@ impl<S: ExportSource> Export<S> {
             };
             page.items.truncate(self.lines_left);
             self.lines_left -= page.items.len();
-            let Some(lines) = self.lines(&page.items) else {
+            let Some(lines) = self.lines(&page.items).await else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
@@ -170,11 +170,12 @@ impl<S: ExportSource> Export<S> {
     }
 
     /// The records of a page, one per line; `None` if a record cannot be projected.
-    fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
+    async fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
+        let (mut out, mut turns) = (Vec::new(), Turns::default());
         for item in items {
             self.source.write(item, &mut out)?;
             out.push(b'\n');
+            turns.take(out.len()).await;
         }
         Some(out)
     }
