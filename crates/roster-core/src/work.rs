@@ -11,7 +11,7 @@ use std::{
 };
 
 /// A comparison of a text counts once more for each part of this many bytes.
-const BYTES_PER_COMPARISON: usize = 64;
+pub(crate) const BYTES_PER_COMPARISON: usize = 64;
 
 /// Counts comparisons up to a limit.
 #[derive(Debug)]
@@ -51,6 +51,12 @@ impl Work {
     /// Counts the comparison of a text of this many bytes.
     pub fn spend_text(&self, bytes: usize) -> Result<(), TooMuchWork> {
         self.spend(1 + bytes / BYTES_PER_COMPARISON)
+    }
+
+    /// Counts comparisons that are made in any case.
+    pub fn count(&self, comparisons: usize) {
+        // At the limit, nothing is left. The caller checks this before its next piece of work.
+        let _ended = self.spend(comparisons);
     }
 
     /// The number of comparisons that may still be made. 0 after the limit was reached.

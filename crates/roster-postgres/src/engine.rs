@@ -72,16 +72,22 @@ impl Store for Postgres {
                     self.shared.run(|c| direct.read(c)).await
                 }
                 Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
-                None => self.exclusive.run(LONG, |c| walked(c, &query)).await,
+                None => {
+                    let query = Arc::new(query);
+                    let read = |c| self.long_reads.run(walked(c, Arc::clone(&query)));
+                    self.exclusive.run(LONG, read).await
+                }
             }
         })
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
         Box::pin(async move {
-            let query = &query;
-            let read = |c: Arc<_>| async move {
-                snapshot(&c, |c, head| deleted_page(c, head, query)).await
+            let query = Arc::new(query);
+            let read = |c: Arc<_>| {
+                let query = Arc::clone(&query);
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| deleted_page(c, head, &query)).await })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -175,17 +181,21 @@ impl GroupStore for Postgres {
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         Box::pin(async move {
-            let query = &query;
-            let read =
-                |c: Arc<_>| async move { snapshot(&c, |c, head| group_page(c, head, query)).await };
+            let query = Arc::new(query);
+            let read = |c: Arc<_>| {
+                let query = Arc::clone(&query);
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| group_page(c, head, &query)).await })
+            };
             self.exclusive.run(LONG, read).await
         })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
         Box::pin(async move {
-            let read = |c: Arc<_>| async move {
-                snapshot(&c, |c, head| members_page(c, head, &query)).await
+            let read = |c: Arc<_>| {
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| members_page(c, head, &query)).await })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -193,12 +203,15 @@ impl GroupStore for Postgres {
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         Box::pin(async move {
-            let users = &*users;
-            let query = |c: Arc<_>| async move { groups_of(&*c, users, usize::MAX).await };
+            let users: Arc<[UserId]> = users.into();
+            let query = |c: Arc<_>| {
+                let users = Arc::clone(&users);
+                async move { groups_of(&*c, &users, usize::MAX).await }
+            };
             // A user is in a limited number of groups, whose records are short.
-            let groups = match users {
+            let groups = match *users {
                 [_] => self.shared.run(query).await,
-                _ => self.exclusive.run(LONG, query).await,
+                _ => self.exclusive.run(LONG, |c| self.long_reads.run(query(c))).await,
             };
             Ok(groups?.unwrap_or_default())
         })

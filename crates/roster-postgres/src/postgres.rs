@@ -10,6 +10,7 @@ use crate::{
     establish::{Established, establish},
     failure::QueryError,
     in_force::{InForce, RulesInForce},
+    long_reads::LongReads,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
     schema::migrate,
@@ -28,6 +29,7 @@ pub struct Postgres {
     tasks: Mutex<Option<JoinSet<()>>>,
     pub(crate) shared: Arc<SharedPool>,
     pub(crate) exclusive: ExclusivePool,
+    pub(crate) long_reads: LongReads,
     pub(crate) in_force: Arc<RulesInForce>,
     following: AbortHandle,
     pub(crate) secret: Secret,
@@ -38,6 +40,7 @@ impl Postgres {
     /// Opens the store of a database, or creates one there.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
         migrate(&settings.connector).await?;
+        let long_reads = LongReads::start();
         let Established { log_id, secret, in_force } = establish(&settings).await?;
         let connector = settings.connector;
         let shared = Arc::new(SharedPool::new(connector.clone(), settings.shared_connections));
@@ -59,6 +62,7 @@ impl Postgres {
             tasks: Mutex::new(Some(tasks)),
             shared,
             exclusive: ExclusivePool::new(connector, settings.own_connections),
+            long_reads,
             in_force,
             following: following.abort_handle(),
             secret,

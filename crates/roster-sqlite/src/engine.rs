@@ -39,6 +39,7 @@ pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
 
 /// Larger queries of groups and memberships do not run on the threads that handle requests.
+const FEW_GROUPS_MAX: usize = 200;
 const FEW_USERS_MAX: usize = 200;
 const FEW_MEMBERSHIPS_MAX: usize = 200;
 
@@ -73,6 +74,7 @@ impl Store for Sqlite {
         if is_short && plan.is_bounded(&query) {
             return ready(self.readers.read(|connection| page(connection, &query, plan)));
         }
+        // Rows are tested here only as long as that takes few comparisons.
         if is_short && plan.may_find_few() {
             let few = |connection: &_| {
                 snapshot(connection, |rows, head| read_few(rows, head, &query, plan.clone()))
@@ -185,7 +187,9 @@ impl GroupStore for Sqlite {
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        let is_short = query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count);
+        let are_few = query.ids.as_ref().is_none_or(|ids| ids.len() <= FEW_GROUPS_MAX);
+        let is_short =
+            query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) && are_few;
         self.read_by(is_short, move |connection| {
             snapshot(connection, |rows, head| group_page(rows, head, &query))
         })

@@ -2,11 +2,12 @@
 //!
 //! There are few of them, with a lower priority than the threads that handle requests, so a query
 //! without an index delays no other request. The number of waiting reads is bounded. A read whose
-//! caller is gone is not begun.
+//! caller is gone is not begun, or ends: SQLite asks every few steps of a statement whether it is.
 
 use std::{
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, Builder, JoinHandle},
@@ -30,8 +31,21 @@ const WAITING_MAX: usize = 64;
 /// The nice value of these threads.
 const NICENESS: i32 = 10;
 
+/// The number of steps of a statement after which SQLite asks whether the caller is gone. A row
+/// takes more.
+const STEPS: i32 = 16;
+
 /// A read. It sends its result to the caller.
-type ScanRead = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+type ScanRead = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+
+/// The caller of a read. When it is dropped, the read ends.
+struct Caller(Arc<AtomicBool>);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 pub(crate) struct Scans {
     /// `None` once the pool is closed.
@@ -63,9 +77,12 @@ impl Scans {
         read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let read = move |connection: Result<&Connection, StoreError>| {
+        let gone = Arc::new(AtomicBool::new(false));
+        let _caller = Caller(Arc::clone(&gone));
+        let read = move |connection: Result<&mut Connection, StoreError>| {
             if !reply.is_closed() {
-                drop(reply.send(connection.and_then(|connection| Ok(read(connection)?))));
+                let read = |connection| Ok(read_until(gone, connection, read)?);
+                drop(reply.send(connection.and_then(read)));
             }
         };
         self.push(Box::new(read))?;
@@ -90,6 +107,18 @@ impl Scans {
             drop(thread.join());
         }
     }
+}
+
+/// Runs a read. Its statements fail once the caller is gone.
+fn read_until<T>(
+    gone: Arc<AtomicBool>,
+    connection: &mut Connection,
+    read: impl FnOnce(&Connection) -> ReadResult<T>,
+) -> ReadResult<T> {
+    connection.progress_handler(STEPS, Some(move || gone.load(Ordering::Relaxed)))?;
+    let result = read(connection);
+    connection.progress_handler(0, None::<fn() -> bool>)?;
+    result
 }
 
 fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared) {

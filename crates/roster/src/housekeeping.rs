@@ -14,7 +14,7 @@ use roster_core::{
     Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
     Timestamp,
     access::{Authority, Permit, PurgeUsers},
-    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
+    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
 };
 use roster_http::{Duty, HousekeepingMetrics};
@@ -218,6 +218,7 @@ const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
         filter: None,
         bytes_max: PAGE_BYTES_MAX,
         examined_max: PAGE_EXAMINED_MAX,
+        comparisons_max: PAGE_COMPARISONS_MAX,
     }
 }
 

@@ -27,7 +27,9 @@ use super::{
     list::{BY_ACCEPT, ListQuery, refuse_if_match},
     respond,
 };
-use crate::{access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState};
+use crate::{
+    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState, turns::Turns,
+};
 
 /// Pauses in milliseconds before a page is read again after a transient error.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
@@ -131,7 +133,7 @@ impl<S: ExportSource> Export<S> {
             };
             page.items.truncate(self.lines_left);
             self.lines_left -= page.items.len();
-            let Some(lines) = self.lines(&page.items) else {
+            let Some(lines) = self.lines(&page.items).await else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
@@ -169,11 +171,12 @@ impl<S: ExportSource> Export<S> {
     }
 
     /// The records of a page, one per line; `None` if a record cannot be projected.
-    fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
+    async fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
+        let (mut out, mut turns) = (Vec::new(), Turns::default());
         for item in items {
             self.source.write(item, &mut out)?;
             out.push(b'\n');
+            turns.take(out.len()).await;
         }
         Some(out)
     }

@@ -182,6 +182,7 @@ macro_rules! conformance {
                 the_last_page_has_no_next_even_when_it_is_full,
                 a_page_ends_early_at_its_byte_limit,
                 paging_with_few_examined_rows_returns_the_same_users,
+                paging_with_few_comparisons_returns_the_same_users,
                 with_many_users_totals_are_bounded_and_paging_is_complete,
             }
             $crate::conformance_cases! { $factory, text:

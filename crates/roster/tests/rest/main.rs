@@ -277,6 +277,7 @@ cases! {
         a_filter_sees_a_change_at_once,
         an_invalid_query_is_reported_before_an_invalid_filter,
         responses_of_filters_and_searches,
+        a_page_of_long_lists_ends_early_and_the_next_goes_on,
     }
     mod search {
         users_are_found_by_the_beginnings_of_words,
@@ -479,6 +480,7 @@ cases! {
         rejections_are_counted_by_reason,
         a_page_of_a_thousand_users_is_complete,
         a_rejected_list_is_counted_and_does_not_reach_the_store,
+        a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_names,
     }
     mod patience {
         a_read_is_aborted_after_the_wait_of_its_caller,

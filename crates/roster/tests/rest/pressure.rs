@@ -274,3 +274,44 @@ pub(crate) async fn a_rejected_list_is_counted_and_does_not_reach_the_store(back
     assert!(metrics.text().contains(&expected), "{expected}: {}", metrics.text());
     service.get("/users?limit=1000").await.expect(200);
 }
+
+pub(crate) async fn a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_names(
+    backend: Backend,
+) {
+    let mut setup = narrow();
+    setup.pressure.lists_max = 8;
+    let service = backend.open_with(setup).await;
+    let user = service.user(json!({"username": "ada", "email": "ada@x.org"})).await;
+    let id = user["id"].as_str().expect("an id");
+    let tests = ["roles.value%20co%20%22x%22"; 60].join("%20or%20");
+    let others = vec![format!("id={id}"); 80].join("&");
+    for target in [
+        format!("/users?{others}&filter={tests}"),
+        format!("/users?username=ada&filter={tests}"),
+        format!("/users?email=ada@x.org&filter={tests}"),
+        format!("/users?id={id}&q=ada"),
+    ] {
+        service.store.hang_pages(true);
+        let pages = service.store.pages();
+        let held = service.get(&target);
+        let others = async {
+            while service.store.pages() == pages {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            // The class of long lists has no other place; that of short lists has.
+            service.get(&target).await.refused(503, "overloaded");
+            let short = format!("/users?id={id}");
+            let short = service.get(&short);
+            let freed = async {
+                while service.store.pages() < pages + 2 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                service.store.hang_pages(false);
+            };
+            let (short, ()) = tokio::join!(short, freed);
+            short.expect(200);
+        };
+        let (held, ()) = tokio::join!(held, others);
+        held.expect(200);
+    }
+}

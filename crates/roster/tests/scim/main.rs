@@ -158,6 +158,7 @@ cases! {
         a_search_is_ordered_by_id_and_refuses_what_it_cannot_do,
         a_walk_over_everything_misses_no_user_when_others_are_deleted,
         groups_wait_for_users_that_a_page_had_no_room_for,
+        a_page_by_index_reads_only_so_many_users,
     }
     mod filters {
         q3_every_operator_finds_whom_it_should,

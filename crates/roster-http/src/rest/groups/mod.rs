@@ -9,6 +9,7 @@ use roster_core::{
     Failure, Json, Outcome, UserId,
     access::{ReadUsers, WriteUsers},
     group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery},
+    limits::NESTED_MEMBERSHIPS_MAX,
     list::{PageKey, SortKey, Total},
 };
 
@@ -24,9 +25,9 @@ use crate::{
     extract::{
         AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, Media, MemberPath,
         NDJSON, ReadRecord, WriteOptions, boolean, negotiate, parse_group_id, parse_user_id,
-        unknown,
+        refused, unknown,
     },
-    problem::{Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
@@ -84,7 +85,8 @@ pub(crate) async fn list_of_user(
         return Ok(response);
     }
     let (ids, member) = if nested {
-        (Some(groups.nested_groups_of(permit, user).await?), None)
+        let found = groups.nested_groups_of(permit, user).await?;
+        (Some(found.ok_or_else(too_many_nested)?), None)
     } else {
         (None, Some(user))
     };
@@ -234,6 +236,15 @@ fn id_of(after: &PageKey) -> Option<UserId> {
 
 fn key_of(id: UserId) -> PageKey {
     PageKey { key: SortKey::Id, id }
+}
+
+/// The problem of a user around whom too many memberships lead to groups.
+fn too_many_nested() -> Problem {
+    let detail = format!(
+        "more than {NESTED_MEMBERSHIPS_MAX} memberships lead to the groups of this user; leave \
+         nested out, and read the groups of each group"
+    );
+    refused(Fault::of_parameter("nested", "too-many", detail).into())
 }
 
 fn not_found() -> Problem {

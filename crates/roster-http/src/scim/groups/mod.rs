@@ -34,7 +34,7 @@ use super::{
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
-use crate::{admission::Class, extract::Authorized, request::Call, state::AppState};
+use crate::{admission::Class, extract::Authorized, request::Call, state::AppState, turns::Turns};
 
 /// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).
 pub(crate) async fn create(
@@ -209,12 +209,13 @@ pub(super) async fn page(
         Some(cursor) => asking.by_cursor(cursor, request.count).await?,
         None => asking.by_index(request.start_index).await?,
     };
-    let mut text = Vec::new();
+    let (mut text, mut turns) = (Vec::new(), Turns::default());
     for (index, shown) in found.items.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
         text.extend_from_slice(&shown.json(app, &request.projection)?);
+        turns.take(text.len()).await;
     }
     let items = found.items.len();
     let reached = request.start_index.saturating_add(u64::try_from(items).unwrap_or(u64::MAX));

@@ -12,7 +12,7 @@ use roster_core::{
     list::PageQuery,
 };
 use roster_scim::{
-    ListRequest, Projection, filter,
+    ListRequest, Projection, ScimError, ScimType, filter,
     list::COUNT_DEFAULT,
     user::{self, UserPatch, UserWriter, entity_tag, location, shows_groups},
 };
@@ -26,6 +26,7 @@ use super::{
         NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
         no_such_user,
     },
+    limits::PAGE_GROUPS_MAX,
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
@@ -35,10 +36,14 @@ use crate::{
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
+    turns::Turns,
 };
 
 /// The approximate size of a user in a response, in bytes, in addition to its record.
 const USER_BYTES: usize = 640;
+
+/// The number of users whose groups are read at once.
+const USERS_AT_ONCE: usize = 100;
 
 /// `POST /scim/v2/Users`: creates a user (RFC 7644 section 3.3).
 pub(crate) async fn create(
@@ -158,7 +163,7 @@ fn write_user(
     written.ok_or_else(|| Problem::new(ProblemCode::Internal))
 }
 
-/// The direct groups of users, if they are shown: one query for all of them.
+/// The direct groups of users, if they are shown. Fails if they are too many for one response.
 async fn groups_of(
     app: &AppState,
     permit: Permit<ReadUsers>,
@@ -168,7 +173,20 @@ async fn groups_of(
     if users.is_empty() || !shows_groups(projection) {
         return Ok(GroupsOf::new());
     }
-    Ok(app.directory.groups().groups_of(permit, users).await?)
+    let (mut all, mut shown) = (GroupsOf::new(), 0);
+    for users in users.chunks(USERS_AT_ONCE) {
+        let groups = app.directory.groups().groups_of(permit, users.to_vec()).await?;
+        shown += groups.values().map(Vec::len).sum::<usize>();
+        if shown > PAGE_GROUPS_MAX {
+            let detail = format!(
+                "the users of the page are in more than {PAGE_GROUPS_MAX} groups together: lower \
+                 count, or send excludedAttributes=groups"
+            );
+            return Err(ScimError::new(ScimType::TooMany, detail).into());
+        }
+        all.extend(groups);
+    }
+    Ok(all)
 }
 
 /// Patches a user. The operations are applied to the SCIM form of the record that the writer
@@ -212,11 +230,13 @@ pub(super) async fn page(
     let writer = UserWriter::new(&base, &request.projection, &schema);
     let bytes: usize = found.items.iter().map(|item| item.record.len() + USER_BYTES).sum();
     let mut text = Vec::with_capacity(bytes);
+    let mut turns = Turns::default();
     for (index, item) in found.items.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
         write_user(&writer, item, &groups, &mut text)?;
+        turns.take(text.len()).await;
     }
     // If users were deleted or restored during a walk, the resources after the users are counted
     // from the index at which the users ended. So a resource may be shown twice, but none is

@@ -21,6 +21,7 @@ use roster_core::{
     list::{Page, PageQuery},
 };
 use roster_server::{BodySender, Gone, StreamedBody};
+use tokio::task::yield_now;
 
 use super::{
     super::list_query::{ListForm, UserListQuery},
@@ -202,9 +203,14 @@ async fn preview(
     change: &MatchingChange,
 ) -> Result<Response, Problem> {
     let counted = count(&app.directory, may_read, page).await?;
-    let writes = counted.first.iter().map(|user| change.of(user)).collect();
     let caller = call.caller();
-    let results = app.directory.write_many(may_write, writes, Mode::DryRun, &caller).await;
+    let mut results = Vec::with_capacity(counted.first.len());
+    for user in &counted.first {
+        let write = vec![change.of(user)];
+        results.extend(app.directory.write_many(may_write, write, Mode::DryRun, &caller).await);
+        // The store may have had the result at once.
+        yield_now().await;
+    }
     let mut out = format!("{{\"count\":{},\"items\":[", counted.count).into_bytes();
     let (mut shown, mut failed) = (0, Vec::new());
     for (user, result) in counted.first.iter().zip(results) {
@@ -302,7 +308,11 @@ impl Run {
         sender: &BodySender,
     ) -> Result<(), Stop> {
         loop {
-            let page = read_page(&self.app.directory, may_read, &query).await;
+            let page = tokio::select! {
+                biased;
+                () = sender.gone() => return Err(Stop::Gone),
+                page = read_page(&self.app.directory, may_read, &query) => page,
+            };
             let page = page.map_err(Stop::Failed)?;
             for users in page.items.chunks(BATCH_LINES_MAX) {
                 self.change(users, sender).await?;
