@@ -204,7 +204,7 @@ pub struct Terms {
     pub idempotency: Option<Idempotency>,
     /// Whether it is stored.
     pub mode: Mode,
-    /// Lets the caller cancel it until it begins.
+    /// Lets the caller cancel it until it begins, and be charged for its events.
     pub start: Option<Start>,
 }
 
@@ -333,8 +333,8 @@ pub struct Command {
     pub caller: Caller,
     /// The idempotency key, if the request has one.
     pub idempotency: Option<Idempotency>,
-    /// Lets the caller cancel the command until it begins. Only a command that is sent alone has
-    /// one.
+    /// Lets the caller cancel the command until it begins, if it is sent alone, and be charged for
+    /// its events.
     pub start: Option<Start>,
 }
 

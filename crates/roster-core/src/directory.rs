@@ -8,7 +8,8 @@ use std::{mem, sync::Arc, time::Duration};
 
 use crate::{
     access::{
-        KeyDesk, Permit, PurgeUsers, ReadEvents, ReadUsers, SeesDeleted, WriteSchema, WriteUsers,
+        KeyDesk, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, SeesDeleted,
+        WriteSchema, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -22,6 +23,7 @@ use crate::{
     json::Json,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     outcome::Outcome,
+    start::Start,
     store::{Head, LogId, Outlived, Secret, Store},
     timestamp::Timestamp,
     user::{Deleted, Stored, User},
@@ -75,16 +77,16 @@ impl Directory {
     }
 
     /// Executes writes in order, each independently, with shared commits. The results have the
-    /// order of the writes.
+    /// order of the writes. A [`Start`] charges for the events of its write.
     pub async fn write_many(
         &self,
         _may: Permit<WriteUsers>,
-        writes: Vec<BulkWrite>,
+        writes: Vec<(BulkWrite, Option<Start>)>,
         mode: Mode,
         caller: &Caller,
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
-        let command = |write| Command {
+        let command = |(write, start)| Command {
             act: match write {
                 BulkWrite::Create(draft, upsert) => self.new_user(draft, upsert),
                 BulkWrite::Patch(id, preconditions, patch) => {
@@ -95,7 +97,7 @@ impl Directory {
             at,
             caller: caller.clone(),
             idempotency: None,
-            start: None,
+            start,
         };
         let commands: Vec<Command> = writes.into_iter().map(command).collect();
         match mode {
@@ -192,7 +194,7 @@ impl Directory {
     /// One page of deleted users.
     pub async fn list_deleted(
         &self,
-        _may: Permit<impl SeesDeleted>,
+        _may: Permit<ReadDeletedUsers>,
         query: DeletedQuery,
     ) -> Result<DeletedPage, StoreError> {
         self.store.deleted_page(query).await

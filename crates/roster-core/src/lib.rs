@@ -135,7 +135,7 @@ pub use part::Part;
 pub use policy::{PolicyKey, PolicyMismatch, SharedKeys};
 pub use profile::{Entry, Profile, Scalar, Value};
 pub use search_keys::{IndexDelta, SearchKeys};
-pub use start::Start;
+pub use start::{LogAccount, Start};
 pub use store::{Head, LogId, Outlived, Position, Store};
 pub use timestamp::Timestamp;
 pub use user::{Deleted, Status, Stored, User};

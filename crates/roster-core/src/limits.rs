@@ -5,6 +5,12 @@
 
 /// The maximum size of a record as JSON, in bytes.
 pub const USER_BYTES_MAX: usize = 64 * 1024;
+/// A write may add this many times its own bytes to the change log without being charged.
+pub const LOG_FREE_FACTOR: usize = 16;
+/// The bytes that any write may add to the change log without being charged.
+pub const LOG_FREE_BYTES_MIN: usize = 4 * 1024;
+/// The default for the bytes beyond these that a caller may add to the change log in an hour.
+pub const LOG_BYTES_PER_HOUR: u64 = 128 * 1024 * 1024;
 /// The maximum size of `attributes` as JSON, in bytes.
 pub const ATTRIBUTES_BYTES_MAX: usize = 16 * 1024;
 /// The maximum number of levels of nesting inside `attributes`; the object itself is the first.

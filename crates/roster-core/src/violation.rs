@@ -76,6 +76,8 @@ violation_codes! {
     PasswordNotKept "password-not-kept",
     /// A required member is missing.
     Required "required",
+    /// A URL that runs a script in the page that shows it. Tolerant parsing rejects it too.
+    ScriptUrl "script-url",
     /// Nested too deep.
     TooDeep "too-deep",
     /// Too many bytes.

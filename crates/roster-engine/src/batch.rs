@@ -79,8 +79,13 @@ pub fn run(
     let mut batch = Batch::new(rules, Arc::clone(schema), facts, requests.len() > 1);
     let mut results = Vec::with_capacity(requests.len());
     for request in requests {
+        let events_before = batch.writes.events.len();
         match batch.execute_or_replay(request) {
-            Ok(executed) => results.push(Ok(executed)),
+            Ok(executed) => {
+                let events = batch.writes.events.iter().skip(events_before);
+                request.note_logged(events.map(|event| event.bytes()).sum());
+                results.push(Ok(executed));
+            }
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
             // Continue, so that one run finds all missing facts.
             Err(CommandError::MissingFact) => {}

@@ -188,6 +188,9 @@ impl Queue {
             job.results.extend(results.by_ref().take(count));
             if job.waiting() == 0 {
                 let Job { requests, results, reply, .. } = job;
+                // A write that failed added nothing to the log.
+                let all = requests.iter().zip(&results);
+                all.filter(|(_, result)| result.is_err()).for_each(|(one, _)| one.note_logged(0));
                 // The caller may be gone. The write is committed anyway.
                 drop(reply.send(Answered { requests, results }));
             } else {

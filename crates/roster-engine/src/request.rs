@@ -48,6 +48,18 @@ impl Request {
         }
     }
 
+    /// Notes the bytes that the command adds to the change log.
+    pub(crate) fn note_logged(&self, bytes: usize) {
+        let start = match self {
+            Self::User(request) => &request.command.start,
+            Self::Group(command) => &command.start,
+            Self::Schema(command) => &command.start,
+        };
+        if let Some(start) = start {
+            start.note_logged(bytes);
+        }
+    }
+
     /// Whether the command may be executed in one batch with others of this kind.
     pub(crate) const fn shares_batch(&self) -> bool {
         match self {

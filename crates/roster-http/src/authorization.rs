@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use roster_core::{
     Actor,
-    access::{Authority, MissingScope, Scope},
+    access::{Authority, Scope},
 };
 use roster_server::{Identity, limits::RateLimitState};
 
@@ -30,14 +30,14 @@ pub(crate) async fn authorize(
     operation: Option<Operation>,
     state: &mut Option<RateLimitState>,
 ) -> Result<Authority, Problem> {
-    let Some((operation, scope)) = needed(operation) else {
+    let Some((operation, scopes)) = needed(operation) else {
         app.admission.charge(&Identity::of_address(address), state)?;
         return Ok(Authority::nobody());
     };
     let authority = authenticate(app, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
     app.admission.charge(&identity(actor, address), state)?;
-    allow(authority?, operation, scope)
+    allow(authority?, operation, scopes)
 }
 
 /// Authorizes a request again after its body arrived. The request was charged, and its credential
@@ -47,34 +47,33 @@ pub(crate) async fn reauthorize(
     parts: &Parts,
     operation: Option<Operation>,
 ) -> Result<Authority, Problem> {
-    let Some((operation, scope)) = needed(operation) else {
+    let Some((operation, scopes)) = needed(operation) else {
         return Ok(Authority::nobody());
     };
-    allow(app.access.authenticate(parts).await?, operation, scope)
+    allow(app.access.authenticate(parts).await?, operation, scopes)
 }
 
-/// The operation with the scope that it needs, if any; `None` if it needs no credential.
-fn needed(operation: Option<Operation>) -> Option<(Operation, Option<Scope>)> {
+/// The operation with the scopes that it needs; `None` if it needs no credential.
+fn needed(operation: Option<Operation>) -> Option<(Operation, &'static [Scope])> {
     match operation?.needs() {
         Need::Nothing => None,
-        Need::Caller => Some((operation?, None)),
-        Need::Scope(scope) => Some((operation?, Some(scope))),
+        Need::Caller => Some((operation?, &[])),
+        Need::Scopes(scopes) => Some((operation?, scopes)),
     }
 }
 
-/// The permissions of the caller at the operation's interface, if they include the scope.
+/// The permissions of the caller at the operation's interface, if they include the scopes.
 fn allow(
     authority: Authority,
     operation: Operation,
-    scope: Option<Scope>,
+    scopes: &'static [Scope],
 ) -> Result<Authority, Problem> {
-    if let Some(scope) = scope.filter(|scope| !authority.may(*scope)) {
-        return Err(MissingScope(scope).into());
-    }
+    authority.check(scopes)?;
     Ok(if operation.is_scim() { authority.through_scim() } else { authority })
 }
 
-async fn authenticate(
+/// The caller of a request. A failed attempt counts against its address.
+pub(crate) async fn authenticate(
     app: &AppState,
     parts: &Parts,
     address: IpAddr,

@@ -1,6 +1,8 @@
 //! Attributes of SCIM requests that no schema has. Tolerant parsing drops them.
 //!
-//! Each dropped attribute is counted, and each name is logged once, so that the operator notices.
+//! Each dropped attribute is counted, and each name is logged once, so that the operator notices. A
+//! name is a text that the caller chooses, and may be personal data. Only names as the standard
+//! writes them are logged, and only a limited number.
 
 use std::{
     collections::BTreeSet,
@@ -14,6 +16,10 @@ const NAMES_MAX: usize = 100;
 
 /// The maximum length of a name in the log, in characters.
 const NAME_LENGTH_MAX: usize = 100;
+
+/// The maximum number of digits in a part of a name, so that it is no telephone number and no number
+/// of a person.
+const DIGITS_MAX: usize = 4;
 
 /// The number of dropped attributes, and the names that were logged.
 #[derive(Debug, Default)]
@@ -31,9 +37,11 @@ impl DroppedAttributes {
         }
         self.count.inc_by(u64::try_from(names.len()).unwrap_or(u64::MAX));
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        for name in names {
-            let name: String = name.chars().take(NAME_LENGTH_MAX).collect();
-            if logged.len() < NAMES_MAX && logged.insert(name.clone()) {
+        for name in names.iter().filter(|name| is_name(name)) {
+            if logged.len() >= NAMES_MAX {
+                return;
+            }
+            if logged.insert(name.clone()) {
                 tracing::warn!(
                     attribute = name,
                     "an attribute of SCIM requests is dropped: declare it with PUT /schema"
@@ -41,6 +49,19 @@ impl DroppedAttributes {
             }
         }
     }
+}
+
+/// Whether this is a name of an attribute, with or without the URN of its schema and a
+/// sub-attribute: parts of letters, digits and some signs (RFC 7643 section 2.1), each of which
+/// begins with a letter or, in a URN, is a short number.
+fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_$".contains(&byte);
+        !part.is_empty() && digits <= DIGITS_MAX && part.bytes().all(is_allowed)
+    };
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$');
+    begins && name.len() <= NAME_LENGTH_MAX && name.split([':', '.']).all(is_part)
 }
 
 #[cfg(test)]
@@ -55,5 +76,40 @@ mod tests {
         dropped.add(&names);
         assert_eq!(dropped.count.get(), 300);
         assert_eq!(dropped.logged.lock().unwrap().len(), NAMES_MAX);
+    }
+
+    #[test]
+    fn only_texts_that_look_like_names_are_logged() {
+        for name in [
+            "favoriteColor",
+            "cost-center_2",
+            "$ref",
+            "name.middle",
+            "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:costCode",
+            "urn:example:User:badge",
+        ] {
+            assert!(is_name(name), "{name}");
+        }
+        let long = "a".repeat(NAME_LENGTH_MAX + 1);
+        for text in [
+            "",
+            "ssn=123-45-6789",
+            "ssn-123-45-6789",
+            "ssn:123456789",
+            "ada@example.com",
+            "Ada King",
+            "phone+491701234567",
+            "a\nb",
+            "naïve",
+            "123-45-6789",
+            "a..b",
+            &long,
+        ] {
+            assert!(!is_name(text), "{text}");
+        }
+        let dropped = DroppedAttributes::default();
+        dropped.add(&["ssn=123-45-6789".to_owned()]);
+        assert_eq!(dropped.count.get(), 1);
+        assert!(dropped.logged.lock().unwrap().is_empty());
     }
 }

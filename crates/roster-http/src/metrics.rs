@@ -15,7 +15,7 @@ use prometheus_client::{
 use roster_core::Head;
 use roster_server::ServerCounters;
 
-use crate::{admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation};
+use crate::{admission::Admission, dropped_attributes::DroppedAttributes, operation::Operation};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// The buckets of durations in seconds, from a cached read to a write with a slow disk.
@@ -54,7 +54,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new(
         server: Arc<ServerCounters>,
-        refusals: &Refusals,
+        admission: &Admission,
         housekeeping: &HousekeepingMetrics,
         dropped: &DroppedAttributes,
     ) -> Self {
@@ -89,7 +89,10 @@ impl Metrics {
         let help = "Bytes of import results in spill files";
         registry.register("spilled_bytes", help, spilled_bytes.clone());
         let help = "Requests refused for what they would have cost or whom they came from";
-        registry.register("requests_refused", help, refusals.counters.clone());
+        registry.register("requests_refused", help, admission.refusals.counters.clone());
+        let help = "Bytes of the change log that callers were charged for";
+        let charged = admission.log_bytes_charged.clone();
+        registry.register("log_bytes_charged", help, charged);
         Self {
             registry,
             requests,

@@ -1,4 +1,4 @@
-//! The table of all operations of both interfaces: method, path, operation id, scope and handler.
+//! The table of all operations of both interfaces: method, path, operation id, scopes and handler.
 //!
 //! A path is compared byte for byte, so that one resource has one URL. There is no case folding and
 //! no decoding. An additional slash makes another path, except at the end of SCIM paths. The
@@ -15,8 +15,8 @@ pub enum Need {
     Nothing,
     /// A credential with any scope or none, unless the service is open.
     Caller,
-    /// A credential with this scope, unless the service is open.
-    Scope(Scope),
+    /// A credential with all of these scopes, unless the service is open.
+    Scopes(&'static [Scope]),
 }
 
 macro_rules! need {
@@ -26,8 +26,11 @@ macro_rules! need {
     (Caller) => {
         Need::Caller
     };
+    (DeletedUsersRead) => {
+        Need::Scopes(&[Scope::UsersRead, Scope::UsersWrite])
+    };
     ($scope:ident) => {
-        Need::Scope(Scope::$scope)
+        Need::Scopes(&[Scope::$scope])
     };
 }
 
@@ -93,9 +96,9 @@ macro_rules! operations {
                 rest::events::list_of_user;
             ListUserGroups GET "/users/{user_id}/groups" "listUserGroups" UsersRead
                 rest::groups::list_of_user;
-            ListDeletedUsers GET "/deleted-users" "listDeletedUsers" UsersWrite
+            ListDeletedUsers GET "/deleted-users" "listDeletedUsers" DeletedUsersRead
                 rest::deleted_users::list;
-            GetDeletedUser GET "/deleted-users/{user_id}" "getDeletedUser" UsersWrite
+            GetDeletedUser GET "/deleted-users/{user_id}" "getDeletedUser" DeletedUsersRead
                 rest::deleted_users::get;
             PurgeUser DELETE "/deleted-users/{user_id}" "purgeUser" UsersPurge
                 rest::deleted_users::purge;

@@ -109,6 +109,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("events_keep_seconds", seconds(settings.events_keep)),
         ("rate_limit_per_s", number(settings.admission.rate_limit_per_s)),
         ("rate_limit_burst", number(settings.admission.rate_limit_burst)),
+        ("log_bytes_per_hour", number(settings.admission.log_bytes_per_hour)),
         ("failed_auth_per_minute", number(settings.admission.failed_auth_per_minute)),
         ("locked_token_checks_per_s", number(LOCKED_TOKEN_CHECKS_PER_S)),
         ("locked_token_checks_total_per_s", number(LOCKED_TOKEN_CHECKS_TOTAL_PER_S)),

@@ -65,7 +65,7 @@ impl AppState {
         let access = Access::new(directory.clone(), settings.issuers.clone(), settings.require_key);
         let dropped_attributes = DroppedAttributes::default();
         let housekeeping = &settings.housekeeping;
-        let metrics = Metrics::new(server, &admission.refusals, housekeeping, &dropped_attributes);
+        let metrics = Metrics::new(server, &admission, housekeeping, &dropped_attributes);
         Self(Arc::new(Shared {
             hosts: Hosts::new(hosts, &settings.base_url),
             cors: Cors::new(&settings.cors_origins),

@@ -56,14 +56,9 @@ pub(crate) struct PreferredWait {
 }
 
 impl PreferredWait {
-    /// The wait that a request prefers, if any.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
-        preferred_wait(headers).map(|wait| Self { start: Start::default(), wait })
-    }
-
-    /// The permission that the write takes before it begins.
-    pub(crate) fn start(&self) -> Start {
-        self.start.clone()
+    /// The wait that a request prefers, if any, for the write with this state.
+    pub(crate) fn of(headers: &HeaderMap, start: &Start) -> Option<Self> {
+        preferred_wait(headers).map(|wait| Self { start: start.clone(), wait })
     }
 
     /// Awaits a write, and cancels it if it has not begun in time.
@@ -130,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn a_change_that_has_begun_is_told_to_its_end() {
         let wait = PreferredWait { start: Start::default(), wait: SHORT };
-        let start = wait.start();
+        let start = wait.start.clone();
         let change = async {
             assert!(start.begin());
             tokio::time::sleep(4 * SHORT).await;
@@ -142,7 +137,7 @@ mod tests {
     #[tokio::test]
     async fn a_change_that_has_not_begun_in_time_never_begins() {
         let wait = PreferredWait { start: Start::default(), wait: SHORT };
-        let start = wait.start();
+        let start = wait.start.clone();
         let change = pending::<Result<(), Problem>>();
         assert_eq!(wait.hold(change).await.unwrap_err().code, ProblemCode::Unavailable);
         assert!(!start.begin());

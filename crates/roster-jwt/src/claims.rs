@@ -3,7 +3,7 @@
 //! Times are compared with the directory's clock, everything else with the settings. Error texts
 //! are for the sender and contain no part of the token.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use roster_core::{
     Actor, Json, Timestamp,
@@ -37,10 +37,14 @@ impl TokenIssuer {
             return Err("the token has expired: ask its issuer for a new one");
         }
         let latest = now.as_millis().saturating_add(LEEWAY_MS);
-        for name in ["nbf", "iat"] {
-            if moment(claims, name)?.is_some_and(|begin| begin > latest) {
-                return Err("the token is not valid yet");
-            }
+        let issued = moment(claims, "iat")?;
+        if [moment(claims, "nbf")?, issued].into_iter().flatten().any(|begin| begin > latest) {
+            return Err("the token is not valid yet");
+        }
+        // A token without `iat` may be old, so at least the rest of its time is compared.
+        let begin = issued.unwrap_or(latest).min(latest);
+        if self.lifetime_max.is_some_and(|max| is_longer(end.saturating_sub(begin), max)) {
+            return Err("the token is valid for too long: ask its issuer for a shorter one");
         }
         let subject = text_of(claims, "sub").filter(|subject| is_subject(subject));
         let subject = Arc::from(subject.ok_or("the token has no usable sub")?);
@@ -90,7 +94,15 @@ fn moment(claims: &Json, name: &str) -> Result<Option<i64>, &'static str> {
     Ok(Some(seconds.saturating_mul(1000)))
 }
 
+fn is_longer(lifetime_ms: i64, max: Duration) -> bool {
+    u128::try_from(lifetime_ms).is_ok_and(|lifetime| lifetime > max.as_millis())
+}
+
+/// The change log and the log of the service contain the subject, so it is visible and in one line.
 fn is_subject(text: &str) -> bool {
+    let is_bad = |c: char| is_control_or_format(c) || matches!(c, '\u{2028}' | '\u{2029}');
     let length = text.chars().count();
-    (1..=SUBJECT_LENGTH_MAX).contains(&length) && !text.chars().any(is_control_or_format)
+    (1..=SUBJECT_LENGTH_MAX).contains(&length)
+        && !text.chars().any(is_bad)
+        && !text.chars().all(char::is_whitespace)
 }

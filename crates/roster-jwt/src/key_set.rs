@@ -1,8 +1,8 @@
 //! The keys of an issuer, parsed from its JWK Set (RFC 7517).
 //!
 //! A key that Roster cannot use is skipped: its kind or its use is not supported, it is too short,
-//! or its secret part was published. A set with more keys than the limit is invalid. This module
-//! does not know where a set comes from.
+//! or its secret part was published. Usable keys beyond the limit are ignored. This module does not
+//! know where a set comes from.
 
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::DecodingKey;
@@ -21,6 +21,8 @@ const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 /// The usable keys of an issuer.
 pub(crate) struct KeySet {
     keys: Vec<Key>,
+    /// Whether usable keys beyond the limit were ignored.
+    pub(crate) is_cut: bool,
     /// The SHA-256 of the document.
     pub(crate) digest: [u8; 32],
 }
@@ -52,11 +54,10 @@ impl KeySet {
         let Some(Json::Array(keys)) = document.member("keys") else {
             return Err("the key set has no array named keys".to_owned());
         };
-        if keys.len() > SET_KEYS_MAX {
-            return Err(format!("the key set has more than {SET_KEYS_MAX} keys"));
-        }
-        let keys = keys.iter().filter_map(Key::read).collect();
-        Ok(Self { keys, digest: Sha256::digest(text).into() })
+        let mut usable = keys.iter().filter_map(Key::read);
+        let keys: Vec<Key> = usable.by_ref().take(SET_KEYS_MAX).collect();
+        let is_cut = usable.next().is_some();
+        Ok(Self { keys, is_cut, digest: Sha256::digest(text).into() })
     }
 
     /// Whether the set has a key with this id.

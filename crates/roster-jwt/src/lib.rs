@@ -25,6 +25,7 @@
 //!     algorithms: TokenAlgorithm::parse("ES256").into_iter().collect(),
 //!     scope_claim: "scope".to_owned(),
 //!     scope_prefix: "roster:".to_owned(),
+//!     lifetime_max: Some(roster_jwt::limits::LIFETIME_MAX),
 //! };
 //! assert_eq!(issuer.algorithms.len(), 1);
 //! // Keys of an issuer are only fetched over TLS, except on the same machine.
@@ -43,6 +44,8 @@ mod signature;
 mod tests;
 mod token;
 mod url;
+
+use std::time::Duration;
 
 use jsonwebtoken::{Validation, errors::ErrorKind};
 use quick_cache::sync::Cache;
@@ -78,6 +81,8 @@ pub struct TokenIssuer {
     pub scope_claim: String,
     /// The prefix of Roster's scopes in that claim; may be empty.
     pub scope_prefix: String,
+    /// The longest time for which a token may be valid; `None` for any time.
+    pub lifetime_max: Option<Duration>,
 }
 
 /// All issuers.

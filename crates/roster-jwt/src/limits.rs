@@ -13,6 +13,8 @@ pub const TOKEN_BYTES_MAX: usize = 8 * 1024;
 pub const SUBJECT_LENGTH_MAX: usize = 255;
 /// The allowed difference between the clocks of issuer and service, in milliseconds.
 pub const LEEWAY_MS: i64 = 60_000;
+/// The default for the longest time for which a token may be valid.
+pub const LIFETIME_MAX: Duration = Duration::from_hours(24);
 /// The maximum number of cached tokens.
 pub const REMEMBERED_MAX: usize = 10_000;
 /// How long an accepted token is cached, in milliseconds.
@@ -25,7 +27,7 @@ pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
 /// The maximum size of everything that an issuer sends for one request, with its heads and
 /// informational responses.
 pub const ANSWER_TRAFFIC_BYTES_MAX: u64 = 512 * 1024;
-/// The maximum number of keys of an issuer.
+/// The maximum number of usable keys of an issuer. Further ones are ignored.
 pub const SET_KEYS_MAX: usize = 100;
 /// The age at which keys are fetched again, in milliseconds.
 pub const TTL_MS: i64 = 10 * 60 * 1000;

@@ -14,7 +14,7 @@ use crate::{
     Refused,
     fetch::Fetcher,
     key_set::KeySet,
-    limits::{COOLDOWN_MS, IDLE_MS, RETRY_MS, STALE_MS, TTL_MS},
+    limits::{COOLDOWN_MS, IDLE_MS, RETRY_MS, SET_KEYS_MAX, STALE_MS, TTL_MS},
     url::IssuerUrl,
 };
 
@@ -151,6 +151,13 @@ impl Shared {
                     tracing::info!(
                         issuer = self.url.as_str(),
                         "the issuer's keys can be fetched again"
+                    );
+                }
+                if keys.is_cut {
+                    tracing::warn!(
+                        issuer = self.url.as_str(),
+                        used = SET_KEYS_MAX,
+                        "the issuer publishes more keys than are used; the others are ignored"
                     );
                 }
                 state.known = Some(Arc::new(Known { keys, began }));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use roster_core::{
     Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
     Timestamp,
-    access::{Authority, Permit, PurgeUsers},
+    access::{Authority, Permit},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
 };
@@ -204,7 +204,7 @@ impl Housekeeping {
     }
 }
 
-const fn permit() -> Permit<PurgeUsers> {
+const fn permit<R>() -> Permit<R> {
     Permit::of_the_service()
 }
 

@@ -154,6 +154,7 @@ fn admission(config: &Config) -> AdmissionSettings {
     AdmissionSettings {
         rate_limit_per_s: number(config.rate_limit_per_s),
         rate_limit_burst: number(config.rate_limit_burst),
+        log_bytes_per_hour: config.log_bytes_per_hour,
         failed_auth_per_minute: number(config.failed_auth_per_minute),
         ..AdmissionSettings::default()
     }

@@ -22,19 +22,19 @@ pub struct Authority {
 
 /// A right, as a type.
 pub trait Right: Send + Sync + 'static {
-    /// The scope that grants it.
-    const SCOPE: Scope;
+    /// The scopes that together grant it.
+    const SCOPES: &'static [Scope];
 }
 
 macro_rules! rights {
-    ($($(#[$doc:meta])* $right:ident $scope:ident,)*) => {
+    ($($(#[$doc:meta])* $right:ident $($scope:ident)+,)*) => {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Debug)]
             pub enum $right {}
 
             impl Right for $right {
-                const SCOPE: Scope = Scope::$scope;
+                const SCOPES: &'static [Scope] = &[$(Scope::$scope),+];
             }
         )*
     };
@@ -43,8 +43,12 @@ macro_rules! rights {
 rights! {
     /// To read users.
     ReadUsers UsersRead,
-    /// To change users, and to read deleted users.
+    /// To change users.
     WriteUsers UsersWrite,
+    /// To read deleted users.
+    ReadDeletedUsers UsersRead UsersWrite,
+    /// To read the deleted user that a purge would erase.
+    PreviewPurges UsersRead UsersPurge,
     /// To purge deleted users.
     PurgeUsers UsersPurge,
     /// To read the change log.
@@ -57,11 +61,11 @@ rights! {
     WriteSchema SchemaWrite,
 }
 
-/// A right that includes reading deleted users.
+/// A right that includes reading one deleted user.
 pub trait SeesDeleted: Right {}
 
-impl SeesDeleted for WriteUsers {}
-impl SeesDeleted for PurgeUsers {}
+impl SeesDeleted for ReadDeletedUsers {}
+impl SeesDeleted for PreviewPurges {}
 
 /// The proof that a caller has a right. For a caller, only [`Authority::permit`] creates one.
 #[derive(Debug)]
@@ -82,9 +86,9 @@ impl<R> Permit<R> {
     }
 }
 
-/// The caller lacks a scope.
+/// The caller lacks one of these scopes, which an operation needs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MissingScope(pub Scope);
+pub struct MissingScope(pub &'static [Scope]);
 
 impl Authority {
     /// A caller with these scopes.
@@ -117,13 +121,16 @@ impl Authority {
         self.scopes.hold(scope)
     }
 
-    /// A permit, if the caller has the scope of the right.
-    pub const fn permit<R: Right>(&self) -> Result<Permit<R>, MissingScope> {
-        if self.scopes.hold(R::SCOPE) {
-            Ok(Permit(PhantomData))
-        } else {
-            Err(MissingScope(R::SCOPE))
-        }
+    /// Fails if the caller lacks one of these scopes.
+    pub fn check(&self, scopes: &'static [Scope]) -> Result<(), MissingScope> {
+        let has_all = scopes.iter().all(|scope| self.may(*scope));
+        if has_all { Ok(()) } else { Err(MissingScope(scopes)) }
+    }
+
+    /// A permit, if the caller has the scopes of the right.
+    pub fn permit<R: Right>(&self) -> Result<Permit<R>, MissingScope> {
+        self.check(R::SCOPES)?;
+        Ok(Permit(PhantomData))
     }
 
     /// The same caller in the SCIM interface, where the scope `scim` includes reading and changing

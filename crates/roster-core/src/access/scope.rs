@@ -40,7 +40,8 @@ macro_rules! scopes {
 scopes! {
     /// Read users.
     UsersRead "users:read",
-    /// Create, replace, patch, delete and restore users, and list deleted users.
+    /// Create, replace, patch, delete and restore users. With the scope to read users, read deleted
+    /// users.
     UsersWrite "users:write",
     /// Purge deleted users.
     UsersPurge "users:purge",

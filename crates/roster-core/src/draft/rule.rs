@@ -4,7 +4,7 @@ use crate::{
     attribute::TextRule,
     text::{
         Controls, Detail, check_absolute_url, check_controls, check_country, check_email,
-        check_language_tag, check_phone, check_zone, username_key,
+        check_language_tag, check_phone, check_zone, is_script_url, username_key,
     },
     violation::ViolationCode,
 };
@@ -39,7 +39,11 @@ pub(crate) fn check_rule(rule: TextRule, text: &str) -> Result<(), TextFault> {
         TextRule::PhoneNumber => {
             check_phone(text).map_err(fault(ViolationCode::InvalidPhoneNumber))
         }
-        TextRule::Url => check_absolute_url(text).map_err(fault(ViolationCode::InvalidUrl)),
+        TextRule::Url => check_absolute_url(text).map_err(|detail| {
+            let is_script = is_script_url(text);
+            let code = if is_script { ViolationCode::ScriptUrl } else { ViolationCode::InvalidUrl };
+            TextFault { code, detail }
+        }),
         TextRule::LanguageTag => {
             check_language_tag(text).map_err(fault(ViolationCode::InvalidLanguageTag))
         }

@@ -35,7 +35,7 @@ pub use near::nearest;
 pub use nfc::nfc;
 pub use phone::{check_phone, phone_key};
 pub use pointer::{Pointer, Segment, pointer};
-pub use url::check_absolute_url;
+pub use url::{check_absolute_url, is_script_url};
 pub use username::username_key;
 pub use zone::check_zone;
 

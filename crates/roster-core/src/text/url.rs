@@ -37,6 +37,12 @@ pub fn check_absolute_url(typed: &str) -> Result<(), Detail> {
     }
 }
 
+/// Whether a browser would take this text for a URL that is a script. Browsers ignore spaces before
+/// the scheme and line breaks within it.
+pub fn is_script_url(typed: &str) -> bool {
+    Url::parse(typed).is_ok_and(|url| matches!(url.scheme(), "javascript" | "vbscript"))
+}
+
 fn check_scheme(scheme: &str, rest: &str) -> Result<(), Detail> {
     let is = |known: &str| scheme.eq_ignore_ascii_case(known);
     if is("javascript") || is("vbscript") {

@@ -18,7 +18,7 @@ use http::{
 };
 use roster_core::{
     Actor, Directory, StoreError,
-    access::{Authority, KeyDesk, MissingScope, Presented, Scope, Unauthentic},
+    access::{Authority, KeyDesk, MissingScope, Presented, Unauthentic},
 };
 
 use crate::problem::{Problem, ProblemCode};
@@ -195,20 +195,19 @@ fn not_admitted(why: Refused) -> Problem {
     }
 }
 
-/// The problem of a caller without the required scope (RFC 6750 section 3.1).
+/// The problem of a caller without the required scopes (RFC 6750 section 3.1).
 impl From<MissingScope> for Problem {
-    fn from(MissingScope(scope): MissingScope) -> Self {
-        let name = scope.as_str();
+    fn from(MissingScope(scopes): MissingScope) -> Self {
+        let names: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
         let problem = Self::saying(
             ProblemCode::InsufficientScope,
-            format!("this takes a credential of scope {name}"),
+            format!("this takes a credential of scope {}", names.join(" and ")),
         );
-        problem.with_header(WWW_AUTHENTICATE, challenge(scope))
+        problem.with_header(WWW_AUTHENTICATE, challenge(&names.join(" ")))
     }
 }
 
-fn challenge(scope: Scope) -> HeaderValue {
-    let name = scope.as_str();
-    let text = format!("Bearer realm=\"roster\", error=\"insufficient_scope\", scope=\"{name}\"");
+fn challenge(scopes: &str) -> HeaderValue {
+    let text = format!("Bearer realm=\"roster\", error=\"insufficient_scope\", scope=\"{scopes}\"");
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("Bearer realm=\"roster\""))
 }

@@ -9,17 +9,21 @@
 //! once, for the task that handles it, so that no handler can forget it.
 
 mod class;
+mod log_growth;
 mod refusals;
 mod settings;
 
 pub use settings::AdmissionSettings;
 
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
+pub(crate) use log_growth::LogCharges;
+use log_growth::LogLimit;
 use refusals::FAILED_AUTHENTICATION;
 pub(crate) use refusals::Refusals;
 
 use std::{
     hash::{BuildHasher as _, RandomState},
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU16, Ordering},
@@ -27,6 +31,8 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
+use prometheus_client::metrics::counter::Counter;
+use roster_core::Actor;
 use roster_server::{
     Identity,
     limits::{AdmissionController, AdmissionGuard, Attempts, RateLimitState, RateLimiter},
@@ -52,6 +58,9 @@ pub(crate) struct Admission {
     /// Used also for work that continues after its request was charged.
     pub(crate) rate_limiter: Option<Arc<RateLimiter>>,
     pub(crate) attempts: Attempts,
+    log: Option<Arc<LogLimit>>,
+    /// The bytes that were charged for what callers added to the change log.
+    pub(crate) log_bytes_charged: Counter,
     reads: AdmissionController,
     lists: AdmissionController,
     long_lists: AdmissionController,
@@ -64,7 +73,15 @@ pub(crate) struct Admission {
 
 impl Admission {
     pub(crate) fn new(settings: &AdmissionSettings) -> Self {
+        let (refusals, log_bytes_charged) = (Arc::<Refusals>::default(), Counter::default());
+        let log_limit = LogLimit::new(
+            settings.log_bytes_per_hour,
+            Arc::clone(&refusals),
+            log_bytes_charged.clone(),
+        );
         Self {
+            log: log_limit.map(Arc::new),
+            log_bytes_charged,
             rate_limiter: RateLimiter::new(settings.rate_limit_per_s, settings.rate_limit_burst)
                 .map(Arc::new),
             attempts: Attempts::new(settings.failed_auth_per_minute),
@@ -74,7 +91,7 @@ impl Admission {
             writes: AdmissionController::new(settings.writes_max),
             hasher: RandomState::new(),
             overloads: AtomicU16::new(0),
-            refusals: Arc::default(),
+            refusals,
         }
     }
 
@@ -91,6 +108,11 @@ impl Admission {
         let Some(wait) = charged.wait_s() else { return Ok(()) };
         self.refusals.count(ProblemCode::RateLimited.as_str());
         Err(too_many(limiter.detail(), wait))
+    }
+
+    /// The account of a caller for what its writes add to the change log.
+    pub(crate) fn log_charges(&self, actor: &Actor, address: IpAddr) -> LogCharges {
+        LogCharges::new(self.log.as_ref(), actor, address)
     }
 
     /// Adds the rate limit headers of a caller to a response.

@@ -23,6 +23,10 @@ const LOG_EVERY_S: u64 = 10;
 /// reason is the code of the problem that the caller gets.
 pub(super) const FAILED_AUTHENTICATION: &str = "failed-authentication";
 
+/// The reason of a write of a caller that added too much to the change log. Its problem has the code
+/// of a rate limit.
+pub(super) const LOG_GROWTH: &str = "log-growth";
+
 /// The problems about the identity of the caller. Refusals by a limit are counted by the code that
 /// enforces the limit.
 const ABOUT_THE_CALLER: [ProblemCode; 5] = [
@@ -62,7 +66,7 @@ impl Default for Refusals {
         let of_costs = [ProblemCode::RateLimited, ProblemCode::Overloaded];
         let codes = of_costs.into_iter().chain(ABOUT_THE_CALLER).map(ProblemCode::as_str);
         let mut logs = BTreeMap::new();
-        for reason in codes.chain([FAILED_AUTHENTICATION]) {
+        for reason in codes.chain([FAILED_AUTHENTICATION, LOG_GROWTH]) {
             drop(counters.get_or_create(&OfReason { reason }));
             logs.insert(reason, LogLimit::default());
         }

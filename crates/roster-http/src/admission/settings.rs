@@ -5,6 +5,8 @@
 
 use std::thread;
 
+use roster_core::limits::LOG_BYTES_PER_HOUR;
+
 /// The limits of callers and of each class of work.
 #[derive(Clone, Debug)]
 pub struct AdmissionSettings {
@@ -16,6 +18,9 @@ pub struct AdmissionSettings {
     /// The average number of failed attempts to authenticate per minute that one address may make.
     /// After a pause it may make as many at once. 0 means no limit. Default 30.
     pub failed_auth_per_minute: u32,
+    /// The bytes that one caller may add to the change log in an hour, beyond a multiple of what it
+    /// sends. 0 means no limit. Default 128 MiB.
+    pub log_bytes_per_hour: u64,
     /// The maximum number of concurrent reads of one record. Default 1,024.
     pub reads_max: usize,
     /// The maximum number of concurrent short lists. Default 256.
@@ -35,6 +40,7 @@ impl Default for AdmissionSettings {
             rate_limit_per_s: 0,
             rate_limit_burst: 1_000,
             failed_auth_per_minute: 30,
+            log_bytes_per_hour: LOG_BYTES_PER_HOUR,
             reads_max: 1_024,
             lists_max: 256,
             long_lists_max: 2 * processors,

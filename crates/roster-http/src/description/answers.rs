@@ -64,7 +64,7 @@ fn add_scope(operation: &mut Json) {
     let scopes = match named.needs() {
         Need::Nothing => return,
         Need::Caller => Vec::new(),
-        Need::Scope(scope) => vec![string(scope.as_str())],
+        Need::Scopes(scopes) => scopes.iter().map(|scope| string(scope.as_str())).collect(),
     };
     let scopes = Json::Array(scopes);
     let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);

@@ -8,6 +8,7 @@
 use roster_core::{
     Json, UserSchema,
     json::{JsonFault, read},
+    limits::TEXT_LENGTH_MAX,
     user_schema::{DeclaredMember, ValueType},
 };
 
@@ -121,9 +122,15 @@ fn declared(member: &DeclaredMember) -> Json {
     if member.multi_valued {
         value = object([("type", string("array")), ("items", value)]);
     }
-    let mut texts: Vec<&str> = member.description.as_deref().into_iter().collect();
+    // Several schemas contain the text, so a long one is cut. `/schema` has all of it.
+    let whole = member.description.as_deref();
+    let cut = whole.map(|text| match text.char_indices().nth(TEXT_LENGTH_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    });
+    let mut texts: Vec<String> = cut.into_iter().collect();
     if member.required {
-        texts.push("Required.");
+        texts.push("Required.".to_owned());
     }
     if !texts.is_empty() {
         set(&mut value, "description", string(texts.join(" ")));

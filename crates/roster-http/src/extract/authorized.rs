@@ -122,6 +122,6 @@ impl<T, R: Right> AuthorizedBody<T, R> {
 
     /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
-        options.terms_with(&self.call, self.facts.fingerprint)
+        options.terms_with(&self.call, self.facts)
     }
 }

@@ -7,17 +7,20 @@ use http::{
     header::{IF_MATCH, IF_NONE_MATCH},
     request::Parts,
 };
-use roster_core::{MatchBy, Mode, OnConflict, Preconditions, Terms, Upsert};
+use roster_core::{
+    Effect, EventKind, MatchBy, Mode, OnConflict, Preconditions, Start, Terms, Upsert,
+    access::Scope,
+};
 
 use super::{
     Fingerprint, ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
     preconditions, preferred_return, read_each, weak_preconditions,
 };
 use crate::{
-    admission::Class,
+    admission::{Class, LogCharges},
     operation::Operation,
     problem::{Fault, Problem, ProblemCode},
-    request::{Call, RequestContext},
+    request::{BodyFacts, Call, RequestContext},
     state::AppState,
     time_limits::PreferredWait,
 };
@@ -45,17 +48,23 @@ pub(crate) struct WriteOptions {
     pub(crate) preconditions: Preconditions,
     /// `Idempotency-Key`.
     idempotency_key: Option<String>,
+    /// Whether the caller may read users and groups.
+    pub(crate) may_read: bool,
+    /// The account for what the write adds to the change log.
+    log_charges: LogCharges,
+    /// What the caller and the engine share about the write.
+    start: Start,
 }
 
 impl FromRequestParts<AppState> for WriteOptions {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Problem> {
         let operation = RequestContext::of(parts)?.operation;
         let creates = matches!(operation, Some(Operation::CreateUser | Operation::CreateGroup));
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };
-        let mut options = Self::of(parts, preconditions)?;
+        let mut options = Self::of(app, parts, preconditions)?;
         read_each(parts.uri.query(), |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
             match (name, operation) {
@@ -79,22 +88,35 @@ impl FromRequestParts<AppState> for WriteOptions {
 
 impl WriteOptions {
     /// The options of a write through SCIM, whose entity tags are weak.
-    pub(crate) fn of_scim(parts: &Parts) -> Result<Self, Problem> {
-        Self::of(parts, weak_preconditions(&parts.headers)?)
+    pub(crate) fn of_scim(app: &AppState, parts: &Parts) -> Result<Self, Problem> {
+        Self::of(app, parts, weak_preconditions(&parts.headers)?)
     }
 
     /// The options that headers state.
-    fn of(parts: &Parts, preconditions: Preconditions) -> Result<Self, Problem> {
+    fn of(app: &AppState, parts: &Parts, preconditions: Preconditions) -> Result<Self, Problem> {
         let headers = &parts.headers;
+        let RequestContext { authority, client, .. } = RequestContext::of(parts)?;
+        let log_charges = app.admission.log_charges(authority.actor(), *client);
+        let start = log_charges.start(0).unwrap_or_default();
         Ok(Self {
             mode: Mode::Write,
             joins_groups: false,
             upsert: Upsert::default(),
             preferred_return: preferred_return(headers),
-            preferred_wait: PreferredWait::of(headers),
+            preferred_wait: PreferredWait::of(headers, &start),
             preconditions,
             idempotency_key: idempotency_key(headers)?,
+            may_read: authority.may(Scope::UsersRead),
+            log_charges,
+            start,
         })
+    }
+
+    /// Whether the response may contain the record: the caller may read it, or this request creates
+    /// it, so that the caller wrote all of it.
+    pub(crate) const fn shows(&self, effect: Effect) -> bool {
+        self.may_read
+            || matches!(effect, Effect::Changed(EventKind::Created | EventKind::GroupCreated))
     }
 
     /// What the directory needs in addition to the record: the preconditions, the idempotency
@@ -103,35 +125,42 @@ impl WriteOptions {
     /// For a request without a body.
     pub(crate) fn terms(&self, call: &Call) -> Terms {
         let fingerprint = Fingerprint::of_retriable(&call.parts);
-        self.terms_with(call, fingerprint.map(|fingerprint| fingerprint.of_body(b"")))
+        let fingerprint = fingerprint.map(|fingerprint| fingerprint.of_body(b""));
+        self.terms_with(call, BodyFacts { bytes: 0, fingerprint })
     }
 
     /// The same for a request whose body has been read.
-    pub(crate) fn terms_with(&self, call: &Call, fingerprint: Option<[u8; 32]>) -> Terms {
+    pub(crate) fn terms_with(&self, call: &Call, facts: BodyFacts) -> Terms {
         let caller = call.caller();
         let actor = caller.actor.to_string();
         // A dry run changes nothing, however often it is sent.
         let key = self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write);
-        let retriable = key.zip(fingerprint);
+        let retriable = key.zip(facts.fingerprint);
         let idempotency = retriable.map(|(key, print)| idempotency(&actor, key, print));
-        let start = self.preferred_wait.as_ref().map(PreferredWait::start);
+        self.start.note_sent(facts.bytes);
+        let start = Some(self.start.clone());
         let preconditions = self.preconditions.clone();
         Terms { preconditions, idempotency, mode: self.mode, caller, start }
     }
 
     /// Waits for admission, then runs a write that was made with [`Self::terms`] of the same
-    /// options. Fails with 503, and changes nothing, if the write is not admitted, or if it has not
-    /// begun when the preferred wait is over. A write that has begun is awaited.
+    /// options. Fails with 429 if the caller has added too much to the change log. Fails with 503,
+    /// and changes nothing, if the write is not admitted, or if it has not begun when the preferred
+    /// wait is over. A write that has begun is awaited.
     pub(crate) async fn execute<T, E: Into<Problem>>(
         &self,
         app: &AppState,
         write: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Problem> {
+        if self.mode == Mode::Write {
+            self.log_charges.check()?;
+        }
         let write = app.admission.with_admission(Class::Writes, write);
-        match &self.preferred_wait {
+        let result = match &self.preferred_wait {
             Some(wait) => wait.hold(write).await,
             None => write.await,
-        }
+        };
+        result.map_err(|problem| problem.for_caller(self.may_read))
     }
 }
 

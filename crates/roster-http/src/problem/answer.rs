@@ -108,6 +108,17 @@ impl Problem {
         Self::saying(code, detail).with_faults(faults)
     }
 
+    /// The same problem for a caller that may or may not read the record that it is about. The
+    /// details of these codes state the version of the record or name its members.
+    pub(crate) fn for_caller(self, may_read: bool) -> Self {
+        match self.code {
+            _ if may_read => self,
+            ProblemCode::VersionMismatch => Self::saying(self.code, "it has another version"),
+            ProblemCode::PreconditionRequired => Self::new(self.code),
+            _ => self,
+        }
+    }
+
     /// Adds errors.
     pub(crate) fn with_faults(mut self, faults: Capped<Fault>) -> Self {
         self.errors = faults;

@@ -177,6 +177,15 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         detail: "write an absolute URL, beginning with https://",
     },
     ViolationKind {
+        code: "script-url",
+        title: "The URL is a script",
+        meaning: "A page that shows this URL would run it. Roster rejects it in every interface, \
+            also where it stores other invalid URLs.",
+        remedy: "Write an `https://` URL.",
+        place: Place::Pointer("/profile"),
+        detail: "a page that shows this URL would run it as a script: give an https:// URL",
+    },
+    ViolationKind {
         code: "invalid-language-tag",
         title: "The language tag is not valid",
         meaning: "The text is not a well-formed BCP 47 language tag.",

@@ -8,7 +8,9 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
-use roster_core::{LogId, Mode, Outcome, Position, Preconditions, Stored, project::Members};
+use roster_core::{
+    Effect, LogId, Mode, Outcome, Position, Preconditions, Stored, project::Members,
+};
 
 use crate::{
     extract::{Fields, JSON, ReturnPreference, WriteOptions},
@@ -82,8 +84,12 @@ fn without_content(status: StatusCode, version: i64) -> Response {
 }
 
 /// The response to a write: the record, nothing if the caller prefers that (RFC 7240), or the
-/// record that a dry run would have made.
+/// record that a dry run would have made. A caller that may not see the record gets
+/// [`unseen_response`].
 pub(super) fn write_response(app: &AppState, options: &WriteOptions, outcome: Outcome) -> Response {
+    if !options.shows(outcome.effect) {
+        return unseen_response(app, options, &outcome);
+    }
     if options.mode == Mode::DryRun {
         return dry_run_response(app, outcome);
     }
@@ -124,6 +130,9 @@ pub(super) fn delete_response(
     options: &WriteOptions,
     outcome: Outcome,
 ) -> Response {
+    if !options.shows(outcome.effect) {
+        return unseen_response(app, options, &outcome);
+    }
     if options.mode == Mode::DryRun {
         return dry_run_response(app, outcome);
     }
@@ -131,6 +140,25 @@ pub(super) fn delete_response(
     let headers = response.headers_mut();
     position(headers, app.directory.log_id(), outcome.position);
     mark_replayed(headers, outcome.replayed);
+    response
+}
+
+/// The response to a write of a record that the caller may not read. It is the same whether the
+/// record changed or had the requested state already, except that only a change has a position.
+fn unseen_response(app: &AppState, options: &WriteOptions, outcome: &Outcome) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, PRIVATE);
+    if options.mode == Mode::DryRun {
+        headers.insert(DRY_RUN, TRUE);
+    } else if let Effect::Changed(_) = outcome.effect {
+        position(headers, app.directory.log_id(), outcome.position);
+    }
+    mark_replayed(headers, outcome.replayed);
+    if let Some(ReturnPreference::Minimal) = options.preferred_return {
+        let applied = ReturnPreference::Minimal.applied();
+        headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(applied));
+    }
     response
 }
 

@@ -10,9 +10,10 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY},
     request::Parts,
 };
-use roster_core::Sharing;
+use roster_core::{Sharing, UserSchema, access::Scope};
 
 use crate::{
+    authorization::authenticate,
     description,
     extract::{HTML, JSON, Media, NoParameters, negotiate},
     problem::Problem,
@@ -21,6 +22,8 @@ use crate::{
     state::AppState,
 };
 
+/// The version of a description without the declared members.
+const WITHOUT_SCHEMA: i64 = -1;
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// `GET /`: returns the service document.
@@ -37,15 +40,26 @@ pub(crate) async fn get_service(
     document(&app, &call, &[JSON], version, made)
 }
 
-/// `GET /openapi.json`: returns the description.
+/// `GET /openapi.json`: returns the description. Only a caller that may read users sees the declared
+/// members. This path needs no credential, so one that does not suffice is no error.
 pub(crate) async fn get_description(
     State(app): State<AppState>,
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (base_url, schema) = (&app.settings.base_url, app.directory.schema());
-    let made = |_| Some(description::openapi(base_url, &schema));
-    document(&app, &call, &[JSON], schema.version, made)
+    let base_url = &app.settings.base_url;
+    let caller = authenticate(&app, &call.parts, call.client()).await;
+    let mut response = if caller.is_ok_and(|caller| caller.may(Scope::UsersRead)) {
+        let schema = app.directory.schema();
+        let made = |_| Some(description::openapi(base_url, &schema));
+        document(&app, &call, &[JSON], schema.version, made)?
+    } else {
+        let made = |_| Some(description::openapi(base_url, &UserSchema::default()));
+        document(&app, &call, &[JSON], WITHOUT_SCHEMA, made)?
+    };
+    let varies = HeaderValue::from_static("Authorization, Accept-Encoding");
+    response.headers_mut().insert(VARY, varies);
+    Ok(response)
 }
 
 /// `GET /docs`: returns the reference as a page.

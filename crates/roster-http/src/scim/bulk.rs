@@ -35,7 +35,7 @@ use super::{
     users::patch_user,
 };
 use crate::{
-    admission::Class,
+    admission::{Class, LogCharges},
     authorization::identity,
     authorization::reauthorize,
     extract::idempotency_key,
@@ -65,8 +65,9 @@ pub(crate) async fn bulk(
     };
     let (call, run, _) = read_body(app, call, parse).await?;
     let (parts, caller, address) = (&call.parts, call.caller(), call.client());
+    let log_charges = app.admission.log_charges(&caller.actor, address);
     let work = Work::new(COMPARISONS_MAX);
-    let bulk_call = BulkCall { parts, caller, address, strictness, work };
+    let bulk_call = BulkCall { parts, caller, address, strictness, log_charges, work };
     let mut run = run?;
     let base = base(app);
     // The request itself was charged, which covers its first operation.
@@ -98,6 +99,7 @@ struct BulkCall<'a> {
     caller: Caller,
     address: IpAddr,
     strictness: Strictness,
+    log_charges: LogCharges,
     /// Bounds the comparisons of all PATCH operations together.
     work: Work,
 }
@@ -117,6 +119,7 @@ impl BulkCall<'_> {
         let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
         let may = authority.permit().map_err(Problem::from)?;
+        self.log_charges.check()?;
         if step.kind == GROUP.name {
             self.execute_on_group(app, may, step).await
         } else {
@@ -130,13 +133,12 @@ impl BulkCall<'_> {
         may: Permit<WriteUsers>,
         step: &mut Step,
     ) -> Result<(u16, Outcome), ScimProblem> {
-        let (terms, data) = (self.terms(step), step.take_data());
+        let data = step.take_data();
+        let terms = self.terms(step, data.size());
         let directory = &app.directory;
         Ok(match &step.act {
             Act::Create(_) => {
                 let draft = self.draft(app, data, Sent::Created).await?;
-                // A new user has no version to compare.
-                let terms = Terms::of(self.caller.clone());
                 (201, with_admission(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, _) => {
@@ -172,13 +174,13 @@ impl BulkCall<'_> {
         may: Permit<WriteUsers>,
         step: &mut Step,
     ) -> Result<(u16, Outcome), ScimProblem> {
-        let (terms, data) = (self.terms(step), step.take_data());
+        let data = step.take_data();
+        let terms = self.terms(step, data.size());
         let (desk, strictness) = (app.directory.groups(), self.strictness);
         let read_group = move |text: &[u8]| group::read(text, strictness);
         Ok(match &step.act {
             Act::Create(_) => {
                 let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
-                let terms = Terms::of(self.caller.clone());
                 (
                     201,
                     with_admission(app, of_groups(desk.create(may, draft, members, terms))).await?,
@@ -206,9 +208,12 @@ impl BulkCall<'_> {
         })
     }
 
-    fn terms(&self, step: &Step) -> Terms {
+    fn terms(&self, step: &Step, bytes: usize) -> Terms {
+        // A new resource has no version to compare.
+        let version = step.version.as_deref().filter(|_| !matches!(step.act, Act::Create(_)));
         Terms {
-            preconditions: preconditions(step.version.as_deref()),
+            preconditions: preconditions(version),
+            start: self.log_charges.start(bytes),
             ..Terms::of(self.caller.clone())
         }
     }

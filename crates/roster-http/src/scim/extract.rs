@@ -202,7 +202,7 @@ impl FromRequestParts<AppState> for ScimWrite {
             context.operation,
             Some(Operation::ScimCreateUser | Operation::ScimCreateGroup)
         );
-        let mut options = WriteOptions::of_scim(parts)?;
+        let mut options = WriteOptions::of_scim(app, parts)?;
         if creates {
             options.preconditions = Preconditions::default();
         }
@@ -255,7 +255,7 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
 impl<T> ScimBody<T> {
     /// What the directory checks and stores with the write.
     pub(super) fn terms(&self, write: &ScimWrite) -> Terms {
-        write.options.terms_with(&self.call, self.facts.fingerprint)
+        write.options.terms_with(&self.call, self.facts)
     }
 }
 

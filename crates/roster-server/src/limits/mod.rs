@@ -5,6 +5,7 @@
 
 mod attempts;
 mod controller;
+mod log_budget;
 mod moments;
 mod quota;
 mod rate_limit;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 pub use attempts::{Attempts, LOCKED_TOKEN_CHECKS_PER_S, LOCKED_TOKEN_CHECKS_TOTAL_PER_S};
 pub use controller::{AdmissionController, AdmissionGuard};
+pub use log_budget::LogBudget;
 pub use rate_limit::{RateLimitState, RateLimiter};
 
 /// The maximum number of callers with separate allowances. Further callers share one.

@@ -51,7 +51,10 @@ impl Store for Oracle {
             let mut state = self.state();
             let apply = |command: &Command| {
                 if command.begin() {
-                    state.apply(self.rules, command)
+                    let before = state.log.len();
+                    let result = state.apply(self.rules, command);
+                    state.note_logged(before, command.start.as_ref());
+                    result
                 } else {
                     Err(Failure::Store(StoreError::TimedOut))
                 }
@@ -136,7 +139,13 @@ impl Store for Oracle {
     }
 
     fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.state().replace_schema(&command) })
+        Box::pin(async move {
+            let mut state = self.state();
+            let before = state.log.len();
+            let result = state.replace_schema(&command);
+            state.note_logged(before, command.start.as_ref());
+            result
+        })
     }
 
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
@@ -162,7 +171,11 @@ impl GroupStore for Oracle {
             if !command.begin() {
                 return Err(Failure::Store(StoreError::TimedOut));
             }
-            self.state().change_group(self.rules, &command)
+            let mut state = self.state();
+            let before = state.log.len();
+            let result = state.change_group(self.rules, &command);
+            state.note_logged(before, command.start.as_ref());
+            result
         })
     }
 

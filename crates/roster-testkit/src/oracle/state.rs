@@ -9,7 +9,7 @@ use bytes::Bytes;
 use roster_core::{
     Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
-    Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema,
+    Start, Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema,
     UsernameOrigin, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
 };
 
@@ -206,6 +206,13 @@ impl State {
         self.position += 1;
         self.log.push((self.position, event));
         self.outcome(effect, stored)
+    }
+
+    /// Notes the bytes of the events that a command appended to this many earlier ones.
+    pub(super) fn note_logged(&self, before: usize, start: Option<&Start>) {
+        if let Some(start) = start {
+            start.note_logged(self.log.iter().skip(before).map(|(_, event)| event.bytes()).sum());
+        }
     }
 
     pub(super) fn outcome(&self, effect: Effect, stored: Stored) -> Outcome {

@@ -191,6 +191,7 @@ impl Config {
                 algorithms: self.jwt_algorithms.clone(),
                 scope_claim: text(&self.jwt_scope_claim),
                 scope_prefix: text(&self.jwt_scope_prefix),
+                lifetime_max: self.jwt_lifetime_max,
             }
         };
         self.jwt_issuer.iter().map(issuer).collect()

@@ -91,6 +91,8 @@ pub struct Config {
     pub jwt_scope_claim: ForIssuers,
     /// The prefix of scopes in that claim.
     pub jwt_scope_prefix: ForIssuers,
+    /// The longest time for which a token may be valid; `None` for any time.
+    pub jwt_lifetime_max: Option<Duration>,
     /// Run on a temporary directory with sample users; `data` is not used.
     pub dev: bool,
     /// The minimum level of log lines.
@@ -129,6 +131,9 @@ pub struct Config {
     pub rate_limit_per_s: usize,
     /// Requests that a caller may send at once after a pause.
     pub rate_limit_burst: usize,
+    /// Bytes that a caller may add to the change log in an hour, beyond a multiple of what it sends;
+    /// 0 for no limit.
+    pub log_bytes_per_hour: u64,
     /// Failed authentications per minute of an address; 0 for no limit.
     pub failed_auth_per_minute: usize,
     /// Time after a stop signal in which connections are still accepted.

@@ -177,6 +177,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "Prefix of Roster's scopes in the claim, as in roster:users:read; others are ignored.",
     },
     Setting {
+        key: "jwt_lifetime_max",
+        env: "ROSTER_JWT_LIFETIME_MAX",
+        flag: "jwt-lifetime-max",
+        group: Group::Access,
+        kind: Kind::Retention { min: 60, slot: |config| &mut config.jwt_lifetime_max },
+        default: "1d",
+        doc: "Longest time for which an accepted token may be valid; others are rejected.",
+    },
+    Setting {
         key: "tls_certificate",
         env: "ROSTER_TLS_CERTIFICATE",
         flag: "tls-certificate",
@@ -397,6 +406,19 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Count { min: 1, max: 10_000_000, slot: |config| &mut config.rate_limit_burst },
         default: "1000",
         doc: "Requests that a caller may send at once after a pause, if there is a rate limit.",
+    },
+    Setting {
+        key: "log_bytes_per_hour",
+        env: "ROSTER_LOG_BYTES_PER_HOUR",
+        flag: "log-bytes-per-hour",
+        group: Group::Limits,
+        kind: Kind::Bytes {
+            min: 0,
+            max: 1_099_511_627_776,
+            slot: |config| &mut config.log_bytes_per_hour,
+        },
+        default: "134217728",
+        doc: "Bytes an hour that a caller may add to the change log, beyond 16 times what it sends.",
     },
     Setting {
         key: "failed_auth_per_minute",

@@ -6,7 +6,7 @@ use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
     Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Rules,
     Terms, UserId,
-    access::{Permit, WriteUsers},
+    access::{Permit, ReadDeletedUsers},
     json,
     list::DeletedQuery,
 };
@@ -69,7 +69,7 @@ impl Harness {
     pub(crate) async fn deleted(&self) -> Vec<UserId> {
         let page = self
             .directory
-            .list_deleted(may::<WriteUsers>(), DeletedQuery::first(2000))
+            .list_deleted(may::<ReadDeletedUsers>(), DeletedQuery::first(2000))
             .await
             .unwrap();
         page.items.into_iter().map(|deleted| deleted.stored.id).collect()

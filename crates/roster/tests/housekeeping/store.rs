@@ -5,7 +5,7 @@ use std::{any::Any, sync::Arc};
 use roster::housekeeping::{Housekeeping, Retention};
 use roster_core::{
     Actor, Caller, Directory, Draft, Rules, Store, Terms, UserId,
-    access::{Permit, WriteUsers},
+    access::{Permit, ReadDeletedUsers},
     json,
     list::DeletedQuery,
 };
@@ -58,7 +58,7 @@ impl Place {
 
     pub(crate) async fn deleted(&self) -> usize {
         let query = DeletedQuery::first(100);
-        self.directory.list_deleted(may::<WriteUsers>(), query).await.unwrap().items.len()
+        self.directory.list_deleted(may::<ReadDeletedUsers>(), query).await.unwrap().items.len()
     }
 }
 

@@ -79,13 +79,14 @@ pub(crate) async fn each_operation_needs_its_scope_and_no_other(backend: Backend
             let reply = request.send().await;
             let place = format!("{} with {}", operation.id(), scope.as_str());
             match operation.needs() {
-                Need::Scope(needed) if needed != *scope => {
+                Need::Scopes(needed) if needed != [*scope] => {
                     let reply = reply.refused(403, "insufficient-scope");
                     let challenge_text = reply.header("www-authenticate");
-                    let wanted = format!("scope=\"{}\"", needed.as_str());
+                    let needed: Vec<_> = needed.iter().map(|scope| scope.as_str()).collect();
+                    let wanted = format!("scope=\"{}\"", needed.join(" "));
                     assert!(challenge_text.contains(&wanted), "{place}: {challenge_text}");
                 }
-                Need::Scope(_) | Need::Caller | Need::Nothing => {
+                Need::Scopes(_) | Need::Caller | Need::Nothing => {
                     assert!(![401, 403].contains(&reply.status()), "{place}: {}", reply.text());
                 }
             }
@@ -277,7 +278,7 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend
     for (operation, method, target) in operations() {
         let bare = || request_for(&service, operation, &method, &target);
         match operation.needs() {
-            Need::Scope(_) | Need::Caller => {
+            Need::Scopes(_) | Need::Caller => {
                 refused(bare().send().await, operation);
                 // Requests through a proxy are not rejected, because they need a key anyway.
                 let forwarded = bare().header("x-forwarded-for", "192.0.2.1");

@@ -15,6 +15,7 @@ mod compression;
 mod cors;
 mod cursors;
 mod deleted_users;
+mod disclosure;
 mod dry_run;
 mod errors;
 mod events;
@@ -28,6 +29,7 @@ mod jwt;
 mod keys;
 mod ledger;
 mod lists;
+mod log_growth;
 mod methods;
 mod mount;
 mod patience;
@@ -106,6 +108,11 @@ cases! {
         guesses_are_429_and_lock_out_no_other_caller,
         each_key_has_an_allowance_of_its_own,
     }
+    mod disclosure {
+        no_response_shows_more_than_the_scopes_of_its_caller_allow,
+        a_caller_that_may_read_sees_the_result_of_each_write,
+        a_caller_that_only_writes_gets_what_it_creates_and_nothing_else,
+    }
     mod body_authority {
         a_key_revoked_during_the_body_is_rejected,
         a_key_that_expires_during_the_body_is_rejected,
@@ -128,6 +135,7 @@ cases! {
         a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
         a_cached_token_is_rejected_when_it_expires,
         invalid_documents_of_an_issuer_are_rejected,
+        keys_that_cannot_be_used_do_not_refuse_the_others,
         a_token_that_expires_ends_its_streams,
         several_issuers_are_kept_separate,
         a_fresh_token_from_a_locked_address_is_admitted,
@@ -159,6 +167,7 @@ cases! {
         declared_members_are_checked_and_found,
         the_schema_has_a_scope_of_its_own,
         the_change_log_and_the_description_follow_the_schema,
+        only_readers_of_users_see_declared_members_in_the_description,
         a_repeated_schema_request_is_executed_once,
     }
     mod keys {
@@ -313,6 +322,7 @@ cases! {
     }
     mod import {
         a_line_has_the_result_of_a_single_request,
+        a_line_of_an_export_with_a_script_for_a_url_is_rejected,
         every_kind_of_bad_line_is_named,
         lines_end_in_every_usual_way,
         a_line_has_at_most_64_kib_and_the_stream_any_length,
@@ -427,6 +437,11 @@ cases! {
         an_empty_page_of_events_has_a_cursor,
         a_page_of_events_ends_early_at_four_mebibytes,
         if_match_never_matches_events,
+    }
+    mod log_growth {
+        small_changes_of_a_large_user_end_with_429,
+        lines_on_one_large_user_grow_the_log_by_a_bounded_amount,
+        the_events_of_all_groups_of_a_user_are_charged,
     }
     mod guards {
         an_unknown_host_is_421,

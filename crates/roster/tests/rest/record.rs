@@ -220,6 +220,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
             "invalid-phone-number",
         ),
         (json!({"username": "a", "picture": "/ada.png"}), "/picture", "invalid-url"),
+        (json!({"username": "a", "profile": "javascript:x"}), "/profile", "script-url"),
         (json!({"username": "a", "locale": "in English"}), "/locale", "invalid-language-tag"),
         (json!({"username": "a", "zoneinfo": "Mars/Base"}), "/zoneinfo", "invalid-zone"),
         (

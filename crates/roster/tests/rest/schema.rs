@@ -140,7 +140,8 @@ pub(crate) async fn the_schema_has_a_scope_of_its_own(backend: Backend) {
     got.expect(200);
     put(&reader).await.refused(403, "insufficient-scope");
     put(&writer).await.refused(403, "insufficient-scope");
-    put(&operator).await.expect(200);
+    // The schema is shown to callers that may read it.
+    put(&operator).await.expect(204);
 }
 
 pub(crate) async fn the_change_log_and_the_description_follow_the_schema(backend: Backend) {
@@ -189,4 +190,33 @@ pub(crate) async fn a_repeated_schema_request_is_executed_once(backend: Backend)
     let again = put(declared).await.expect(200);
     assert_eq!((again.header("idempotent-replayed"), again.json()), ("true", first.json()));
     put(json!([])).await.refused(422, "idempotency-key-reused");
+}
+
+pub(crate) async fn only_readers_of_users_see_declared_members_in_the_description(
+    backend: Backend,
+) {
+    let service = backend.open().await;
+    service.close().await;
+    let long = "\u{10ffff}".repeat(2_048);
+    let members: Vec<Value> = (0..100)
+        .map(|number| json!({"name": format!("secret{number}"), "type": "string", "description": long}))
+        .collect();
+    let body = json!({"attributes": members});
+    service.request("PUT", "/schema").json(&body).send().await.expect(200);
+    let reader = service.new_key(&["users:read"]).await;
+    let writer = service.new_key(&["users:write", "schema:write"]).await;
+    let secret = |key: &Value| key["key"].as_str().expect("a key").to_owned();
+    let ask = || service.request("GET", "/openapi.json").without("authorization");
+    let bare = ask().send().await.expect(200);
+    for other in [ask().bearer(&secret(&writer)), ask().bearer("x")] {
+        let other = other.send().await.expect(200);
+        assert_eq!((other.header("etag"), other.text()), (bare.header("etag"), bare.text()));
+    }
+    assert!(!bare.text().contains("secret1") && !bare.text().contains('\u{10ffff}'));
+    let whole = ask().bearer(&secret(&reader)).send().await.expect(200);
+    assert!(whole.text().contains("secret99"));
+    assert!(whole.text().len() < bare.text().len() + 1024 * 1024, "{}", whole.text().len());
+    assert_eq!(whole.header("vary"), "Authorization, Accept-Encoding");
+    let known = ask().bearer(&secret(&writer)).header("if-none-match", whole.header("etag"));
+    known.send().await.expect(200);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roster_core::{
     Directory, StoreError,
-    access::{Permit, WriteUsers},
+    access::{Permit, ReadDeletedUsers},
     filter::Filter,
     limits::PAGE_SIZE_MAX,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction, SortKey},
@@ -85,14 +85,14 @@ impl DeletedUsers {
 }
 
 impl ExportSource for DeletedUsers {
-    type Right = WriteUsers;
+    type Right = ReadDeletedUsers;
     type Item = Deleted;
     type Key = DeletedKey;
 
     async fn read(
         &self,
         directory: &Directory,
-        may: Permit<WriteUsers>,
+        may: Permit<ReadDeletedUsers>,
     ) -> Result<ExportPage<Deleted, DeletedKey>, StoreError> {
         let page = directory.list_deleted(may, self.page.clone()).await?;
         let DeletedPage { items, next, position, .. } = page;

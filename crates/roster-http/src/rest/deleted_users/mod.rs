@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::header::CONTENT_LOCATION;
 use roster_core::{
     Failure, Mode, Outcome, Refusal, Stored, Taken,
-    access::{PurgeUsers, WriteUsers},
+    access::{PreviewPurges, PurgeUsers, ReadDeletedUsers, WriteUsers},
     list::{DeletedKey, PageKey, SortKey, Total},
 };
 
@@ -53,7 +53,8 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let is_scan = deleted_query.filter.is_some();
     let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
-    let page = app.directory.list_deleted(call.permit::<WriteUsers>()?, deleted_query).await?;
+    let page =
+        app.directory.list_deleted(call.permit::<ReadDeletedUsers>()?, deleted_query).await?;
     let total = query.count.then_some(Total::Exactly(page.total));
     let next = page.next.map(|DeletedKey { at, id }| PageKey { key: SortKey::Time(at), id });
     let facts = PageFacts { position: page.position, next, total, examined: page.examined };
@@ -66,7 +67,7 @@ pub(crate) async fn get(
     State(app): State<AppState>,
     ReadRecord { preconditions, fields }: ReadRecord,
     DeletedUserIdPath(id): DeletedUserIdPath,
-    Authorized(permit): Authorized<WriteUsers>,
+    Authorized(permit): Authorized<ReadDeletedUsers>,
 ) -> Result<Response, Problem> {
     let get = app.directory.get_deleted(permit, id);
     let deleted = app.admission.with_admission(Class::Reads, get).await?;
@@ -93,10 +94,11 @@ pub(crate) async fn purge(
     let write =
         async { app.directory.purge(permit, id, terms).await.map_err(deleted_user_problem) };
     let mut outcome = options.execute(&app, write).await?;
-    if options.mode == Mode::DryRun {
+    if options.mode == Mode::DryRun && options.may_read {
         // The outcome of a purge has no record. A dry run shows the one that a purge would erase.
-        let deleted =
-            app.directory.get_deleted(permit, id).await?.ok_or_else(deleted_user_not_found)?;
+        let may_see = call.permit::<PreviewPurges>()?;
+        let deleted = app.directory.get_deleted(may_see, id).await?;
+        let deleted = deleted.ok_or_else(deleted_user_not_found)?;
         outcome = Outcome { stored: deleted.stored, ..outcome };
     }
     Ok(delete_response(&app, &options, outcome))

@@ -338,3 +338,21 @@ fn a_miscounted_end_fails_the_suite() {
     let lines = vec![json!({"line": 1, "status": 201}), json!({"done": true, "lines": 2})];
     assert!(std::panic::catch_unwind(|| counted(lines)).is_err());
 }
+
+pub(crate) async fn a_line_of_an_export_with_a_script_for_a_url_is_rejected(backend: Backend) {
+    let service = backend.open().await;
+    let record = |url: &str| {
+        json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17", "version": 3, "status": "active",
+            "username": "ada", "profile": url, "created_at": "2026-01-01T00:00:00Z",
+            "updated_at": "2026-01-01T00:00:00Z"})
+    };
+    let scripts =
+        ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "vbscript:x"];
+    let lines: String = scripts.iter().map(|url| format!("{}\n", record(url))).collect();
+    for verdict in verdicts(import(&service, "", lines).await) {
+        assert_eq!(verdict["problem"]["errors"][0]["code"], "script-url", "{verdict}");
+    }
+    // Other invalid URLs were accepted from an identity provider, so an import takes them back.
+    let line = format!("{}\n", record("ada.png"));
+    assert_eq!(verdicts(import(&service, "", line).await)[0]["status"], 201);
+}

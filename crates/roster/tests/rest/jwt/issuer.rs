@@ -87,6 +87,7 @@ impl Issuer {
             algorithms: algorithms.iter().filter_map(|name| TokenAlgorithm::parse(name)).collect(),
             scope_claim: "scope".to_owned(),
             scope_prefix: String::new(),
+            lifetime_max: Some(roster_jwt::limits::LIFETIME_MAX),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal,
+    Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal, Start,
     StoreError, Tags, Timestamp, UserId, Violation, ViolationCode,
     json::{self, JsonFault},
     limits::USER_BYTES_MAX,
@@ -15,6 +15,7 @@ use roster_core::{
 
 use super::{bulk_query::LineKind, lines::Line};
 use crate::{
+    admission::LogCharges,
     extract::JsonParser,
     problem::{Problem, ProblemCode},
 };
@@ -28,7 +29,7 @@ const BATCH_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     slots: Vec<Slot>,
-    writes: Vec<BulkWrite>,
+    writes: Vec<(BulkWrite, Option<Start>)>,
     bytes: usize,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u64,
-    /// The error of a line that cannot be parsed. The other lines have a write.
+    /// The error of a line that cannot be parsed or is refused. The other lines have a write.
     unread: Option<Problem>,
 }
 
@@ -46,14 +47,14 @@ impl Batch {
         &mut self,
         number: u64,
         line: &Line,
-        (kind, parser): (LineKind, &JsonParser),
+        (kind, parser, charges): (LineKind, &JsonParser, &LogCharges),
     ) {
         let unread = match line {
             Line::Whole(text) => {
                 self.bytes += text.len();
                 match parser.read(text, move |text| read_write(kind, text)).await {
                     Ok(Ok(Ok(write))) => {
-                        self.writes.push(write);
+                        self.writes.push((write, charges.start(text.len())));
                         None
                     }
                     Err(problem) => Some(problem),
@@ -76,6 +77,11 @@ impl Batch {
         self.slots.push(Slot { number, unread });
     }
 
+    /// Adds a line that is not executed.
+    pub(super) fn refuse(&mut self, number: u64, problem: Problem) {
+        self.slots.push(Slot { number, unread: Some(problem) });
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.slots.len() >= BATCH_LINES_MAX || self.bytes >= BATCH_BYTES_MAX
     }
@@ -95,7 +101,7 @@ impl Batch {
     }
 
     /// The slots of the lines, and the writes of the valid ones.
-    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<BulkWrite>) {
+    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<(BulkWrite, Option<Start>)>) {
         (self.slots, self.writes)
     }
 }

@@ -33,12 +33,18 @@ impl LineKind {
 pub(super) struct BulkQuery {
     pub(super) kind: LineKind,
     pub(super) mode: Mode,
+    /// Whether the caller may read users: results then name users that the request did not create.
+    pub(super) may_read: bool,
 }
 
 impl BulkQuery {
     /// Reads the query of a request with lines of this kind.
-    pub(super) fn read(query: Option<&str>, kind: LineKind) -> Result<Self, Problem> {
-        let mut read = Self { kind, mode: Mode::Write };
+    pub(super) fn read(
+        query: Option<&str>,
+        kind: LineKind,
+        may_read: bool,
+    ) -> Result<Self, Problem> {
+        let mut read = Self { kind, mode: Mode::Write, may_read };
         let takes_conditions = matches!(kind, LineKind::Patch | LineKind::Delete);
         read_each(query, |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());

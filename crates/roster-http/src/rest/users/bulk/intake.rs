@@ -5,7 +5,7 @@
 //! valid. The `done` line is sent only if the stream ended normally. Nothing here waits for the
 //! client to read results.
 
-use std::{mem, sync::Arc};
+use std::{mem, net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
@@ -27,7 +27,9 @@ use super::{
     lines::{Line, Lines},
     outbox::Parcel,
 };
-use crate::{access::Lease, extract::JsonParser, problem::Problem, state::AppState};
+use crate::{
+    access::Lease, admission::LogCharges, extract::JsonParser, problem::Problem, state::AppState,
+};
 
 /// Other tasks of this thread run after this number of lines.
 const YIELD_AFTER_LINES: u64 = 64;
@@ -62,6 +64,7 @@ pub(super) struct Intake {
     /// The next line, which waits for the caller's rate limit.
     next: Option<Line>,
     charges: LineCharges,
+    log_charges: LogCharges,
     parser: JsonParser,
     /// The number of the last line that was read, from 1.
     number: u64,
@@ -80,7 +83,7 @@ impl Intake {
     pub(super) fn new(
         app: &AppState,
         query: BulkQuery,
-        (lease, caller, charges): (Lease<WriteUsers>, Caller, LineCharges),
+        (lease, caller, client): (Lease<WriteUsers>, Caller, IpAddr),
         upload: Upload,
         results: mpsc::Sender<Parcel>,
     ) -> Self {
@@ -94,14 +97,15 @@ impl Intake {
             directory: app.directory.clone(),
             lease,
             query,
-            caller,
             base_url: app.settings.base_url.clone(),
             batches: Arc::clone(&app.transfers.batches),
             upload,
             source: Source::Open,
             lines: Lines::new(USER_BYTES_MAX),
             next: None,
-            charges,
+            charges: LineCharges::new(app, caller.actor.clone(), client),
+            log_charges: app.admission.log_charges(&caller.actor, client),
+            caller,
             parser: app.json.clone(),
             number: 0,
             batch: Batch::default(),
@@ -204,8 +208,7 @@ impl Intake {
             }
             self.number += 1;
             if !blank {
-                let how = (self.query.kind, &self.parser);
-                self.batch.take(self.number, &line, how).await;
+                self.take_line(&line).await;
             }
             bytes_since_yield += line.len();
             if self.number.is_multiple_of(YIELD_AFTER_LINES)
@@ -216,6 +219,16 @@ impl Intake {
             }
         }
         self.upload.progress(self.lines.take_progress());
+    }
+
+    async fn take_line(&mut self, line: &Line) {
+        if self.query.mode == Mode::Write
+            && let Err(problem) = self.log_charges.check()
+        {
+            return self.batch.refuse(self.number, problem);
+        }
+        let how = (self.query.kind, &self.parser, &self.log_charges);
+        self.batch.take(self.number, line, how).await;
     }
 
     fn next_line(&mut self) -> Option<Line> {
@@ -262,7 +275,7 @@ impl Intake {
         if let Err(problem) = &result {
             self.log(problem);
         }
-        LineResult::of(self.query.kind, self.query.mode, result)
+        LineResult::of(self.query, result)
     }
 
     /// Logs only the first failure, because a failing store fails many lines.

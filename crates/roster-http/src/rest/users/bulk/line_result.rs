@@ -2,7 +2,7 @@
 
 use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
 
-use super::bulk_query::LineKind;
+use super::bulk_query::{BulkQuery, LineKind};
 use crate::problem::Problem;
 
 /// The result of one line.
@@ -10,16 +10,17 @@ use crate::problem::Problem;
 pub(super) enum LineResult {
     /// A user was created. In a dry run it has no id.
     Created(Option<Written>),
-    /// The user who held the name or address was replaced or patched. In a dry run it has no id.
+    /// The user who held the name or address was replaced or patched. In a dry run, and for a caller
+    /// that may not read users, it is not named.
     Replaced(Option<Written>),
     /// Another user holds the name or address and was not changed.
     Skipped,
-    /// The user was patched.
-    Patched(Written),
+    /// The user was patched, or, for a caller that may not read users, perhaps unchanged.
+    Patched(Option<Written>),
     /// The patch changed nothing.
     Unchanged(Written),
     /// The user was deleted.
-    Deleted(Written),
+    Deleted(Option<Written>),
     /// The line was rejected or failed. The user is named if the client did not send its id.
     Failed(Problem, Option<UserId>),
 }
@@ -44,26 +45,27 @@ pub(super) struct Tally {
 }
 
 impl LineResult {
-    /// The result of a line of this kind.
-    pub(super) fn of(kind: LineKind, mode: Mode, result: Result<Outcome, Problem>) -> Self {
+    /// The result of a line of a request with this query.
+    pub(super) fn of(query: BulkQuery, result: Result<Outcome, Problem>) -> Self {
+        let BulkQuery { kind, mode, may_read } = query;
         let Outcome { effect, stored, .. } = match result {
             Ok(outcome) => outcome,
-            Err(problem) => return Self::Failed(problem, None),
+            Err(problem) => return Self::Failed(problem.for_caller(may_read), None),
         };
         let written = Written { id: stored.id, version: stored.version };
+        let shown = may_read.then_some(written);
+        let is_stored = mode == Mode::Write;
         match (kind, effect) {
             (LineKind::Create(_), Effect::Skipped) => Self::Skipped,
-            (LineKind::Create(_), effect) => {
-                let written = (mode == Mode::Write).then_some(written);
-                if effect == Effect::Changed(EventKind::Created) {
-                    Self::Created(written)
-                } else {
-                    Self::Replaced(written)
-                }
+            (LineKind::Create(_), Effect::Changed(EventKind::Created)) => {
+                Self::Created(is_stored.then_some(written))
             }
-            (LineKind::Patch, Effect::Changed(_)) => Self::Patched(written),
-            (LineKind::Patch, Effect::Unchanged | Effect::Skipped) => Self::Unchanged(written),
-            (LineKind::Delete, _) => Self::Deleted(written),
+            (LineKind::Create(_), _) => Self::Replaced(shown.filter(|_| is_stored)),
+            (LineKind::Patch, Effect::Unchanged | Effect::Skipped) if may_read => {
+                Self::Unchanged(written)
+            }
+            (LineKind::Patch, _) => Self::Patched(shown),
+            (LineKind::Delete, _) => Self::Deleted(shown),
         }
     }
 
@@ -78,8 +80,9 @@ impl LineResult {
         let text = match self {
             Self::Created(written) => of_user(201, written),
             Self::Replaced(written) => of_user(200, written),
-            Self::Patched(written) | Self::Unchanged(written) => of_user(200, Some(written)),
-            Self::Deleted(written) => of_user(204, Some(written)),
+            Self::Patched(written) => of_user(200, written),
+            Self::Unchanged(written) => of_user(200, Some(written)),
+            Self::Deleted(written) => of_user(204, written),
             Self::Skipped => format!("{{\"line\":{number},\"status\":200,\"skipped\":true}}\n"),
             Self::Failed(problem, id) => {
                 let status = problem.code.kind().status;

@@ -26,7 +26,7 @@ use tokio::task::yield_now;
 use super::{
     super::list_query::{ListForm, UserListQuery},
     batch::BATCH_LINES_MAX,
-    bulk_query::LineKind,
+    bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     export::read_page,
     flight::Flight,
@@ -34,6 +34,7 @@ use super::{
 };
 use crate::{
     access::Lease,
+    admission::LogCharges,
     extract::{
         EntityTags, IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid,
         negotiate, tags,
@@ -136,11 +137,14 @@ pub(crate) async fn change_matching(
         let detail = format!("the count is {count}, not {confirmed}; nothing was changed");
         return Err(Problem::saying(ProblemCode::CountMismatch, detail));
     }
-    let (body, sender) = StreamedBody::new(call.peer());
     let caller = call.caller();
+    let log_charges = app.admission.log_charges(&caller.actor, call.client());
+    log_charges.check()?;
+    let (body, sender) = StreamedBody::new(call.peer());
     let run = Run {
         lease: call.lease(app, place)?,
         charges: LineCharges::new(app, caller.actor.clone(), call.client()),
+        log_charges,
         caller,
         app: app.clone(),
         change,
@@ -206,7 +210,7 @@ async fn preview(
     let caller = call.caller();
     let mut results = Vec::with_capacity(counted.first.len());
     for user in &counted.first {
-        let write = vec![change.of(user)];
+        let write = vec![(change.of(user), None)];
         results.extend(app.directory.write_many(may_write, write, Mode::DryRun, &caller).await);
         // The store may have had the result at once.
         yield_now().await;
@@ -242,6 +246,7 @@ struct Run {
     app: AppState,
     lease: Lease<WriteUsers>,
     charges: LineCharges,
+    log_charges: LogCharges,
     caller: Caller,
     change: MatchingChange,
     /// How many users may still be changed: never more than were confirmed.
@@ -256,7 +261,8 @@ struct Run {
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid, or another caller needs the place.
+    /// The caller's credential is no longer valid, another caller needs the place, or the caller
+    /// added too much to the change log.
     Over(Problem),
     /// The users cannot be read.
     Failed(StoreError),
@@ -347,9 +353,12 @@ impl Run {
             }
         };
         let may = self.lease.permit().await.map_err(Stop::Over)?;
+        self.log_charges.check().map_err(Stop::Over)?;
         self.lease.progress(users.len());
         self.changed.extend(users.iter().map(|user| user.id));
-        let writes = users.iter().map(|user| self.change.of(user)).collect();
+        // The request has one body for all users, so no write has bytes of its own.
+        let write = |user| (self.change.of(user), self.log_charges.start(0));
+        let writes = users.iter().map(write).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A separate task releases the permit, even if the client is slow to read results.
         let task = tokio::spawn(async move {
@@ -371,11 +380,13 @@ impl Run {
         sender: &BodySender,
     ) -> Result<(), Gone> {
         let room = sender.room().await?;
+        // The caller has the scope to read users.
+        let query = BulkQuery { kind: self.change.kind(), mode: Mode::Write, may_read: true };
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
             let id = self.changed.pop_front();
             let result = match result {
-                Ok(outcome) => LineResult::of(self.change.kind(), Mode::Write, Ok(outcome)),
+                Ok(outcome) => LineResult::of(query, Ok(outcome)),
                 Err(failure) => LineResult::Failed(failure.into(), id),
             };
             self.tally.count(&result);

@@ -9,13 +9,12 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
-use roster_core::{Mode, OnConflict};
+use roster_core::{Mode, OnConflict, access::Scope};
 use roster_server::StreamedBody;
 use tokio::sync::mpsc;
 
 use super::{
     bulk_query::{BulkQuery, LineKind},
-    charges::LineCharges,
     intake::Intake,
     matching::check_preconditions,
     outbox::{Aside, deliver},
@@ -46,7 +45,8 @@ pub(crate) async fn write_lines(
         };
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
     }
-    let query = BulkQuery::read(call.parts.uri.query(), kind)?;
+    let may_read = call.context().authority.may(Scope::UsersRead);
+    let query = BulkQuery::read(call.parts.uri.query(), kind, may_read)?;
     match query.kind {
         LineKind::Create(upsert) if upsert.on_conflict == OnConflict::Fail => {}
         LineKind::Create(_) => refuse_preconditions(headers)?,
@@ -60,7 +60,6 @@ pub(crate) async fn write_lines(
     let request_id = call.context().request_id().to_owned();
     let expects_continue = headers.contains_key(EXPECT);
     let (mut upload, lease, caller) = call.stream(app, place)?;
-    let charges = LineCharges::new(app, caller.actor.clone(), client);
     // hyper sends `100 Continue` only while no response has begun.
     let first = if expects_continue { Some(upload.next().await) } else { None };
     let (body, sender) = StreamedBody::new(&peer);
@@ -76,7 +75,7 @@ pub(crate) async fn write_lines(
             tracing::error!(request_id, cause, "the results of an import were lost");
         }
     });
-    let intake = Intake::new(app, query, (lease, caller, charges), upload, results);
+    let intake = Intake::new(app, query, (lease, caller, client), upload, results);
     tokio::spawn(intake.run(first));
 
     let mut response = body.into_response();
