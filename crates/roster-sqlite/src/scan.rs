@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::{
     connection,
     failure::{ReadResult, store_error},
+    health::Health,
     mutex::lock,
     settings::Settings,
     writer::Shared,
@@ -38,6 +39,7 @@ pub(crate) struct Scans {
     queue: Mutex<Option<SyncSender<ScanRead>>>,
     waiting: Arc<Mutex<Receiver<ScanRead>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    health: Arc<Health>,
 }
 
 impl Scans {
@@ -46,7 +48,8 @@ impl Scans {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let (queue, waiting) = (Mutex::new(Some(queue)), Arc::new(Mutex::new(waiting)));
-        let pool = Self { queue, waiting, threads: Mutex::default() };
+        let health = Arc::clone(&shared.health);
+        let pool = Self { queue, waiting, threads: Mutex::default(), health };
         for _ in 0..(cores / 2).max(1) {
             let (waiting, settings) = (Arc::clone(&pool.waiting), settings.clone());
             let shared = Arc::clone(shared);
@@ -63,9 +66,12 @@ impl Scans {
         read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
+        let health = Arc::clone(&self.health);
         let read = move |connection: Result<&Connection, StoreError>| {
             if !reply.is_closed() {
-                drop(reply.send(connection.and_then(|connection| Ok(read(connection)?))));
+                drop(reply.send(
+                    connection.and_then(|connection| Ok(health.note_read(read(connection))?)),
+                ));
             }
         };
         self.push(Box::new(read))?;
@@ -105,6 +111,7 @@ fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared
                     empty.insert((connection, interrupt))
                 }
                 Err(error) => {
+                    shared.health.note(&error);
                     read(Err(store_error(error)));
                     continue;
                 }

@@ -29,6 +29,7 @@ use super::{
     charges::LineCharges,
     export::read_page,
     flight::Flight,
+    intake::is_full,
     line_result::{LineResult, Tally},
 };
 use crate::{
@@ -148,6 +149,7 @@ pub(crate) async fn change_matching(
         flight: Flight::new(),
         changed: VecDeque::new(),
         tally: Tally::default(),
+        is_full: false,
     };
     tokio::spawn(run.send(page, may_read, sender, place));
     let mut response = body.into_response();
@@ -245,14 +247,16 @@ struct Run {
     /// The users whose results are not sent yet, in order.
     changed: VecDeque<UserId>,
     tally: Tally,
+    /// Whether the store had no room for a change. No further change is tried.
+    is_full: bool,
 }
 
 /// Why a run ends before all users are changed.
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid.
-    Revoked(Problem),
+    /// The caller's credential is no longer valid, or the store is full.
+    Refused(Problem),
     /// The users cannot be read.
     Failed(StoreError),
 }
@@ -282,7 +286,7 @@ impl Run {
         self.log_end(whole);
         let last = match changed {
             Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
-            Err(Stop::Revoked(problem)) => {
+            Err(Stop::Refused(problem)) => {
                 let mut line = Vec::new();
                 let number = self.tally.lines() + 1;
                 LineResult::Failed(problem, None).write(
@@ -336,14 +340,17 @@ impl Run {
             let is_ready = charged == count && !self.flight.is_full();
             tokio::select! {
                 biased;
-                problem = self.lease.over() => return Err(Stop::Revoked(problem)),
+                problem = self.lease.over() => return Err(Stop::Refused(problem)),
                 () = sender.gone() => return Err(Stop::Gone),
                 results = self.flight.next() => self.send_results(results, sender).await?,
                 permit = batches.acquire_owned(), if is_ready => break permit.ok(),
                 () = self.charges.wait(), if charged < count => {}
             }
         };
-        let may = self.lease.permit().await.map_err(Stop::Revoked)?;
+        if self.is_full {
+            return Err(Stop::Refused(Problem::new(ProblemCode::StorageFull)));
+        }
+        let may = self.lease.permit().await.map_err(Stop::Refused)?;
         self.changed.extend(users.iter().map(|user| user.id));
         let writes = users.iter().map(|user| self.change.of(user)).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
@@ -366,6 +373,7 @@ impl Run {
         results: Vec<Result<Outcome, Failure>>,
         sender: &BodySender,
     ) -> Result<(), Gone> {
+        self.is_full |= results.iter().any(is_full);
         let room = sender.room().await?;
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
