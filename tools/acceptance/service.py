@@ -191,7 +191,7 @@ class Service:
         """MiB of the process by a line of /proc/PID/status; 0 once it has ended.
 
         `RssAnon` is the anonymous memory; `VmHWM` is the maximum resident memory, including pages
-        of the mapped database file.
+        of mapped files.
         """
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text()

@@ -293,6 +293,11 @@ impl Directory {
         self.store.head().await
     }
 
+    /// How many reads of this process failed because of the disk or of damaged bytes.
+    pub fn failed_reads(&self) -> u64 {
+        self.store.failed_reads()
+    }
+
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     pub fn wal_bytes(&self) -> Option<u64> {
         self.store.wal_bytes()

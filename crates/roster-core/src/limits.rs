@@ -117,6 +117,10 @@ pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
 pub const DECLARED_MEMBERS_MAX: usize = 100;
 /// The maximum size of SQLite's write-ahead log while no other process reads the store, in bytes.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The maximum size of SQLite's database file, in bytes: below the size from which on the number
+/// of a page may begin with the byte that marks a page of a tree. The sweep after a purge
+/// distinguishes the two by this byte.
+pub const DATABASE_BYTES_MAX: u64 = 128 * 1024 * 1024 * 1024 - 4096;
 /// The maximum number of comparisons that one request may cause while its values are compared:
 /// tests of a filter with values of groups, and operations of a SCIM PATCH with values of a list.
 pub const COMPARISONS_MAX: u64 = 250_000;

@@ -88,6 +88,12 @@ pub trait Store: KeyStore + GroupStore {
     /// Decides such a command in the same way, and stores nothing.
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
+    /// How many reads of this process failed because of the disk or of damaged bytes. 0 if the
+    /// engine reads no files.
+    fn failed_reads(&self) -> u64 {
+        0
+    }
+
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     fn wal_bytes(&self) -> Option<u64> {
         None

@@ -5,7 +5,7 @@
 
 mod housekeeping;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -46,6 +46,7 @@ pub(crate) struct Metrics {
     users: Family<OfStatus, Gauge>,
     position: Gauge,
     wal: Gauge,
+    failed_reads: Counter,
     held_bytes: Gauge,
     spilled_bytes: Gauge,
     server: Arc<ServerCounters>,
@@ -78,6 +79,9 @@ impl Metrics {
         let wal = Gauge::default();
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
+        let failed_reads = Counter::default();
+        let help = "Reads of the store's files that failed, for the disk or for damage";
+        registry.register("read_failures", help, failed_reads.clone());
         housekeeping.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
@@ -100,6 +104,7 @@ impl Metrics {
             users,
             position,
             wal,
+            failed_reads,
             held_bytes,
             spilled_bytes,
             server,
@@ -117,11 +122,17 @@ impl Metrics {
     }
 
     /// The page, with the counters of the store as they are now.
-    pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
+    pub(crate) fn page(
+        &self,
+        head: Option<Head>,
+        wal_bytes: Option<u64>,
+        failed_reads: u64,
+    ) -> Option<String> {
         let memory = &self.server.memory;
         self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));
         self.spilled_bytes.set(i64::try_from(memory.spilled()).unwrap_or(i64::MAX));
         self.wal.set(wal_bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or_default());
+        self.failed_reads.inner().store(failed_reads, Ordering::Relaxed);
         if let Some(head) = head {
             for (status, count) in
                 [("active", head.active), ("suspended", head.suspended), ("deleted", head.deleted)]

@@ -213,7 +213,7 @@ impl Operation {
 
     /// Whether its outcome shows whether the store can be used.
     pub fn uses_store(self) -> bool {
-        matches!(self.needs(), Need::Scope(_)) && !self.is_probe()
+        matches!(self.needs(), Need::Scopes(_)) && !self.is_probe()
     }
 
     /// Whether it is a SCIM search by `POST`, which reads.

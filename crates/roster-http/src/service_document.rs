@@ -140,9 +140,8 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
         ("nested_memberships_max", number(limits::NESTED_MEMBERSHIPS_MAX)),
-        ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
-        ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
     ]));
+    all.extend(limits_of_the_store());
     all.extend(limits_of_scim(settings));
     Json::Object(all)
 }
@@ -159,6 +158,14 @@ fn limits_of_streams() -> Vec<(String, Json)> {
         ("held_bytes_per_connection_max", number(roster_server::CONNECTION_BYTES_MAX)),
         ("import_unread_bytes_max", number(roster_server::TOTAL_SPILL_BYTES_MAX)),
         ("import_unread_bytes_per_caller_max", number(roster_server::CALLER_SPILL_BYTES_MAX)),
+    ])
+}
+
+fn limits_of_the_store() -> Vec<(String, Json)> {
+    members([
+        ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
+        ("database_bytes_max", number(limits::DATABASE_BYTES_MAX)),
+        ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
     ])
 }
 

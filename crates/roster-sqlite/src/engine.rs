@@ -25,6 +25,7 @@ use rusqlite::Connection;
 
 use crate::{
     connection::wal_bytes,
+    establish::read_head,
     events,
     failure::ReadResult,
     key_file::note_use,
@@ -119,7 +120,12 @@ impl Store for Sqlite {
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        ready(self.shared.health.check())
+        Box::pin(async move {
+            self.shared.health.check()?;
+            self.readers.read(read_head)?;
+            // A transaction without changes writes nothing, and fails if no transaction can begin.
+            self.shared.probe(|writer| writer.write(|_| ReadResult::Ok(()))).await
+        })
     }
 
     fn rules(&self) -> Rules {
@@ -144,6 +150,10 @@ impl Store for Sqlite {
 
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
         ready(self.preview_request(&Request::Schema(command)))
+    }
+
+    fn failed_reads(&self) -> u64 {
+        self.shared.health.failed_reads()
     }
 
     fn wal_bytes(&self) -> Option<u64> {

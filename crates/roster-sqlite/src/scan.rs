@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::{
     connection,
     failure::{ReadResult, store_error},
+    health::Health,
     mutex::lock,
     settings::Settings,
     writer::Shared,
@@ -52,6 +53,7 @@ pub(crate) struct Scans {
     queue: Mutex<Option<SyncSender<ScanRead>>>,
     waiting: Arc<Mutex<Receiver<ScanRead>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    health: Arc<Health>,
 }
 
 impl Scans {
@@ -60,7 +62,8 @@ impl Scans {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let (queue, waiting) = (Mutex::new(Some(queue)), Arc::new(Mutex::new(waiting)));
-        let pool = Self { queue, waiting, threads: Mutex::default() };
+        let health = Arc::clone(&shared.health);
+        let pool = Self { queue, waiting, threads: Mutex::default(), health };
         for _ in 0..(cores / 2).max(1) {
             let (waiting, settings) = (Arc::clone(&pool.waiting), settings.clone());
             let shared = Arc::clone(shared);
@@ -79,9 +82,10 @@ impl Scans {
         let (reply, answer) = oneshot::channel();
         let gone = Arc::new(AtomicBool::new(false));
         let _caller = Caller(Arc::clone(&gone));
+        let health = Arc::clone(&self.health);
         let read = move |connection: Result<&mut Connection, StoreError>| {
             if !reply.is_closed() {
-                let read = |connection| Ok(read_until(gone, connection, read)?);
+                let read = |connection| Ok(health.note_read(read_until(gone, connection, read))?);
                 drop(reply.send(connection.and_then(read)));
             }
         };
@@ -134,6 +138,7 @@ fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared
                     empty.insert((connection, interrupt))
                 }
                 Err(error) => {
+                    shared.health.note(&error);
                     read(Err(store_error(error)));
                     continue;
                 }

@@ -24,7 +24,7 @@ use crate::{
     connection,
     establish::{Established, establish},
     failure::ReadError,
-    lock::DirectoryLock,
+    lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
     quick_check::QuickCheck,
@@ -44,12 +44,12 @@ pub struct Sqlite {
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
     threads: Mutex<Option<Threads>>,
-    _lock: DirectoryLock,
+    _lock: StoreLock,
 }
 
 struct Threads {
     writer: JoinHandle<Connection>,
-    checkpointer: JoinHandle<Arc<File>>,
+    checkpointer: JoinHandle<()>,
     quick_check: Option<QuickCheck>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
 impl Sqlite {
     /// Opens the store of a data directory, or creates one there.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
-        let lock = DirectoryLock::take(&settings.directory)?;
+        let lock = StoreLock::take(&settings.directory, true)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
         let Established { log_id, secret, head, rules, schema, purged } =
@@ -70,14 +70,14 @@ impl Sqlite {
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
-        let readers = Arc::new(Readers::new(settings));
+        let readers = Arc::new(Readers::new(settings, Arc::clone(&shared.health)));
         let settings = readers.settings();
         let scans = Scans::start(settings, &shared)
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
         let writer = Writer::new(connection, tasks, head, wait);
-        let threads = Threads::start(writer, (&shared, &readers), unclean)?;
+        let threads = Threads::start(writer, (&shared, &readers), lock.database(), unclean)?;
         Ok(Self {
             shared,
             readers,
@@ -95,7 +95,7 @@ impl Sqlite {
         self.shared.queue.close();
         let writer = threads.writer.join();
         self.shared.checkpoints.close();
-        let database = threads.checkpointer.join();
+        drop(threads.checkpointer.join());
         if let Some(quick_check) = threads.quick_check {
             quick_check.end();
         }
@@ -104,8 +104,6 @@ impl Sqlite {
         if let Ok(connection) = writer {
             checkpoint(&connection, EMPTY, &self.shared.health);
         }
-        // After all connections: see `Checkpointer::run`.
-        drop(database);
     }
 
     /// Executes commands about users. Other tasks of the thread run between two decisions, because
@@ -177,15 +175,15 @@ impl Threads {
     fn start(
         writer: Writer,
         (shared, readers): (&Arc<Shared>, &Arc<Readers>),
+        database: Arc<File>,
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let settings = readers.settings();
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
-        let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
         let checkpointer = Checkpointer {
             connection: connection::open_checkpointer(settings)?,
-            database: Arc::new(database),
+            database,
             shared: Arc::clone(shared),
             readers: Arc::clone(readers),
             limits: WalLimits::of(settings),

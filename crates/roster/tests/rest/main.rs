@@ -370,6 +370,7 @@ cases! {
         a_stream_that_stalls_is_broken_off,
         an_import_that_waits_to_be_asked_is_asked,
         lines_that_fail_in_the_store_do_not_end_the_stream,
+        after_a_full_disk_the_other_lines_are_refused_without_an_attempt,
         only_so_many_imports_run_at_a_time,
         the_slowest_import_ends_when_another_caller_waits,
         one_caller_has_two_imports_at_a_time,

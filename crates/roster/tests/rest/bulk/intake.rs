@@ -190,7 +190,6 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
         (Fault::Unavailable, 503, "unavailable"),
         (Fault::TimedOut, 503, "unavailable"),
         (Fault::WritesStopped, 503, "unavailable"),
-        (Fault::Full, 507, "storage-full"),
         (Fault::Internal, 500, "internal"),
     ] {
         service.store.fail(fault);
@@ -213,10 +212,40 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
     talk.end().await;
     let (rest, whole) = talk.rest().await;
     assert!(whole);
-    let done = json!({"done": true, "lines": 17, "created": 2, "replaced": 0, "skipped": 0,
-        "failed": 15});
+    let done = json!({"done": true, "lines": 14, "created": 2, "replaced": 0, "skipped": 0,
+        "failed": 12});
     assert_eq!(rest, [done]);
     assert_eq!(service.head().await.position, 2);
+}
+
+pub(crate) async fn after_a_full_disk_the_other_lines_are_refused_without_an_attempt(
+    backend: Backend,
+) {
+    let service = backend.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    talk.head().await;
+    service.store.fail(Fault::Full);
+    talk.send(line("ada")).await;
+    assert_eq!(talk.line().await.expect("a verdict")["status"], 507);
+    // There is room again, but this import is over.
+    service.store.fail(None);
+    talk.send(line("ben") + "{\n" + &line("cyd")).await;
+    for (number, status, code) in
+        [(2, 507, "storage-full"), (3, 400, "malformed-json"), (4, 507, "storage-full")]
+    {
+        let verdict = talk.line().await.expect("a verdict");
+        let told = (&verdict["line"], &verdict["status"], &verdict["problem"]["code"]);
+        assert_eq!(told, (&json!(number), &json!(status), &json!(code)));
+    }
+    talk.end().await;
+    let (rest, whole) = talk.rest().await;
+    assert!(whole);
+    let done = json!({"done": true, "lines": 4, "created": 0, "replaced": 0, "skipped": 0,
+        "failed": 4});
+    assert_eq!(rest, [done]);
+    assert_eq!(service.head().await.position, 0);
+    let again = import(&service, "", line("ada")).await.expect(200);
+    assert!(again.text().contains("\"status\":201"), "{}", again.text());
 }
 
 /// The text of a new key that may write.

@@ -30,6 +30,7 @@ use super::{
     charges::LineCharges,
     export::read_page,
     flight::Flight,
+    intake::is_full,
     line_result::{LineResult, Tally},
 };
 use crate::{
@@ -152,6 +153,7 @@ pub(crate) async fn change_matching(
         flight: Flight::new(),
         changed: VecDeque::new(),
         tally: Tally::default(),
+        is_full: false,
     };
     tokio::spawn(run.send(page, may_read, sender));
     let mut response = body.into_response();
@@ -255,14 +257,16 @@ struct Run {
     /// The users whose results are not sent yet, in order.
     changed: VecDeque<UserId>,
     tally: Tally,
+    /// Whether the store had no room for a change. No further change is tried.
+    is_full: bool,
 }
 
 /// Why a run ends before all users are changed.
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid, another caller needs the place, or the caller
-    /// added too much to the change log.
+    /// The caller's credential is no longer valid, another caller needs the place, the caller added
+    /// too much to the change log, or the store is full.
     Over(Problem),
     /// The users cannot be read.
     Failed(StoreError),
@@ -352,6 +356,9 @@ impl Run {
                 () = self.charges.wait(), if charged < count => {}
             }
         };
+        if self.is_full {
+            return Err(Stop::Over(Problem::new(ProblemCode::StorageFull)));
+        }
         let may = self.lease.permit().await.map_err(Stop::Over)?;
         self.log_charges.check().map_err(Stop::Over)?;
         self.lease.progress(users.len());
@@ -379,6 +386,7 @@ impl Run {
         results: Vec<Result<Outcome, Failure>>,
         sender: &BodySender,
     ) -> Result<(), Gone> {
+        self.is_full |= results.iter().any(is_full);
         let room = sender.room().await?;
         // The caller has the scope to read users.
         let query = BulkQuery { kind: self.change.kind(), mode: Mode::Write, may_read: true };
