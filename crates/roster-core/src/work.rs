@@ -41,13 +41,11 @@ impl Work {
     pub fn spend(&self, comparisons: usize) -> Result<(), TooMuchWork> {
         let spent = u64::try_from(comparisons).unwrap_or(u64::MAX);
         let take = |left: u64| left.checked_sub(spent);
-        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(_) => Ok(()),
-            Err(_) => {
-                self.left.store(0, Ordering::Relaxed);
-                Err(TooMuchWork)
-            }
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        if taken.is_err() {
+            self.left.store(0, Ordering::Relaxed);
         }
+        taken.map(drop).map_err(|_| TooMuchWork)
     }
 
     /// Counts the comparison of a text of this many bytes.
