@@ -131,7 +131,15 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
     ]);
     all.extend(limits_of_streams());
-    all.extend(members([
+    all.extend(limits_of_groups());
+    all.extend(limits_of_the_store());
+    all.extend(limits_of_scim(settings));
+    Json::Object(all)
+}
+
+/// The limits of groups and their members.
+fn limits_of_groups() -> Vec<(String, Json)> {
+    members([
         ("group_members_max", number(limits::GROUP_MEMBERS_MAX)),
         ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
         ("group_members_named_max", number(limits::GROUP_MEMBERS_NAMED_MAX)),
@@ -140,10 +148,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
         ("nested_memberships_max", number(limits::NESTED_MEMBERSHIPS_MAX)),
-    ]));
-    all.extend(limits_of_the_store());
-    all.extend(limits_of_scim(settings));
-    Json::Object(all)
+    ])
 }
 
 /// The limits of imports and exports and of the memory that callers use.

@@ -138,13 +138,13 @@ fn of_user(test: &Test, user: &User, notes: &Notes) -> bool {
     let profile = &user.profile;
     let one = |found: Option<Found<'_>>| compares_noted(test, &found.unwrap_or(Found::Null), notes);
     match &test.path {
-        Path::Part(attribute, part) => match profile.get(*attribute) {
-            Some(Value::One(entry)) => one(found_part(entry, *part)),
-            _ => {
-                let entries = profile.entries(*attribute).iter();
-                any(test, entries.map(|entry| found_part(entry, *part)), notes)
+        Path::Part(attribute, part) => {
+            if let Some(Value::One(entry)) = profile.get(*attribute) {
+                return one(found_part(entry, *part));
             }
-        },
+            let entries = profile.entries(*attribute).iter();
+            any(test, entries.map(|entry| found_part(entry, *part)), notes)
+        }
         // The caller evaluates tests of groups, because the record does not contain them.
         Path::Groups | Path::Group(_) => false,
         Path::Free(keys) => match profile.get(Attribute::Attributes) {

@@ -175,8 +175,8 @@ impl Plan {
     }
 
     /// Whether a page is little work: the number of examined rows is bounded by the page or by
-    /// the keys of the query, and conditions are tested on rows only if they need few comparisons in any
-    /// case. Such a page is a short list, and is read on the thread of the request.
+    /// the keys of the query, and conditions are tested on rows only if they need few comparisons
+    /// in any case. Such a page is a short list, and is read on the thread of the request.
     pub fn is_bounded(&self, query: &PageQuery) -> bool {
         let users = |lookup: &Lookup| match lookup {
             Lookup::Id(_) | Lookup::Username(_) => Some(1),

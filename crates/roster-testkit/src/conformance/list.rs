@@ -276,7 +276,7 @@ pub async fn paging_with_few_comparisons_returns_the_same_users(harness: Harness
     let mut ids = Vec::new();
     for number in 0..24 {
         let roles: Vec<_> =
-            (0..1 + number * 8).map(|role| json!({"value": format!("r{role}")})).collect();
+            (0..=number * 8).map(|role| json!({"value": format!("r{role}")})).collect();
         let body = json!({"username": format!("u{number}"), "name": format!("n {}", number % 5),
             "roles": roles});
         ids.push(harness.user(body).await.id);
