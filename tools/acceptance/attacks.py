@@ -263,7 +263,7 @@ def run(name, service, filled, options, cores, tls=None):
     (facts, other, user), seconds, faults = filled, options.seconds, []
     address = service.address
     path = f"/users/{user}"
-    paths = ["/users?limit=50", f"/users?filter={quote('title eq \"title 7\"')}"]
+    paths = ["/users?limit=50", "/users?filter=" + quote('title eq "title 7"')]
     paths += ["import"] if name == "imports" else []
     idle_connections = [service.connect() for _ in range(5)]
     for connection in idle_connections:

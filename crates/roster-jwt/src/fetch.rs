@@ -126,3 +126,31 @@ where
 fn described(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_issuer_that_sends_informational_responses_without_end_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let issuer = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let part = b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+            let mut sent = 0;
+            while stream.write_all(&part).await.is_ok() {
+                sent += part.len();
+            }
+            sent
+        });
+        let fetcher = Fetcher::trusting(RootCertStore::empty());
+        let began = std::time::Instant::now();
+        assert!(fetcher.get(&IssuerUrl::parse(&url).unwrap()).await.is_err());
+        assert!(began.elapsed() < ANSWER_WAIT_MAX / 2);
+        // What the kernel buffers is sent too.
+        assert!(issuer.await.unwrap() < 20_000_000);
+    }
+}
