@@ -111,7 +111,7 @@ impl MembersChange {
                 each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
                     self.add(id(text)?);
                     Ok(())
-                })?
+                })?;
             }
             (Op::Replace, value) => {
                 let mut ids = BTreeSet::new();

@@ -170,10 +170,10 @@ pub(crate) fn schemas() -> Vec<(&'static str, String)> {
 /// A Bulk of as many operations as allowed, which refer to each other.
 pub(crate) fn bulk() -> String {
     let waiting = many(499, |n| {
-        let names: String = (0..60).map(|m| format!(r#"{{"value":"bulkId:a{m}"}},"#)).collect();
+        let names = many(60, |m| format!(r#"{{"value":"bulkId:a{m}"}}"#));
         format!(
             r#"{{"method":"POST","path":"/Groups","bulkId":"g{n}","data":{{"displayName":"g{n}",
-            "members":[{names}{{"value":"bulkId:a500"}}]}}}}"#
+            "members":[{names},{{"value":"bulkId:a500"}}]}}}}"#
         )
     });
     let users: Vec<String> = (0..=500)

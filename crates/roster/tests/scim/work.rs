@@ -16,14 +16,15 @@ async fn user(service: &Service) -> Value {
     create(service, with(named("ada"), json!({"roles": roles}))).await
 }
 
-fn body(operations: Vec<Value>) -> Value {
+fn body(operations: &[Value]) -> Value {
     json!({"schemas": [PATCH_URN], "Operations": operations})
 }
 
 /// Operations that together need more comparisons than the engine makes, and are allowed.
 fn long() -> Value {
     let path = |n: usize| format!("roles[value sw \"role {n} \"].display");
-    body((0..50).map(|n| json!({"op": "replace", "path": path(n), "value": "D"})).collect())
+    let operation = |n: usize| json!({"op": "replace", "path": path(n), "value": "D"});
+    body(&(0..50).map(operation).collect::<Vec<_>>())
 }
 
 fn displayed(user: &Value) -> usize {
@@ -40,7 +41,7 @@ pub(crate) async fn a_patch_that_compares_too_much_is_refused_and_changes_nothin
     let remove = json!({"op": "remove", "path": format!("roles[{tests}]")});
     let mut operations = vec![json!({"op": "replace", "path": "title", "value": "changed"})];
     operations.extend(vec![remove; 700]);
-    let request = send(&service, "PATCH", &at(&user), &body(operations));
+    let request = send(&service, "PATCH", &at(&user), &body(&operations));
     refused(request.send().await, 400, Some("tooMany"));
     assert_eq!(read(&service, &at(&user)).await, user);
 }
@@ -65,7 +66,7 @@ pub(crate) async fn a_long_patch_keeps_the_changes_that_others_make_meanwhile(ba
     let others = async {
         for n in 0..20 {
             let title = json!({"op": "replace", "path": "title", "value": format!("title {n}")});
-            let request = send(&service, "PATCH", &at(&user), &body(vec![title]));
+            let request = send(&service, "PATCH", &at(&user), &body(&[title]));
             request.send().await.expect(200);
         }
     };
