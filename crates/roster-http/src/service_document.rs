@@ -180,6 +180,7 @@ fn limits_of_scim(settings: &HttpSettings) -> Vec<(String, Json)> {
         ("bulk_bytes_max", number(settings.body_bytes_max)),
         ("patch_operations_max", number(limits::PATCH_OPERATIONS_MAX)),
         ("patch_values_max", number(limits::PATCH_VALUES_MAX)),
+        ("patch_comparisons_max", number(limits::COMPARISONS_MAX)),
         ("scim_page_size_default", number(scim::COUNT_DEFAULT)),
         ("scim_page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("scim_page_bytes_max", number(scim::PAGE_BYTES_MAX)),

@@ -233,11 +233,7 @@ fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Chec
     Ok(())
 }
 
-fn apply(
-    user: &Json,
-    operations: &[Operation],
-    strictness: Strictness,
-) -> Result<Json, ScimError> {
+fn apply(user: &Json, operations: &[Operation], strictness: Strictness) -> Result<Json, ScimError> {
     let work = Work::new(COMPARISONS_MAX);
     patch::apply(&USER, user.clone(), operations.to_vec(), strictness, &work)
 }

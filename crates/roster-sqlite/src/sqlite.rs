@@ -11,11 +11,7 @@ use roster_core::{
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest, Values, first};
 use rusqlite::Connection;
-use tokio::{
-    runtime::Builder as RuntimeBuilder,
-    sync::mpsc,
-    task::yield_now,
-};
+use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc, task::yield_now};
 
 use crate::{
     cache::ByteCache,

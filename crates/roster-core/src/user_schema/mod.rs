@@ -168,9 +168,8 @@ impl UserSchema {
         for member in &self.members {
             let pointer = || Pointer::root().member("attributes").member(&member.name);
             let value = sent.get(member.name.as_str()).copied();
-            let is_stored = |stored: &HashMap<&str, &Json>| {
-                stored.get(member.name.as_str()).copied() == value
-            };
+            let is_stored =
+                |stored: &HashMap<&str, &Json>| stored.get(member.name.as_str()).copied() == value;
             if stored.as_ref().is_some_and(is_stored) {
                 continue;
             }

@@ -25,8 +25,8 @@ const INLINE_BYTES_MAX: usize = 16 * 1024;
 /// Parses the JSON texts of all requests, and does their other long work.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonParser {
-    /// One permit for each piece of work. The work of a request that was dropped in the queue is not
-    /// done.
+    /// One permit for each piece of work. The work of a request that was dropped in the queue is
+    /// not done.
     slots: Arc<Semaphore>,
     threads: Arc<Threads>,
 }

@@ -240,8 +240,7 @@ async fn convert_text<T: Send + 'static>(
         write_json(&mut text, &data);
         read(&text)
     };
-    let malformed =
-        |fault: JsonFault| Problem::saying(ProblemCode::MalformedJson, fault.detail);
+    let malformed = |fault: JsonFault| Problem::saying(ProblemCode::MalformedJson, fault.detail);
     Ok(app.json.work(size, convert).await?.map_err(malformed)??)
 }
 

@@ -5,6 +5,7 @@ use roster_core::{Json, Work};
 use super::{
     Members, Op, entries, free,
     path::{Part, Target},
+    same::Index,
     value,
 };
 use crate::{
@@ -13,16 +14,17 @@ use crate::{
 };
 
 /// The value after the operation; `None` if the attribute is absent.
-pub(super) fn change(
+pub(super) fn change<'w>(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    (strictness, work): (Strictness, &Work),
+    (strictness, work): (Strictness, &'w Work),
+    index: &mut Option<Index<'w>>,
 ) -> Result<Option<Json>, ScimError> {
     if attribute.multi_valued {
-        return entries::change(op, target, attribute, current, value, (strictness, work));
+        return entries::change(op, target, attribute, current, value, (strictness, work), index);
     }
     match &target.part {
         Some(Part::Free(keys)) => {

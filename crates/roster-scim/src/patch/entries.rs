@@ -20,13 +20,14 @@ use crate::{
 };
 
 /// The list after the operation; `None` if it is empty.
-pub(super) fn change(
+pub(super) fn change<'w>(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    (strictness, work): (Strictness, &Work),
+    (strictness, work): (Strictness, &'w Work),
+    index: &mut Option<Index<'w>>,
 ) -> Result<Option<Json>, ScimError> {
     let values = match current {
         Some(Json::Array(values)) => values,
@@ -35,9 +36,15 @@ pub(super) fn change(
     };
     work.spend(1 + values.len() / VALUES_PER_COMPARISON)?;
     let preferred = Preferred::None;
-    let mut list =
-        List { schema: target.schema, attribute, strictness, work, values, preferred };
+    let mut list = List { schema: target.schema, attribute, strictness, work, values, preferred };
+    let known = index.take().filter(|known| known.is_of(target.schema, attribute));
     match (&target.condition, target.known_part()) {
+        (None, None) if op == Op::Add => {
+            let new = || Index::new(target.schema, attribute, work);
+            let mut known = known.unwrap_or_else(new);
+            list.add_all(value, &mut known)?;
+            *index = Some(known);
+        }
         (None, None) => list.whole(op, value)?,
         (None, Some(part)) => list.every(op, part, value)?,
         (Some(condition), part) => list.chosen(op, condition, part, value)?,
@@ -74,9 +81,7 @@ impl List<'_> {
         match op {
             Op::Add => {
                 let mut index = Index::new(self.schema, self.attribute, self.work);
-                for given in self.read(value)? {
-                    self.add(given, &mut index)?;
-                }
+                self.add_all(value, &mut index)?;
             }
             Op::Replace => {
                 let given = self.read(value)?;
@@ -106,6 +111,13 @@ impl List<'_> {
     fn read(&self, value: Option<Json>) -> Result<Vec<Members>, ScimError> {
         let values = value::many(self.attribute, value.unwrap_or(Json::Null), self.strictness)?;
         if values.len() > PATCH_VALUES_MAX { Err(self.too_many()) } else { Ok(values) }
+    }
+
+    fn add_all(&mut self, value: Option<Json>, index: &mut Index<'_>) -> Result<(), ScimError> {
+        for given in self.read(value)? {
+            self.add(given, index)?;
+        }
+        Ok(())
     }
 
     /// Adds a value, or updates the equal one.

@@ -107,10 +107,12 @@ impl MembersChange {
                 }
                 Ok(())
             })?,
-            (Op::Add, value) => each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
-                self.add(id(text)?);
-                Ok(())
-            })?,
+            (Op::Add, value) => {
+                each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
+                    self.add(id(text)?);
+                    Ok(())
+                })?;
+            }
             (Op::Replace, value) => {
                 let mut ids = BTreeSet::new();
                 each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
@@ -140,7 +142,7 @@ pub fn apply(
     work: &Work,
 ) -> Result<GroupPatch, ScimError> {
     let members = object(Some(tree));
-    let resource = Patch { resource_type: &GROUP, strictness, work, members };
+    let resource = Patch { resource_type: &GROUP, strictness, work, members, index: None };
     let tree = resource.apply_all(patch.operations.iter().cloned())?;
     Ok(GroupPatch { tree, members: patch.members.clone() })
 }

@@ -28,6 +28,7 @@ use crate::{
 };
 use change::{object, put};
 use path::Target;
+use same::Index;
 use value::Completeness;
 
 type Members = Vec<(String, Json)>;
@@ -46,7 +47,8 @@ pub fn apply(
     work: &Work,
 ) -> Result<Json, ScimError> {
     let members = object(Some(tree));
-    Patch { resource_type, strictness, work, members }.apply_all((1..).zip(operations))
+    let patch = Patch { resource_type, strictness, work, members, index: None };
+    patch.apply_all((1..).zip(operations))
 }
 
 /// The number of comparisons that reading a value of this many bytes of JSON counts as.
@@ -60,6 +62,8 @@ struct Patch<'w> {
     strictness: Strictness,
     work: &'w Work,
     members: Members,
+    /// The values of the list to which the operation before added some.
+    index: Option<Index<'w>>,
 }
 
 /// Where the operation names its target.
@@ -147,18 +151,21 @@ impl Patch<'_> {
             return self.read_only(op, target, attribute, value, named);
         }
         let how = (self.strictness, self.work);
+        let mut index = self.index.take();
         self.within(target.schema, |members| {
             let at = members.iter().position(|(name, _)| name == attribute.name);
             // The position is kept, so a changed order of members is not a change.
             let found = at.and_then(|at| members.get_mut(at));
             let current = found.map(|(_, value)| std::mem::replace(value, Json::Null));
-            match (change::change(op, target, attribute, current, value, how)?, at) {
+            match (change::change(op, target, attribute, current, value, how, &mut index)?, at) {
                 (Some(changed), _) => put(members, attribute.name, changed),
                 (None, Some(at)) => drop(members.remove(at)),
                 (None, None) => {}
             }
-            Ok(())
-        })
+            Ok::<_, ScimError>(())
+        })?;
+        self.index = index;
+        Ok(())
     }
 
     /// Changes an extension as a whole.
@@ -178,6 +185,7 @@ impl Patch<'_> {
         let writable = |name: &str| {
             schema.attribute(name).is_some_and(|it| it.mutability != Mutability::ReadOnly)
         };
+        self.index = None;
         self.within(schema, |members| members.retain(|(name, _)| !writable(name)));
         Ok(())
     }

@@ -55,7 +55,10 @@ pub(super) fn too_many_operations() -> ScimError {
     ScimError::of_status(413, detail)
 }
 
-pub(super) fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Result<(), ScimError> {
+pub(super) fn check_schemas(
+    schemas: Option<Json>,
+    strictness: Strictness,
+) -> Result<(), ScimError> {
     let is_it = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(PATCH_URN));
     match schemas {
         Some(Json::Array(urns)) if urns.iter().any(is_it) => Ok(()),
@@ -64,7 +67,11 @@ pub(super) fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Re
     }
 }
 
-pub(super) fn operation(one: Json, number: usize, strictness: Strictness) -> Result<Operation, ScimError> {
+pub(super) fn operation(
+    one: Json,
+    number: usize,
+    strictness: Strictness,
+) -> Result<Operation, ScimError> {
     let label = format!("operation {number}");
     let mut members = Named::of(one, &label)?;
     let op = match members.take("op")? {

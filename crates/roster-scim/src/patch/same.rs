@@ -13,6 +13,8 @@ use crate::schema::{AttributeSchema, Schema};
 
 /// The values of a list by the comparable form of a part, for each part that was asked for.
 pub(super) struct Index<'w> {
+    schema: &'static Schema,
+    attribute: &'static AttributeSchema,
     paths: Vec<(&'static str, PartPath)>,
     by_part: HashMap<&'static str, HashMap<String, Vec<usize>>>,
     work: &'w Work,
@@ -20,13 +22,18 @@ pub(super) struct Index<'w> {
 
 impl<'w> Index<'w> {
     pub(super) fn new(
-        schema: &Schema,
+        schema: &'static Schema,
         attribute: &'static AttributeSchema,
         work: &'w Work,
     ) -> Self {
         let path = |part| PartPath::new(schema, attribute, part);
         let paths = attribute.sub_attributes.iter().map(|part| (part.name, path(part))).collect();
-        Self { paths, by_part: HashMap::new(), work }
+        Self { schema, attribute, paths, by_part: HashMap::new(), work }
+    }
+
+    /// Whether it is of this list.
+    pub(super) fn is_of(&self, schema: &Schema, attribute: &AttributeSchema) -> bool {
+        self.schema.urn == schema.urn && self.attribute.name == attribute.name
     }
 
     /// The positions of the equal values, in order.
@@ -52,7 +59,7 @@ impl<'w> Index<'w> {
 
     /// Notes that a value was added at the end of the list.
     pub(super) fn pushed(&mut self, value: &Json, at: usize) -> Result<(), TooMuchWork> {
-        let Self { paths, by_part, work } = self;
+        let Self { paths, by_part, work, .. } = self;
         for (part, places) in by_part {
             note(paths, part, value, at, places, work)?;
         }
@@ -80,7 +87,7 @@ impl<'w> Index<'w> {
         text: &str,
         values: &[Json],
     ) -> Result<&[usize], TooMuchWork> {
-        let Self { paths, by_part, work } = self;
+        let Self { paths, by_part, work, .. } = self;
         if !by_part.contains_key(part) {
             let mut places = HashMap::new();
             for (at, value) in values.iter().enumerate() {

@@ -1,8 +1,6 @@
 //! A PATCH of a user: its operations, and their application to the user's record.
 
-use roster_core::{
-    Attribute, Draft, Json, User, UserSchema, Work, json, limits::COMPARISONS_MAX,
-};
+use roster_core::{Attribute, Draft, Json, User, UserSchema, Work, json, limits::COMPARISONS_MAX};
 
 use super::{Sent, UserWriter, flags::named_flags, read};
 use crate::{
@@ -46,8 +44,8 @@ impl UserPatch {
         self.operations.iter().map(memory).sum()
     }
 
-    /// The user after the operations. They are applied to the SCIM form of the record. Fails if that
-    /// takes more comparisons than `work` allows.
+    /// The user after the operations, which are applied to the SCIM form of the record. Fails if
+    /// that takes more comparisons than `work` allows.
     pub fn apply(&self, base: &str, user: &User, work: &Work) -> Result<Draft, ScimError> {
         let record = user.to_record();
         let mut shown = Vec::with_capacity(record.len() * 2);
@@ -59,8 +57,7 @@ impl UserPatch {
         let unreadable = || ScimError::of_status(500, "the stored user cannot be read");
         let resource = resource.ok_or_else(unreadable)?;
         let strictness = self.strictness;
-        let resource =
-            patch::apply(&USER, resource, self.operations.clone(), strictness, work)?;
+        let resource = patch::apply(&USER, resource, self.operations.clone(), strictness, work)?;
         let mut draft = read(resource, strictness, Sent::Patched, &schema)?.draft;
         for flag in &self.flags {
             draft.vouch(*flag);

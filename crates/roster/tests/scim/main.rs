@@ -40,6 +40,7 @@ mod searches;
 mod support;
 mod users;
 mod walks;
+mod work;
 mod writes;
 
 use roster_core::UserSchema;
@@ -102,6 +103,12 @@ mod processes {
 }
 
 cases! {
+    mod work {
+        a_patch_that_compares_too_much_is_refused_and_changes_nothing,
+        a_long_patch_is_executed_once_and_can_be_sent_again,
+        a_long_patch_keeps_the_changes_that_others_make_meanwhile,
+        the_operations_of_a_bulk_share_their_comparisons,
+    }
     mod users {
         c1_a_new_user_is_201_with_its_place_and_its_whole_self,
         c2_what_is_read_only_is_passed_over,

@@ -99,8 +99,7 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let now = app.directory.now();
     let parse = move |text: &[u8]| json::read(text).map(|json| KeyDraft::parse(&json, now));
-    let (call, draft, _) =
-        call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;

@@ -151,8 +151,7 @@ pub(super) async fn patch_group(
     (strictness, work): (Strictness, &Work),
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
-    let patch =
-        move |group: &Group, work: &Work| patched(group, &operations, strictness, work);
+    let patch = move |group: &Group, work: &Work| patched(group, &operations, strictness, work);
     let groups = app.directory.groups();
     let edit = |edit| groups.edit(permit, id, edit, terms.clone());
     result_of_groups(apply_patch(app, work, patch, edit).await?)
