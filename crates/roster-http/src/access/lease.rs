@@ -1,8 +1,9 @@
 //! The permit of work that continues after its response has begun: an import or an export.
 //!
-//! The work has a place among all imports or exports, and ends if another caller needs it. Each step authenticates the caller's credential again, so that a step never uses an older result
-//! than a request would. While the work waits for its client, a background task repeats the check,
-//! so the work stops within a second of a revocation. This module does not know what the work is.
+//! The work has a place among all imports or exports, and ends if another caller needs it. Each
+//! step authenticates the caller's credential again, so that a step never uses an older result than
+//! a request would. While the work waits for its client, a background task repeats the check, so
+//! the work stops within a second of a revocation. This module does not know what the work is.
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 

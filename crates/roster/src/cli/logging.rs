@@ -2,8 +2,8 @@
 //!
 //! A log line never contains personal data. Our code logs none. Other crates might log their input,
 //! so they log only warnings and errors. The crates that read what clients send log only errors,
-//! except at `debug`: a client could cause a warning with each connection. A panic is logged with its location and without its
-//! message.
+//! except at `debug`: a client could cause a warning with each connection. A panic is logged with
+//! its location and without its message.
 
 use std::io::{self, IsTerminal};
 use std::panic;
