@@ -22,7 +22,7 @@ use crate::{
     json::Json,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     outcome::Outcome,
-    store::{Head, LogId, Outlived, Secret, Store},
+    store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
     timestamp::Timestamp,
     user::{Deleted, Stored, User},
     user_schema::{SchemaCommand, SchemaDraft, UserSchema},
@@ -294,6 +294,11 @@ impl Directory {
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     pub fn wal_bytes(&self) -> Option<u64> {
         self.store.wal_bytes()
+    }
+
+    /// How often transactions of writes failed.
+    pub fn write_faults(&self) -> WriteFaults {
+        self.store.write_faults()
     }
 
     /// Whether the store accepts writes.

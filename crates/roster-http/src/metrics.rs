@@ -5,14 +5,14 @@
 
 mod housekeeping;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use roster_core::Head;
+use roster_core::{Head, store::WriteFaults};
 use roster_server::ServerCounters;
 
 use crate::{admission::Refusals, dropped_attributes::DroppedAttributes, operation::Operation};
@@ -46,6 +46,9 @@ pub(crate) struct Metrics {
     users: Family<OfStatus, Gauge>,
     position: Gauge,
     wal: Gauge,
+    conflicts: Counter,
+    lock_timeouts: Counter,
+    commits_in_doubt: Counter,
     held_bytes: Gauge,
     spilled_bytes: Gauge,
     server: Arc<ServerCounters>,
@@ -78,6 +81,7 @@ impl Metrics {
         let wal = Gauge::default();
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
+        let [conflicts, lock_timeouts, commits_in_doubt] = write_faults(&mut registry);
         housekeeping.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
@@ -97,6 +101,9 @@ impl Metrics {
             users,
             position,
             wal,
+            conflicts,
+            lock_timeouts,
+            commits_in_doubt,
             held_bytes,
             spilled_bytes,
             server,
@@ -114,7 +121,19 @@ impl Metrics {
     }
 
     /// The page, with the counters of the store as they are now.
-    pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
+    pub(crate) fn page(
+        &self,
+        head: Option<Head>,
+        wal_bytes: Option<u64>,
+        faults: WriteFaults,
+    ) -> Option<String> {
+        for (counter, count) in [
+            (&self.conflicts, faults.conflicts),
+            (&self.lock_timeouts, faults.lock_timeouts),
+            (&self.commits_in_doubt, faults.commits_in_doubt),
+        ] {
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let memory = &self.server.memory;
         self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));
         self.spilled_bytes.set(i64::try_from(memory.spilled()).unwrap_or(i64::MAX));
@@ -149,6 +168,23 @@ pub(crate) fn as_prometheus_text(page: &str) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Registers the metrics of failed transactions. The store has the counts.
+fn write_faults(registry: &mut Registry) -> [Counter; 3] {
+    [
+        (
+            "write_conflicts",
+            "Transactions of writes repeated because another one changed the same data",
+        ),
+        ("write_lock_timeouts", "Transactions of writes that waited too long for a lock"),
+        ("commits_in_doubt", "Transactions of writes whose commit may or may not have arrived"),
+    ]
+    .map(|(name, help)| {
+        let counter = Counter::default();
+        registry.register(name, help, counter.clone());
+        counter
+    })
 }
 
 /// Registers the metrics of connections.
