@@ -161,7 +161,7 @@ class Service:
         """
         command = [self.binary, "serve"]
         command += ["--listen", f"{self.address[0]}:{self.address[1]}", "--data", self.data]
-        command += ["--database", self.database] if self.database else []
+        command += ["--allow-open", "--database", self.database] if self.database else []
         command += self.flags
         began = time.monotonic()
         with open(self.log, "ab") as log:

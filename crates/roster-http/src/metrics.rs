@@ -12,7 +12,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use roster_core::Head;
+use roster_core::{Head, store::WriteFaults};
 use roster_server::ServerCounters;
 
 use crate::{admission::Admission, dropped_attributes::DroppedAttributes, operation::Operation};
@@ -47,6 +47,9 @@ pub(crate) struct Metrics {
     position: Gauge,
     wal: Gauge,
     failed_reads: Counter,
+    conflicts: Counter,
+    lock_timeouts: Counter,
+    commits_in_doubt: Counter,
     held_bytes: Gauge,
     spilled_bytes: Gauge,
     server: Arc<ServerCounters>,
@@ -82,6 +85,7 @@ impl Metrics {
         let failed_reads = Counter::default();
         let help = "Reads of the store's files that failed, for the disk or for damage";
         registry.register("read_failures", help, failed_reads.clone());
+        let [conflicts, lock_timeouts, commits_in_doubt] = write_faults(&mut registry);
         housekeeping.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
@@ -105,6 +109,9 @@ impl Metrics {
             position,
             wal,
             failed_reads,
+            conflicts,
+            lock_timeouts,
+            commits_in_doubt,
             held_bytes,
             spilled_bytes,
             server,
@@ -127,7 +134,15 @@ impl Metrics {
         head: Option<Head>,
         wal_bytes: Option<u64>,
         failed_reads: u64,
+        faults: WriteFaults,
     ) -> Option<String> {
+        for (counter, count) in [
+            (&self.conflicts, faults.conflicts),
+            (&self.lock_timeouts, faults.lock_timeouts),
+            (&self.commits_in_doubt, faults.commits_in_doubt),
+        ] {
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let memory = &self.server.memory;
         self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));
         self.spilled_bytes.set(i64::try_from(memory.spilled()).unwrap_or(i64::MAX));
@@ -163,6 +178,23 @@ pub(crate) fn as_prometheus_text(page: &str) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Registers the metrics of failed transactions. The store has the counts.
+fn write_faults(registry: &mut Registry) -> [Counter; 3] {
+    [
+        (
+            "write_conflicts",
+            "Transactions of writes repeated because another one changed the same data",
+        ),
+        ("write_lock_timeouts", "Transactions of writes that waited too long for a lock"),
+        ("commits_in_doubt", "Transactions of writes whose commit may or may not have arrived"),
+    ]
+    .map(|(name, help)| {
+        let counter = Counter::default();
+        registry.register(name, help, counter.clone());
+        counter
+    })
 }
 
 /// Registers the metrics of connections.

@@ -27,6 +27,15 @@ impl Dialect for &Connection {
         format!("ANY({parameter})")
     }
 
+    /// `OFFSET 0` keeps the statement apart, so that it runs once for each id.
+    fn for_each(statement: impl FnOnce(&str) -> String) -> String {
+        format!(
+            "SELECT found.* FROM unnest($1::uuid[]) AS named (id) \
+             CROSS JOIN LATERAL ({} OFFSET 0) AS found",
+            statement("named.id")
+        )
+    }
+
     /// No UTF-8 text has this byte.
     const ABSENT_KEY: &'static str = r"'\xff'";
 

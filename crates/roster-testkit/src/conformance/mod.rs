@@ -267,8 +267,7 @@ macro_rules! conformance {
                 a_key_is_looked_up_before_any_precondition,
                 a_key_is_honoured_within_one_batch,
                 a_batch_changes_a_user_between_a_request_and_its_replay,
-                a_result_is_stored_for_a_day,
-                an_expired_record_stays_if_its_request_is_rejected,
+                a_result_is_replayed_until_it_is_deleted,
                 a_clock_set_back_expires_no_record,
                 a_purge_deletes_the_records_of_its_user,
             }

@@ -100,7 +100,7 @@ async fn serve(
     let Some(listener) = listener else { return Ok(()) };
     let listening = Listening { address: listener.local_addr()?, tls: tls_config.is_some() };
     let base_url = config.effective_base_url(listening.address);
-    let require_key = config.require_key || bind_check::is_exposed(config, listening.address);
+    let require_key = config.requires_key() || bind_check::is_exposed(config, listening.address);
     refuse_new_store(config, report, listening)?;
     let opened = if config.dev { DataDir::temporary() } else { DataDir::open(&config.data) };
     let opened = opened?;

@@ -16,7 +16,7 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::Secret,
+    store::{Secret, WriteFaults},
     walk::WalkStore,
 };
 
@@ -335,6 +335,10 @@ impl Store for Watched {
             }
             self.inner.health().await
         })
+    }
+
+    fn write_faults(&self) -> WriteFaults {
+        self.inner.write_faults()
     }
 
     fn rules(&self) -> Rules {
