@@ -18,7 +18,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 # These take longest, so they start first.
-LONGEST = ("rest", "scim", "conformance", "sequences", "housekeeping", "roster_postgres", "wire")
+LONGEST = (
+    "rest", "scim", "reports", "conformance", "sequences", "housekeeping", "roster_postgres", "wire",
+)  # fmt: skip
 
 # Cases that another step of ./test runs: conformance with ordinary settings, over the newest
 # PostgreSQL. Here the same cases run with small buffers and limits.

@@ -4,7 +4,7 @@ One line in a hundred is invalid, in ten ways. First, a client sends everything 
 anything: every result must be there, in order, with the right error, and the export must return
 each valid user, member by member, in the order of the lines. Then a client sends everything into
 another directory and never reads: the whole collection must be stored all the same. The service's
-anonymous memory (without pages of the mapped database file) is measured throughout.
+anonymous memory (without pages of mapped files) is measured throughout.
 """
 
 import contextlib

@@ -76,7 +76,7 @@ class Supervisor:
     def spawn(self):
         service = self.service
         command = ["sh", "-c", HAND_OVER, "sh", service.binary, "serve", "--data", service.data]
-        command += ["--database", service.database] if service.database else []
+        command += ["--allow-open", "--database", service.database] if service.database else []
         command += service.flags
         environment = {**os.environ, "NOTIFY_SOCKET": str(self.place / "notices")}
         with open(service.log, "ab") as log:

@@ -98,7 +98,7 @@ def is_marked(target):
 
 def must_not_serve(options, place, target):
     """A service on an incomplete database refuses to start, and reports why."""
-    command = [options.binary, "serve", "--listen", "127.0.0.1:0", "--database", target]
+    command = [options.binary, "serve", "--listen", "127.0.0.1:0", "--allow-open", "--database", target]
     command += ["--data", place / "refused"]
     result = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, timeout=30, check=False

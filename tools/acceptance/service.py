@@ -153,15 +153,15 @@ class Service:
         self.database, self.flags = database, flags
         self.address = ("127.0.0.1", free_port())
         self.log = Path(log) if log else self.data.parent / f"{self.data.name}.log"
-        self.process, self.tls = None, None
+        self.process, self.tls, self.ready = None, None, "/users?limit=1"
 
     def start(self, within=30.0):
-        """Starts the binary and waits for the first 200 of the list. Returns the seconds until
+        """Starts the binary and waits for the first 200 of the path `ready`. Returns the seconds until
         then.
         """
         command = [self.binary, "serve"]
         command += ["--listen", f"{self.address[0]}:{self.address[1]}", "--data", self.data]
-        command += ["--database", self.database] if self.database else []
+        command += ["--allow-open", "--database", self.database] if self.database else []
         command += self.flags
         began = time.monotonic()
         with open(self.log, "ab") as log:
@@ -173,7 +173,7 @@ class Service:
                 raise SystemExit(f"{self.binary} exited {self.process.returncode}; see {self.log}")
             connection = self.connection(5.0)
             try:
-                if connection.request("GET", "/users?limit=1").status == 200:
+                if connection.request("GET", self.ready).status == 200:
                     return time.monotonic() - began
             except (Closed, OSError):
                 pass
@@ -191,7 +191,7 @@ class Service:
         """MiB of the process by a line of /proc/PID/status; 0 once it has ended.
 
         `RssAnon` is the anonymous memory; `VmHWM` is the maximum resident memory, including pages
-        of the mapped database file.
+        of mapped files.
         """
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text()

@@ -28,7 +28,7 @@ class Roster:
         for number, (host, port) in enumerate(self.addresses):
             folder = self.cluster.ground.folder(f"roster{number + 1}", of_cluster=False)
             argv = [self.binary, "serve", "--listen", f"{host}:{port}", "--data", folder / "data"]
-            argv += ["--database", self.cluster.url()]
+            argv += ["--allow-open", "--database", self.cluster.url()]
             self.running.append(self.cluster.ground.spawn(argv, folder, of_cluster=False))
         for process in range(self.processes):
             until(lambda p=process: self.is_ready(p), 30, f"process {process + 1} answers")

@@ -9,7 +9,7 @@ use std::{env, hint, io, io::Write as _, process::ExitCode, time::Instant};
 
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, User, UserId,
-    UserSchema, decide,
+    UserSchema, Work, decide,
     filter::{Filter, Memberships},
     json,
     list::PageQuery,
@@ -160,9 +160,9 @@ fn check(text: &str, users: &[User]) -> Result<bool, String> {
         other => return Err(format!("prints as {printed}, which is {other:?}")),
     }
     for user in users {
-        let groups = Memberships::default();
-        let by_record =
-            filter.matches_record(&user.to_record(), &groups).map_err(|e| e.to_string())?;
+        let (groups, work) = (Memberships::default(), Work::new(u64::MAX));
+        let by_record = filter.matches_record(&user.to_record(), &groups, &work);
+        let by_record = by_record.map_err(|e| e.to_string())?;
         if by_record != filter.matches(user, &groups) {
             return Err("matches a record and its user differently".to_owned());
         }

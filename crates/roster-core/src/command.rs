@@ -358,6 +358,15 @@ impl Command {
         }
     }
 
+    /// Whether the command reads or updates another user that has one of the keys that it claims.
+    pub fn follows_holders(&self) -> bool {
+        matches!(
+            &self.act,
+            Act::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. }
+                if *on_conflict != OnConflict::Fail
+        )
+    }
+
     /// The user that the command applies to.
     pub const fn target(&self) -> Target {
         match &self.act {

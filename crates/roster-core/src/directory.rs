@@ -24,7 +24,7 @@ use crate::{
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     outcome::Outcome,
     start::Start,
-    store::{Head, LogId, Outlived, Secret, Store},
+    store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
     timestamp::Timestamp,
     user::{Deleted, Stored, User},
     user_schema::{SchemaCommand, SchemaDraft, UserSchema},
@@ -293,9 +293,19 @@ impl Directory {
         self.store.head().await
     }
 
+    /// How many reads of this process failed because of the disk or of damaged bytes.
+    pub fn failed_reads(&self) -> u64 {
+        self.store.failed_reads()
+    }
+
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     pub fn wal_bytes(&self) -> Option<u64> {
         self.store.wal_bytes()
+    }
+
+    /// How often transactions of writes failed.
+    pub fn write_faults(&self) -> WriteFaults {
+        self.store.write_faults()
     }
 
     /// Whether the store accepts writes.

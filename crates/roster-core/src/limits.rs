@@ -109,12 +109,23 @@ pub const GROUPS_OF_MEMBER_MAX: u64 = 1000;
 pub const GROUP_DEPTH_MAX: usize = 8;
 /// The maximum number of groups that are visited above, and below, when a group joins another.
 pub const GROUP_NESTING_MAX: usize = 10_000;
+/// The maximum number of memberships that are read to find the groups around a user, at all levels.
+pub const NESTED_MEMBERSHIPS_MAX: usize = 100_000;
 /// The maximum number of unknown ids of members that a rejection lists.
 pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
 /// The maximum number of members of `attributes` that the schema declares.
 pub const DECLARED_MEMBERS_MAX: usize = 100;
 /// The maximum size of SQLite's write-ahead log while no other process reads the store, in bytes.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The maximum size of SQLite's database file, in bytes: below the size from which on the number
+/// of a page may begin with the byte that marks a page of a tree. The sweep after a purge
+/// distinguishes the two by this byte.
+pub const DATABASE_BYTES_MAX: u64 = 128 * 1024 * 1024 * 1024 - 4096;
 /// The maximum number of comparisons that one request may cause while its values are compared:
-/// tests of a filter with values of records, and operations of a SCIM PATCH with values of a list.
+/// tests of a filter with values of groups, and operations of a SCIM PATCH with values of a list.
 pub const COMPARISONS_MAX: u64 = 250_000;
+/// A page of a list ends early, possibly empty, once its records needed this many comparisons.
+/// Reading a record counts too, by its size.
+pub const PAGE_COMPARISONS_MAX: u64 = 500_000;
+/// Counting the matches of a list may take this many times the comparisons of a page.
+pub const COUNT_FACTOR: u64 = 4;

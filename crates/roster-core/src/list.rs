@@ -106,6 +106,9 @@ pub struct PageQuery {
     pub bytes_max: usize,
     /// The page ends early once this many rows were examined.
     pub examined_max: usize,
+    /// The page ends early once its rows needed this many comparisons. Counting the matches may
+    /// take [`limits::COUNT_FACTOR`] times as many.
+    pub comparisons_max: u64,
 }
 
 impl PageQuery {
@@ -120,6 +123,7 @@ impl PageQuery {
             count: false,
             bytes_max: limits::PAGE_BYTES_MAX,
             examined_max: limits::PAGE_EXAMINED_MAX,
+            comparisons_max: limits::PAGE_COMPARISONS_MAX,
         }
     }
 }
@@ -193,6 +197,8 @@ pub struct DeletedQuery {
     pub bytes_max: usize,
     /// With a filter, the page ends early once this many rows were examined.
     pub examined_max: usize,
+    /// With a filter, the page ends early once its rows needed this many comparisons.
+    pub comparisons_max: u64,
 }
 
 impl DeletedQuery {
@@ -206,6 +212,7 @@ impl DeletedQuery {
             filter: None,
             bytes_max: limits::PAGE_BYTES_MAX,
             examined_max: limits::PAGE_EXAMINED_MAX,
+            comparisons_max: limits::PAGE_COMPARISONS_MAX,
         }
     }
 

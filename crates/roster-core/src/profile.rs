@@ -47,8 +47,21 @@ impl PartialEq for Value {
     }
 }
 
+impl Value {
+    /// The number of bytes that the value takes at least as JSON.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len() + 2,
+            Self::Flag(_) => 2,
+            Self::One(entry) => entry.size(),
+            Self::Many(entries) => entries.iter().map(Entry::size).sum(),
+            Self::Object(members) => json::size_of_members(members),
+        }
+    }
+}
+
 /// The value of a part.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// One text.
     Text(String),
@@ -57,7 +70,7 @@ pub enum Scalar {
 }
 
 /// One object of named parts, in the order of its shape.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
     parts: Vec<(Part, Scalar)>,
 }
@@ -80,6 +93,15 @@ impl Entry {
             Scalar::Text(text) if *part == wanted => Some(text.as_str()),
             Scalar::Text(_) | Scalar::Flag(_) => None,
         })
+    }
+
+    fn size(&self) -> usize {
+        let size = |scalar: &Scalar| match scalar {
+            Scalar::Text(text) => text.len() + 2,
+            Scalar::Flag(_) => 4,
+        };
+        self.parts.iter().map(|(part, scalar)| part.name().len() + 4 + size(scalar)).sum::<usize>()
+            + 3
     }
 
     /// Whether the entry is flagged as the primary one.

@@ -88,9 +88,20 @@ pub trait Store: KeyStore + GroupStore {
     /// Decides such a command in the same way, and stores nothing.
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
+    /// How many reads of this process failed because of the disk or of damaged bytes. 0 if the
+    /// engine reads no files.
+    fn failed_reads(&self) -> u64 {
+        0
+    }
+
     /// The size of the write-ahead log's file in bytes, if the engine has one.
     fn wal_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// How often transactions of writes failed since the start, if the engine repeats them.
+    fn write_faults(&self) -> WriteFaults {
+        WriteFaults::default()
     }
 
     /// The secret that encrypts cursors: created once, the same for all processes that serve this
@@ -103,6 +114,17 @@ pub trait Store: KeyStore + GroupStore {
     /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
     /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
+}
+
+/// How often transactions of writes failed. Most of them were repeated and then succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteFaults {
+    /// Another transaction changed the same data.
+    pub conflicts: u64,
+    /// Another transaction held a lock for too long.
+    pub lock_timeouts: u64,
+    /// It is not known whether the commit arrived: the caller got 503.
+    pub commits_in_doubt: u64,
 }
 
 /// Key material. Its `Debug` form has no secret.

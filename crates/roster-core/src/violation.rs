@@ -177,7 +177,10 @@ impl Findings {
 
     /// The violations that are not excused, in the order in which they were found, and the number
     /// of further ones.
-    pub(crate) fn counting(&self, excuses: impl Fn(Excuse) -> bool) -> (Vec<Violation>, usize) {
+    pub(crate) fn counting(
+        &self,
+        mut excuses: impl FnMut(Excuse) -> bool,
+    ) -> (Vec<Violation>, usize) {
         let kept = self.kept.iter().filter(|(_, excuse)| !excuses(*excuse));
         let kept = kept.map(|(violation, _)| violation.clone()).collect();
         let others = self.counts.iter().filter_map(|((member, _), count)| {

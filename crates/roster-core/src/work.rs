@@ -11,7 +11,7 @@ use std::{
 };
 
 /// A comparison of a text counts once more for each part of this many bytes.
-const BYTES_PER_COMPARISON: usize = 64;
+pub(crate) const BYTES_PER_COMPARISON: usize = 64;
 
 /// Counts comparisons up to a limit.
 #[derive(Debug)]
@@ -41,18 +41,22 @@ impl Work {
     pub fn spend(&self, comparisons: usize) -> Result<(), TooMuchWork> {
         let spent = u64::try_from(comparisons).unwrap_or(u64::MAX);
         let take = |left: u64| left.checked_sub(spent);
-        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(_) => Ok(()),
-            Err(_) => {
-                self.left.store(0, Ordering::Relaxed);
-                Err(TooMuchWork)
-            }
+        let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        if taken.is_err() {
+            self.left.store(0, Ordering::Relaxed);
         }
+        taken.map(drop).map_err(|_| TooMuchWork)
     }
 
     /// Counts the comparison of a text of this many bytes.
     pub fn spend_text(&self, bytes: usize) -> Result<(), TooMuchWork> {
         self.spend(1 + bytes / BYTES_PER_COMPARISON)
+    }
+
+    /// Counts comparisons that are made in any case.
+    pub fn count(&self, comparisons: usize) {
+        // At the limit, nothing is left. The caller checks this before its next piece of work.
+        let _ended = self.spend(comparisons);
     }
 
     /// The number of comparisons that may still be made. 0 after the limit was reached.

@@ -154,7 +154,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         };
         let replaces_record = record.is_some();
         if let Some(record) = record
-            && let Some(executed) = record.replay(idempotency, at)?
+            && let Some(executed) = record.replay(idempotency)?
         {
             return Ok(executed);
         }
@@ -223,7 +223,7 @@ impl<'f, F: Facts> Batch<'f, F> {
     fn execute_user(&mut self, request: &UserRequest) -> Result<Executed, CommandError> {
         let command = &request.command;
         if let Some(external_id) = command.match_key(self.rules)?
-            && let Some(holder) = self.holder(ClaimKind::ExternalId, external_id)?
+            && let Some(holder) = self.holder(ClaimKind::ExternalId, external_id, true)?
             && let Some(settlement) = command.settle_with(holder)
             && let Some(executed) = self.follow(settlement)?
         {
@@ -255,7 +255,8 @@ impl<'f, F: Facts> Batch<'f, F> {
             }
             Decision::Write(change) | Decision::Restore(change) => {
                 let groups = self.groups_to_join(command)?;
-                let holders = self.holders_of(&change.claims, id)?;
+                let follows = command.follows_holders();
+                let holders = self.holders_of(&change.claims, id, follows)?;
                 if let Some(executed) = self.follow(change.claims.settle(command, holders))? {
                     return Ok(executed);
                 }
@@ -281,7 +282,7 @@ impl<'f, F: Facts> Batch<'f, F> {
     /// Updates the user that an invalid new user selects, if it selects exactly one.
     fn update_selected(&mut self, command: &Command) -> Result<Option<Executed>, CommandError> {
         let Some(claims) = command.selecting(self.rules) else { return Ok(None) };
-        let holders = self.holders_of(&claims, command.user_id())?;
+        let holders = self.holders_of(&claims, command.user_id(), true)?;
         match claims.settle(command, holders) {
             update @ Settlement::Instead(_) => self.follow(update),
             Settlement::Free | Settlement::Refused(_) | Settlement::PassedOver(_) => Ok(None),
@@ -310,10 +311,15 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     /// The other users that hold the claimed keys.
-    fn holders_of(&mut self, claims: &Claims, id: UserId) -> Result<Holders, CommandError> {
+    fn holders_of(
+        &mut self,
+        claims: &Claims,
+        id: UserId,
+        follows: bool,
+    ) -> Result<Holders, CommandError> {
         let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
             let Some(key) = key else { return Ok(None) };
-            Ok(self.holder(kind, key)?.filter(|holder| *holder != id))
+            Ok(self.holder(kind, key, follows)?.filter(|holder| *holder != id))
         };
         // Read all holders before returning, so that one run finds all missing facts.
         let username = holder(ClaimKind::Username, &claims.username);
@@ -323,9 +329,15 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     /// The live user that holds a unique key after the commands so far.
-    fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
+    fn holder(
+        &mut self,
+        kind: ClaimKind,
+        key: &str,
+        follows: bool,
+    ) -> Result<Option<UserId>, CommandError> {
         match self.holders.get(&kind).and_then(|holders| holders.get(key)) {
             Some(holder) => Ok(*holder),
+            None if follows => self.facts.holder_to_follow(kind, key),
             None => self.facts.holder(kind, key),
         }
     }

@@ -11,6 +11,12 @@ pub trait Dialect {
     /// The right side of a comparison of a column with each id of a list, which is a parameter.
     fn any(parameter: &str) -> String;
 
+    /// The rows of a statement for each id of a list, which is `$1`. The statement has the id as
+    /// this text. An engine that runs it in a loop cannot choose a plan by statistics.
+    fn for_each(statement: impl FnOnce(&str) -> String) -> String {
+        statement("$1")
+    }
+
     /// The value of an absent sort key. It sorts after every text.
     const ABSENT_KEY: &'static str;
 

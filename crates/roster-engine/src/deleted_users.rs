@@ -5,6 +5,7 @@ use roster_core::{
     filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
     page::Flow,
+    work::Work,
 };
 
 use crate::{
@@ -89,27 +90,31 @@ struct Walk<'q> {
     examined_last: Option<DeletedKey>,
     examined: usize,
     bytes: usize,
+    work: Work,
 }
 
 impl<'q> Walk<'q> {
     fn new(query: &'q DeletedQuery, head: Head) -> Self {
         let (position, total) = (head.position, head.deleted.unsigned_abs());
         let page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
-        Self { query, page, examined_last: None, examined: 0, bytes: 0 }
+        let work = Work::new(query.comparisons_max);
+        Self { query, page, examined_last: None, examined: 0, bytes: 0, work }
     }
 
     fn take(&mut self, found: Deleted) -> Result<Flow, StoreError> {
         let Self { query, page, .. } = self;
         let is_full = page.items.len() >= query.limit || self.bytes >= query.bytes_max;
         if let Some(filter) = &query.filter {
-            if self.examined >= query.examined_max.max(1) {
+            let is_out_of_work = self.examined > 0 && self.work.left() == 0;
+            if self.examined >= query.examined_max.max(1) || is_out_of_work {
                 page.examined = (!is_full).then_some(self.examined);
                 page.next = self.examined_last;
                 return Ok(Flow::Stop);
             }
             self.examined += 1;
             self.examined_last = Some(key_of(&found));
-            let matched = filter.matches_record(&found.stored.record, &Memberships::default());
+            let matched =
+                filter.matches_record(&found.stored.record, &Memberships::default(), &self.work);
             let id = found.stored.id;
             if !matched.map_err(|fault| corrupt_record("deleted_users", id, &fault.member))? {
                 return Ok(Flow::Next);

@@ -47,6 +47,16 @@ pub trait Facts {
     /// The live user that holds a unique key.
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError>;
 
+    /// The live user that holds a unique key, and that the command will read or change. An engine
+    /// that locks rows locks this user together with those that commands name.
+    fn holder_to_follow(
+        &mut self,
+        kind: ClaimKind,
+        key: &str,
+    ) -> Result<Option<UserId>, CommandError> {
+        self.holder(kind, key)
+    }
+
     /// The record of an idempotency key.
     fn idempotency_record(
         &mut self,

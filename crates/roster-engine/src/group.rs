@@ -23,14 +23,11 @@ pub const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_i
 /// The maximum number of groups whose neighbours are read at once, because each may have many.
 const FRONT_MAX: usize = 100;
 
-/// The members of a group among some ids. The condition on the group is a range, so that the
-/// planner can choose only one index.
+/// The members of a group among some ids: each is looked up.
 pub fn members_among<D: Dialect>() -> String {
-    let any = D::any("$1");
-    format!(
-        "SELECT member_id FROM group_members \
-         WHERE member_id = {any} AND group_id BETWEEN $2 AND $2"
-    )
+    D::for_each(|id| {
+        format!("SELECT member_id FROM group_members WHERE member_id = {id} AND group_id = $2")
+    })
 }
 
 /// Which of some ids are users or groups, and the number of groups that each is a member of,
@@ -38,10 +35,12 @@ pub fn members_among<D: Dialect>() -> String {
 pub fn newcomers<D: Dialect>() -> String {
     let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
     let of = |table, kind| {
+        // The order admits one index only.
         format!(
-            "SELECT id, {kind}, (SELECT count(*) FROM (SELECT 1 FROM group_members{by_member} \
-             WHERE member_id = {table}.id LIMIT {GROUPS_OF_MEMBER_MAX}) AS few) \
-             FROM {table} WHERE id = {any}"
+            "SELECT * FROM (SELECT id, {kind}, (SELECT count(*) FROM (SELECT 1 \
+             FROM group_members{by_member} WHERE member_id = {table}.id \
+             LIMIT {GROUPS_OF_MEMBER_MAX}) AS few) FROM {table} WHERE id = {any} ORDER BY id) \
+             AS of_{table}"
         )
     };
     format!("{} UNION ALL {}", of("users", 0), of("groups", 1))
@@ -50,22 +49,20 @@ pub fn newcomers<D: Dialect>() -> String {
 /// The groups that any of some groups is a direct member of. One more than the limit shows that it
 /// is exceeded.
 pub fn groups_above<D: Dialect>() -> String {
-    let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
-    let most = GROUP_NESTING_MAX + 1;
-    format!(
-        "SELECT DISTINCT group_id FROM group_members{by_member} WHERE member_id = {any} \
-         LIMIT {most}"
-    )
+    let (by_member, most) = (D::indexed_by("group_members_member"), GROUP_NESTING_MAX + 1);
+    let of_each = D::for_each(|id| {
+        format!("SELECT group_id FROM group_members{by_member} WHERE member_id = {id}")
+    });
+    format!("SELECT DISTINCT group_id FROM ({of_each}) AS above LIMIT {most}")
 }
 
 /// The groups that are direct members of any of some groups, up to the same limit.
 pub fn groups_below<D: Dialect>() -> String {
-    let (any, nested) = (D::any("$1"), D::indexed_by("group_members_nested"));
-    let most = GROUP_NESTING_MAX + 1;
-    format!(
-        "SELECT DISTINCT member_id FROM group_members{nested} WHERE group_id = {any} \
-         AND kind = 1 LIMIT {most}"
-    )
+    let (nested, most) = (D::indexed_by("group_members_nested"), GROUP_NESTING_MAX + 1);
+    let of_each = D::for_each(|id| {
+        format!("SELECT member_id FROM group_members{nested} WHERE group_id = {id} AND kind = 1")
+    });
+    format!("SELECT DISTINCT member_id FROM ({of_each}) AS below LIMIT {most}")
 }
 
 /// The last event of a user.

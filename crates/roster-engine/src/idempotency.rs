@@ -1,14 +1,12 @@
 //! Idempotency keys: a repeated request gets the stored result if the first one succeeded.
 //!
 //! The record of a key is written in the transaction of the request, so it exists only if the
-//! request is committed. It is deleted after 24 hours, and when its user is purged. A refusal is
-//! not stored: a repeated request is decided again.
+//! request is committed. Housekeeping deletes it after 24 hours, and a purge of its user does. As
+//! long as it exists it is used: the clock of the process that answers does not matter, because it
+//! may be wrong. A refusal is not stored: a repeated request is decided again.
 
 use bytes::Bytes;
-use roster_core::{
-    Effect, EventKind, Idempotency, Refusal, StoreError, Stored, Timestamp,
-    limits::IDEMPOTENCY_KEEP_MS,
-};
+use roster_core::{Effect, EventKind, Idempotency, Refusal, StoreError, Stored, Timestamp};
 
 use crate::{
     batch::Executed,
@@ -23,7 +21,7 @@ pub(crate) const UNCHANGED: &str = "unchanged";
 pub struct IdempotencyRecord {
     /// A digest of the request without its key.
     pub fingerprint: [u8; 32],
-    /// The time of the request.
+    /// The time of the request; 0 if its user is purged and the record is still to be erased.
     pub at: Timestamp,
     /// The effect of the request.
     pub effect: Effect,
@@ -71,14 +69,10 @@ impl IdempotencyRecord {
         Ok((digest(0, "idempotency_keys.key")?, record))
     }
 
-    /// The result of a repeated request: `None` if the record has expired, a refusal if the key was
+    /// The result of a repeated request: `None` if the record is erased, a refusal if the key was
     /// used for another request.
-    pub(crate) fn replay(
-        &self,
-        idempotency: &Idempotency,
-        at: Timestamp,
-    ) -> Result<Option<Executed>, Refusal> {
-        if at.as_millis().saturating_sub(self.at.as_millis()) > IDEMPOTENCY_KEEP_MS {
+    pub(crate) fn replay(&self, idempotency: &Idempotency) -> Result<Option<Executed>, Refusal> {
+        if self.at.as_millis() == 0 {
             return Ok(None);
         }
         if self.fingerprint != idempotency.fingerprint {

@@ -32,6 +32,7 @@ mod facts;
 mod group;
 mod idempotency;
 mod page;
+mod page_rows;
 mod page_sql;
 mod queue;
 mod request;
@@ -53,7 +54,8 @@ pub use group::{
     ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
 };
 pub use idempotency::IdempotencyRecord;
-pub use page::{FEW, is_behind, read_few, read_page, show_row};
+pub use page::{FEW, read_few, read_page};
+pub use page_rows::{is_behind, show_row};
 pub use page_sql::{
     FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
     rows_along, rows_of_ids, status_number,

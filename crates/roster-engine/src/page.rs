@@ -7,25 +7,24 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use roster_core::{
-    Group, Head, Status, StoreError, UserId,
-    filter::{Filter, Memberships},
-    group::GroupRef,
-    limits::TOTAL_EXACT_MAX,
-    list::{Direction, Page, PageKey, PageQuery, Sort, SortBy, SortKey, Total},
+    Head, Status, StoreError, UserId,
+    filter::Filter,
+    limits::{COUNT_FACTOR, TOTAL_EXACT_MAX},
+    list::{Direction, Page, PageQuery, SortBy, Total},
     page::{
-        Flow, Row, Walk,
+        Flow, Walk,
         order::{Place, compare},
     },
-    plan::{Lookup, Plan, Range, SORTED_ROWS_MAX, Source},
+    plan::{LIGHT_COMPARISONS_MAX, Lookup, Plan, Range, SORTED_ROWS_MAX, Source},
 };
 
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
+    page_rows::{Passing, ROWS_MAX, key_of},
     page_sql::{
         FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit, places_of_ids,
         rows_along, rows_of_ids,
     },
-    stored_groups::direct_groups,
 };
 
 /// The maximum number of index entries that are read on the thread of the request. This is less
@@ -46,9 +45,6 @@ const COUNT_EXAMINED_MAX: usize = 100_000;
 const PORTION_MIN: usize = 64;
 const PORTION_MAX: usize = 1024;
 
-/// The maximum number of records that are fetched by their ids at once.
-const ROWS_MAX: usize = 256;
-
 /// Reads a page. The head is that of the snapshot.
 pub async fn read_page<D: Database>(
     db: D,
@@ -63,14 +59,16 @@ pub async fn read_page<D: Database>(
     Ok(walk(db, head, query, plan, Walk::new).await?.page(head.position, total))
 }
 
-/// Reads a page if indexes find only few users. Returns `None` if they find more.
+/// Reads a page if indexes find only few users, whose records need few comparisons. Returns `None`
+/// if they find more.
 pub async fn read_few<D: Database>(
     db: D,
     head: Head,
     query: &PageQuery,
     plan: Plan,
 ) -> Result<Option<Page>, D::Error> {
-    if query.count || query.limit == 0 {
+    let reads_groups = plan.residual.as_ref().is_some_and(Filter::reads_groups);
+    if query.count || query.limit == 0 || reads_groups {
         return Ok(None);
     }
     let found = match &plan.source {
@@ -84,8 +82,9 @@ pub async fn read_few<D: Database>(
     };
     let Some(found) = found else { return Ok(None) };
     let mut walk = Walk::new(query, plan.residual);
+    walk.compare_at_most(u64::try_from(LIGHT_COMPARISONS_MAX).unwrap_or(u64::MAX));
     show(db, query, plan.status, found, &mut walk).await?;
-    Ok(Some(walk.page(head.position, None)))
+    Ok((!walk.is_out_of_work()).then(|| walk.page(head.position, None)))
 }
 
 async fn walk<'q, D: Database>(
@@ -283,6 +282,7 @@ async fn total<D: Database>(
             limit: enough,
             bytes_max: usize::MAX,
             examined_max: COUNT_EXAMINED_MAX,
+            comparisons_max: query.comparisons_max.saturating_mul(COUNT_FACTOR),
             ..query.clone()
         };
         let walk = walk(db, head, &query, plan.clone(), Walk::counting).await?;
@@ -334,19 +334,17 @@ async fn rows_of<D: Database>(
     status: Option<Status>,
     walk: &mut Walk<'_>,
 ) -> Result<(), D::Error> {
-    let by = query.sort.by;
+    let mut passing = Passing::new(query.sort);
     for ids in ids.chunks(query.limit.saturating_add(1).clamp(1, ROWS_MAX)) {
         let mut to = Parameters::default();
-        let sql = rows_of_ids::<D>(ids, by, status, &mut to);
+        let sql = rows_of_ids::<D>(ids, query.sort.by, status, &mut to);
         let mut by_id = HashMap::with_capacity(ids.len());
         for row in rows(db, &sql, &to.0).await? {
             by_id.insert(row.id(0, "users.id")?, row);
         }
-        let groups = memberships(db, walk, ids).await?;
-        for (id, row) in ids.iter().filter_map(|id| Some((id, by_id.get(id)?))) {
-            if show_row(walk, row, by, groups.get(id))? == Flow::Stop {
-                return Ok(());
-            }
+        let rows = ids.iter().filter_map(|id| by_id.remove(id)).collect();
+        if passing.pass_all(db, rows, walk).await? == Flow::Stop {
+            return Ok(());
         }
     }
     Ok(())
@@ -367,86 +365,27 @@ async fn along<D: Database>(
     // The rows of a portion are kept in memory while the groups of their users are read.
     let portion_max = if walk.group_filter().is_some() { ROWS_MAX } else { PORTION_MAX };
     let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, portion_max).min(most);
+    let mut passing = Passing::new(sort);
     loop {
         let mut to = Parameters::default();
         let sql = rows_along::<D>(range, sort, after.as_ref(), status, portion, &mut to);
-        let (mut flow, mut count, mut last) = (Flow::Next, 0, None);
-        let mut take = |walk: &mut Walk<'_>, row: Values, groups: Option<&Memberships>| {
-            count += 1;
-            if count > 1 || is_behind(&row, after.as_ref(), sort)? {
-                flow = show_row(walk, &row, sort.by, groups)?;
-            }
-            last = Some(row);
-            Ok(flow)
-        };
-        if walk.group_filter().is_some() {
+        (passing.after, passing.count, passing.last) = (after, 0, None);
+        let flow = if walk.group_filter().is_some() {
             let rows = rows(db, &sql, &to.0).await?;
-            let ids: Result<Vec<UserId>, _> =
-                rows.iter().map(|row| row.id(0, "users.id")).collect();
-            let ids = ids?;
-            let groups = memberships(db, walk, &ids).await?;
-            for (row, id) in rows.into_iter().zip(&ids) {
-                if take(walk, row, groups.get(id))? == Flow::Stop {
-                    break;
-                }
-            }
+            passing.pass_all(db, rows, walk).await?
         } else {
-            db.each(&sql, &to.0, |row| take(walk, row, None)).await?;
-        }
-        let Some(last) = last.filter(|_| flow == Flow::Next && count >= portion) else {
-            return Ok(());
+            let mut flow = Flow::Next;
+            let pass = |row| {
+                flow = passing.pass(walk, row, None)?;
+                Ok(flow)
+            };
+            db.each(&sql, &to.0, pass).await?;
+            flow
         };
-        after = Some(PageKey { key: key_of(&last, 2, sort.by)?, id: last.id(0, "users.id")? });
+        if flow == Flow::Stop || passing.count < portion {
+            return Ok(());
+        }
+        after = passing.last_key()?;
         portion = portion.saturating_mul(4).min(portion_max);
-    }
-}
-
-/// The results of the walk's tests of groups for these users. Runs no statement if the filter does
-/// not read groups.
-async fn memberships<D: Database>(
-    db: D,
-    walk: &Walk<'_>,
-    ids: &[UserId],
-) -> Result<HashMap<UserId, Memberships>, D::Error> {
-    let mut memberships: HashMap<UserId, Memberships> = HashMap::new();
-    let Some(filter) = walk.group_filter() else { return Ok(memberships) };
-    let add = |row: Values| {
-        let Group { id, display_name, .. } = row.group()?;
-        let user = row.id(3, "group_members.member_id")?;
-        filter.add_group(memberships.entry(user).or_default(), &GroupRef { id, display_name });
-        Ok(Flow::Next)
-    };
-    db.each(&direct_groups::<D>(), &[Cell::Ids(ids.to_vec())], add).await?;
-    Ok(memberships)
-}
-
-/// Passes a row to the walk: id, version, sort key, record. `groups` are those of the user, if the
-/// walk's filter reads them.
-pub fn show_row(
-    walk: &mut Walk<'_>,
-    row: &Values,
-    by: SortBy,
-    groups: Option<&Memberships>,
-) -> Result<Flow, StoreError> {
-    let is_tested = row.0.get(3) != Some(&Cell::Null);
-    let record = is_tested.then(|| row.bytes(3, "users.record")).transpose()?;
-    let (id, version) = (row.id(0, "users.id")?, row.number(1, "users.version")?);
-    walk.take(&Row { id, version, record, groups }, || key_of(row, 2, by))
-}
-
-/// Whether a row comes after a position. Only for the first row of a statement this may be false.
-pub fn is_behind(row: &Values, after: Option<&PageKey>, sort: Sort) -> Result<bool, StoreError> {
-    let Some(after) = after else { return Ok(true) };
-    let place = (key_of(row, 2, sort.by)?, row.id(0, "users.id")?);
-    let begin = (after.key.clone(), after.id);
-    Ok(compare(&place, &begin, sort.direction) == Ordering::Greater)
-}
-
-fn key_of(row: &Values, index: usize, by: SortBy) -> Result<SortKey, StoreError> {
-    match (by, row.0.get(index)) {
-        (SortBy::Id, _) => Ok(SortKey::Id),
-        (SortBy::UpdatedAt, _) => Ok(SortKey::Time(row.moment(index, "users.updated_at")?)),
-        (_, Some(Cell::Bytes(_))) => Ok(SortKey::Text(None)),
-        _ => Ok(SortKey::Text(Some(row.text(index, "users keys")?.to_owned()))),
     }
 }

@@ -40,11 +40,15 @@ pub fn groups_of_ids<D: Dialect>() -> String {
 
 /// The direct groups of some members, each with the id of the member.
 pub fn direct_groups<D: Dialect>() -> String {
-    let (by_member, any) = (D::indexed_by("group_members_member"), D::any("$1"));
-    format!(
-        "SELECT g.id, g.version, g.record, m.member_id FROM group_members AS m{by_member} \
-         CROSS JOIN groups AS g WHERE m.member_id = {any} AND g.id = m.group_id"
-    )
+    let by_member = D::indexed_by("group_members_member");
+    // A group is found by subqueries, because an engine may begin a join with all groups.
+    D::for_each(|id| {
+        format!(
+            "SELECT group_id, (SELECT version FROM groups WHERE id = group_id), \
+             (SELECT record FROM groups WHERE id = group_id), member_id \
+             FROM group_members{by_member} WHERE member_id = {id}"
+        )
+    })
 }
 
 /// A page of all groups or of those of an external id, in the order of ids or of names.

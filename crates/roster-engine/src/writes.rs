@@ -73,7 +73,7 @@ pub struct NewIdempotencyRecord {
     pub stored: Stored,
     /// The number of events of this batch up to the result.
     pub nth: i64,
-    /// Whether it replaces a record that has expired or whose result is no longer in the log.
+    /// Whether it replaces a record that is erased or whose result is no longer in the log.
     pub replaces_record: bool,
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::{Router, body::Body, response::Response};
 use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_LENGTH};
-use hyper::body::{Body as _, Incoming};
 use roster_core::{Directory, StoreError};
 use roster_server::{Handle, Peer, ServerCounters};
 use tower::ServiceExt as _;
@@ -64,10 +63,8 @@ impl App {
 }
 
 impl Handle for App {
-    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response {
+    async fn handle(&self, mut request: Request<Body>, peer: &Peer) -> Response {
         let is_head = request.method() == Method::HEAD;
-        let mut request =
-            request.map(|body| if body.is_end_stream() { Body::empty() } else { Body::new(body) });
         request.extensions_mut().insert(peer.clone());
         // The router matches a parameter with an empty segment, but no path of this service has
         // one.

@@ -110,6 +110,7 @@ where
                     parts.extensions.insert(Arc::clone(&context));
                     let request = Request::from_parts(parts, body);
                     let handled = self.handler.call(request, app.clone());
+                    let handled = app.admission.for_caller(&context.identity(), handled);
                     match limit {
                         Some(limit) => in_time(limit, handled).await.into_response(),
                         None => handled.await,
@@ -188,6 +189,9 @@ impl After {
                 problem.suggest_parameters(description::query_parameters(operation.id()));
             }
             app.admission.refusals.count_if_about_caller(problem.code);
+            if let (Some(error), Some(is_read)) = (&problem.cause, self.reads_store(&context)) {
+                app.readiness.failed(is_read, error);
+            }
             response = self.write(app, &context, problem);
         }
         // A caller above its share of memory gets 503 instead of the result of a read. The response
@@ -195,6 +199,11 @@ impl After {
         let bytes = length(response.body()).unwrap_or(0);
         if self.method.is_safe() && !context.peer.memory().may_hold(bytes) {
             response = self.write(app, &context, holds_too_much());
+        }
+        if response.status().is_success()
+            && let Some(is_read) = self.reads_store(&context)
+        {
+            app.readiness.succeeded(is_read);
         }
         if let Some(accepted) = self.coding {
             response = compress(response, accepted);
@@ -207,6 +216,12 @@ impl After {
         // Usually this is the last reference to the context.
         headers.insert(X_REQUEST_ID, Arc::unwrap_or_clone(context).request_id);
         response
+    }
+
+    /// Whether the request only reads the store; `None` if it does not use the store.
+    fn reads_store(&self, context: &RequestContext) -> Option<bool> {
+        let operation = context.operation.filter(|operation| operation.uses_store())?;
+        Some(self.method.is_safe() || operation.is_search())
     }
 
     /// The response to a problem. Internal errors are logged only here.

@@ -63,6 +63,7 @@ mod settings;
 mod state;
 mod time_limits;
 mod transfers;
+mod turns;
 
 pub use admission::AdmissionSettings;
 pub use app::App;

@@ -5,14 +5,14 @@
 
 mod housekeeping;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use roster_core::Head;
+use roster_core::{Head, store::WriteFaults};
 use roster_server::ServerCounters;
 
 use crate::{admission::Admission, dropped_attributes::DroppedAttributes, operation::Operation};
@@ -46,6 +46,10 @@ pub(crate) struct Metrics {
     users: Family<OfStatus, Gauge>,
     position: Gauge,
     wal: Gauge,
+    failed_reads: Counter,
+    conflicts: Counter,
+    lock_timeouts: Counter,
+    commits_in_doubt: Counter,
     held_bytes: Gauge,
     spilled_bytes: Gauge,
     server: Arc<ServerCounters>,
@@ -78,6 +82,10 @@ impl Metrics {
         let wal = Gauge::default();
         let help = "Size of the write-ahead log's file; 0 where the database keeps its own";
         registry.register_with_unit("wal", help, Unit::Bytes, wal.clone());
+        let failed_reads = Counter::default();
+        let help = "Reads of the store's files that failed, for the disk or for damage";
+        registry.register("read_failures", help, failed_reads.clone());
+        let [conflicts, lock_timeouts, commits_in_doubt] = write_faults(&mut registry);
         housekeeping.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
@@ -100,6 +108,10 @@ impl Metrics {
             users,
             position,
             wal,
+            failed_reads,
+            conflicts,
+            lock_timeouts,
+            commits_in_doubt,
             held_bytes,
             spilled_bytes,
             server,
@@ -117,11 +129,25 @@ impl Metrics {
     }
 
     /// The page, with the counters of the store as they are now.
-    pub(crate) fn page(&self, head: Option<Head>, wal_bytes: Option<u64>) -> Option<String> {
+    pub(crate) fn page(
+        &self,
+        head: Option<Head>,
+        wal_bytes: Option<u64>,
+        failed_reads: u64,
+        faults: WriteFaults,
+    ) -> Option<String> {
+        for (counter, count) in [
+            (&self.conflicts, faults.conflicts),
+            (&self.lock_timeouts, faults.lock_timeouts),
+            (&self.commits_in_doubt, faults.commits_in_doubt),
+        ] {
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let memory = &self.server.memory;
         self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));
         self.spilled_bytes.set(i64::try_from(memory.spilled()).unwrap_or(i64::MAX));
         self.wal.set(wal_bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or_default());
+        self.failed_reads.inner().store(failed_reads, Ordering::Relaxed);
         if let Some(head) = head {
             for (status, count) in
                 [("active", head.active), ("suspended", head.suspended), ("deleted", head.deleted)]
@@ -154,6 +180,23 @@ pub(crate) fn as_prometheus_text(page: &str) -> String {
     text
 }
 
+/// Registers the metrics of failed transactions. The store has the counts.
+fn write_faults(registry: &mut Registry) -> [Counter; 3] {
+    [
+        (
+            "write_conflicts",
+            "Transactions of writes repeated because another one changed the same data",
+        ),
+        ("write_lock_timeouts", "Transactions of writes that waited too long for a lock"),
+        ("commits_in_doubt", "Transactions of writes whose commit may or may not have arrived"),
+    ]
+    .map(|(name, help)| {
+        let counter = Counter::default();
+        registry.register(name, help, counter.clone());
+        counter
+    })
+}
+
 /// Registers the metrics of connections.
 fn register_connections(registry: &mut Registry, server: &ServerCounters) {
     for (name, help, counter) in [
@@ -169,6 +212,11 @@ fn register_connections(registry: &mut Registry, server: &ServerCounters) {
         ("connections_slow_body", "Answered 408 for a slow body", &server.closed_slow_body),
         ("connections_slow_read", "Reset for a slow reader", &server.closed_slow_read),
         ("connections_idle", "Closed after resting", &server.closed_idle),
+        (
+            "connections_flood",
+            "Closed because the client sent too much that belongs to no request",
+            &server.closed_flood,
+        ),
         ("tls_handshake_failures", "TLS handshakes that failed", &server.failed_handshakes),
         ("handler_panics", "Handlers that panicked", &server.panics),
         (

@@ -211,6 +211,16 @@ impl Operation {
         )
     }
 
+    /// Whether its outcome shows whether the store can be used.
+    pub fn uses_store(self) -> bool {
+        matches!(self.needs(), Need::Scopes(_)) && !self.is_probe()
+    }
+
+    /// Whether it is a SCIM search by `POST`, which reads.
+    pub fn is_search(self) -> bool {
+        self.path().ends_with("/.search")
+    }
+
     /// Whether it belongs to SCIM.
     pub fn is_scim(self) -> bool {
         self.path().starts_with("/scim/")

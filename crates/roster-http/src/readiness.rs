@@ -1,9 +1,20 @@
-//! Whether the store is ready, checked at most once a second.
+//! Whether requests would succeed: the store is checked at most once a second, and the outcomes of
+//! the last requests count too.
 //!
 //! `/readyz` needs no credential. So only one check at a time uses the store, whose connections are
 //! also needed to read keys, and its result is used for all requests of one second.
+//!
+//! A check of the store cannot find every fault. So the service is also not ready if reads, or
+//! writes, have failed in the last seconds and none has succeeded. One success is enough, so that a
+//! single damaged record does not take the service out of a balancer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use roster_core::{Directory, StoreError};
 use tokio::{
@@ -19,16 +30,80 @@ const READY_WAIT_MAX: Duration = Duration::from_millis(4_500);
 /// How long a result is used.
 const READY_KEEP: Duration = Duration::from_secs(1);
 
-/// The last result of a check.
-#[derive(Debug, Default)]
+/// How long the outcome of a request counts.
+pub(crate) const OUTCOME_KEEP: Duration = Duration::from_secs(3);
+
+/// The last result of a check, and the outcomes of the last requests.
+#[derive(Debug)]
 pub(crate) struct Readiness {
     /// When the check ended, and whether the store was ready. Locked during a check.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
+    reads: Outcomes,
+    writes: Outcomes,
+    began: Instant,
+}
+
+/// When a request last succeeded and last failed, in milliseconds after [`Readiness::began`]; 0 if
+/// none did.
+#[derive(Debug, Default)]
+struct Outcomes {
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Outcomes {
+    /// Whether a request has failed in the last seconds, and none has succeeded.
+    fn only_failed(&self, now: u64) -> bool {
+        let keep = u64::try_from(OUTCOME_KEEP.as_millis()).unwrap_or(u64::MAX);
+        let is_recent = |at: &AtomicU64| {
+            let at = at.load(Ordering::Relaxed);
+            at != 0 && now.saturating_sub(at) < keep
+        };
+        is_recent(&self.failed) && !is_recent(&self.succeeded)
+    }
 }
 
 impl Readiness {
-    /// Fails unless the store is ready, or was ready at a check within the last second.
+    pub(crate) fn new() -> Self {
+        let (last, reads, writes) = Default::default();
+        Self { last, reads, writes, began: Instant::now() }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Records that a read or a write has succeeded.
+    pub(crate) fn succeeded(&self, is_read: bool) {
+        let outcomes = if is_read { &self.reads } else { &self.writes };
+        outcomes.succeeded.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// Records the error of a read or a write. Errors that a caller can cause do not count: that of
+    /// a damaged record, and that of a short limit of time.
+    pub(crate) fn failed(&self, is_read: bool, error: &StoreError) {
+        match error {
+            StoreError::Unavailable(_)
+            | StoreError::WritesStopped
+            | StoreError::Full(_)
+            | StoreError::Internal(_) => {
+                let outcomes = if is_read { &self.reads } else { &self.writes };
+                outcomes.failed.store(self.now(), Ordering::Relaxed);
+            }
+            StoreError::TimedOut | StoreError::Corrupt { .. } => {}
+        }
+    }
+
+    /// Fails unless the store is ready, or was ready at a check within the last second, and reads
+    /// and writes succeed.
     pub(crate) async fn check(&self, directory: &Directory) -> Result<(), Problem> {
+        let now = self.now();
+        for (what, outcomes) in [("reads", &self.reads), ("writes", &self.writes)] {
+            if outcomes.only_failed(now) {
+                let cause = StoreError::Unavailable(format!("the last {what} failed").into());
+                return Err(Problem::new(ProblemCode::Unavailable).because(cause));
+            }
+        }
         let end = Instant::now() + READY_WAIT_MAX;
         let not_ready = || Problem::new(ProblemCode::Unavailable);
         let last = timeout_at(end, Arc::clone(&self.last).lock_owned()).await;

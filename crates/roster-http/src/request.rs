@@ -6,11 +6,11 @@ use axum::{
     body::Body,
     extract::{FromRequest, Request},
 };
-use bytes::Bytes;
 use http::{HeaderValue, request::Parts};
 use roster_core::{
-    Caller, Json,
+    Caller,
     access::{Authority, Permit, Right},
+    json::JsonFault,
 };
 use roster_server::{Identity, Peer, Upload};
 
@@ -18,11 +18,12 @@ use crate::{
     access::Lease,
     admission::identity,
     authorization::reauthorize,
-    extract::{BodyKind, read_bytes},
+    extract::{BodyKind, Fingerprint, read_bytes},
     operation::Operation,
     problem::{Problem, ProblemCode},
     request_id,
     state::AppState,
+    transfers::Place,
 };
 
 /// The facts about a request that are known before its handler runs. An `Arc` of them is among the
@@ -127,8 +128,12 @@ impl Call {
     }
 
     /// The permission for work of this request that continues after its response has begun.
-    pub(crate) fn lease<R: Right>(&self, app: &AppState) -> Result<Lease<R>, Problem> {
-        Lease::new(&app.access, &self.parts.headers)
+    pub(crate) fn lease<R: Right>(
+        &self,
+        app: &AppState,
+        place: Place,
+    ) -> Result<Lease<R>, Problem> {
+        Lease::new(&app.access, &self.parts.headers, place)
     }
 }
 
@@ -141,6 +146,15 @@ fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'
     let sent = path.split('/').skip(skipped);
     let pairs = pattern.split('/').zip(sent);
     pairs.filter(|(name, _)| name.starts_with('{')).map(|(_, segment)| segment)
+}
+
+/// What is kept of a body that was parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyFacts {
+    /// Its length.
+    pub(crate) bytes: usize,
+    /// The fingerprint of the request, if it has an `Idempotency-Key`.
+    pub(crate) fingerprint: Option<[u8; 32]>,
 }
 
 /// A request whose body has not been read. It gives no permit, because a body may arrive slowly:
@@ -177,29 +191,37 @@ impl UnreadCall {
         Call { parts: self.parts, context: self.context }
     }
 
-    /// Reads the whole body as JSON and converts it, then authenticates and authorizes the caller
-    /// again. A long body is parsed and converted on a thread that serves no requests.
+    /// Reads the whole body as JSON with the given function, then authenticates and authorizes the
+    /// caller again. A long body is parsed on a thread that serves no requests, and is dropped.
     pub(crate) async fn read_and_authorize<T: Send + 'static>(
         self,
         app: &AppState,
         kind: BodyKind,
         bytes_max: usize,
-        convert: impl FnOnce(Json) -> T + Send + 'static,
-    ) -> Result<(Call, T, Bytes), Problem> {
+        parse: impl FnOnce(&[u8]) -> Result<T, JsonFault> + Send + 'static,
+    ) -> Result<(Call, T, BodyFacts), Problem> {
         let Self { parts, mut context, body } = self;
         let bytes = read_bytes(kind, &parts.headers, body, bytes_max, &context.peer).await?;
-        let converted = app.json.parse(&bytes, convert).await?;
+        let fingerprint = Fingerprint::of_retriable(&parts);
+        let parse = move |text: &[u8]| {
+            let parsed = parse(text)?;
+            let fingerprint = fingerprint.map(|fingerprint| fingerprint.of_body(text));
+            Ok((parsed, BodyFacts { bytes: text.len(), fingerprint }))
+        };
+        let (converted, facts) = app.json.parse(&bytes, parse).await?;
+        drop(bytes);
         let authority = reauthorize(app, &parts, context.operation).await?;
         Arc::make_mut(&mut context).authority = authority;
-        Ok((Call { parts, context }, converted, bytes))
+        Ok((Call { parts, context }, converted, facts))
     }
 
     /// The body piece by piece. The lease authorizes each step that is taken with a piece.
     pub(crate) fn stream<R: Right>(
         self,
         app: &AppState,
+        place: Place,
     ) -> Result<(Upload, Lease<R>, Caller), Problem> {
-        let lease = Lease::new(&app.access, &self.parts.headers)?;
+        let lease = Lease::new(&app.access, &self.parts.headers, place)?;
         let caller = self.context.authority.caller(self.context.request_id());
         Ok((Upload::new(self.body, &self.context.peer), lease, caller))
     }

@@ -1,31 +1,29 @@
 //! The id of a request: the caller's id if it is usable, otherwise a generated one.
 //!
 //! The id is in every response, in the log and in the change log. A caller's id is used only if it
-//! is harmless in a log line.
+//! is harmless in a log line. Generated ids do not show how many requests there were.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header of the id in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Generates request ids: a random prefix, then a count.
+/// Generates request ids: a count, encrypted by two hashes whose keys are random.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
-    prefix: String,
+    hashers: [RandomState; 2],
     next: AtomicU64,
 }
 
 impl RequestIds {
     /// Creates a generator whose ids no other process generates.
     pub(crate) fn new() -> Self {
-        let mut random = [0; 8];
-        // Without randomness, the count alone still distinguishes the requests of this process.
-        if getrandom::fill(&mut random).is_err() {
-            random = [0; 8];
-        }
-        Self { prefix: data_encoding::HEXLOWER.encode(&random), next: AtomicU64::new(1) }
+        Self { hashers: [(); 2].map(|()| RandomState::new()), next: AtomicU64::new(1) }
     }
 
     /// The id of a request with these headers, as the value of its header.
@@ -36,7 +34,8 @@ impl RequestIds {
             return sent.clone();
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let made = HeaderValue::try_from(format!("{}-{number}", self.prefix));
+        let halves = self.hashers.each_ref().map(|hasher| hasher.hash_one(number).to_be_bytes());
+        let made = HeaderValue::try_from(data_encoding::HEXLOWER.encode(halves.as_flattened()));
         made.unwrap_or_else(|_| HeaderValue::from_static("unnamed"))
     }
 }
@@ -67,5 +66,18 @@ mod tests {
             assert_ne!(of(text), text);
         }
         assert_ne!(ids.of(&HeaderMap::new()), ids.of(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn generated_ids_differ_and_do_not_count() {
+        let ids = RequestIds::new();
+        let mut made: Vec<_> = (0..1_000).map(|_| ids.of(&HeaderMap::new())).collect();
+        assert!(made.iter().all(|id| text(id).len() == 32 && is_usable(id.as_bytes())));
+        assert!(!made.is_sorted_by_key(|id| text(id).to_owned()));
+        let starts: std::collections::HashSet<_> = made.iter().map(|id| &text(id)[..4]).collect();
+        assert!(starts.len() > 900, "the ids have no common prefix");
+        made.sort_by(|one, other| text(one).cmp(text(other)));
+        made.dedup();
+        assert_eq!(made.len(), 1_000);
     }
 }

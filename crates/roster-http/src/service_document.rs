@@ -95,6 +95,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
         ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
+        ("page_comparisons_max", number(limits::PAGE_COMPARISONS_MAX)),
         ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
         ("fields_max", number(limits::FIELDS_MAX)),
         ("filter_length_max", number(limits::FILTER_LENGTH_MAX)),
@@ -131,11 +132,12 @@ fn limits_of(settings: &HttpSettings) -> Json {
     ]);
     all.extend(limits_of_streams());
     all.extend(limits_of_groups());
+    all.extend(limits_of_the_store());
     all.extend(limits_of_scim(settings));
     Json::Object(all)
 }
 
-/// The limits of groups and of the store.
+/// The limits of groups and their members.
 fn limits_of_groups() -> Vec<(String, Json)> {
     members([
         ("group_members_max", number(limits::GROUP_MEMBERS_MAX)),
@@ -145,8 +147,7 @@ fn limits_of_groups() -> Vec<(String, Json)> {
         ("groups_of_member_max", number(limits::GROUPS_OF_MEMBER_MAX)),
         ("group_depth_max", number(limits::GROUP_DEPTH_MAX)),
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
-        ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
-        ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
+        ("nested_memberships_max", number(limits::NESTED_MEMBERSHIPS_MAX)),
     ])
 }
 
@@ -165,16 +166,27 @@ fn limits_of_streams() -> Vec<(String, Json)> {
     ])
 }
 
+fn limits_of_the_store() -> Vec<(String, Json)> {
+    members([
+        ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
+        ("database_bytes_max", number(limits::DATABASE_BYTES_MAX)),
+        ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
+    ])
+}
+
 fn limits_of_scim(settings: &HttpSettings) -> Vec<(String, Json)> {
     members([
         ("bulk_operations_max", number(limits::BULK_OPERATIONS_MAX)),
         ("bulk_bytes_max", number(settings.body_bytes_max)),
         ("patch_operations_max", number(limits::PATCH_OPERATIONS_MAX)),
         ("patch_values_max", number(limits::PATCH_VALUES_MAX)),
+        ("patch_comparisons_max", number(limits::COMPARISONS_MAX)),
         ("scim_page_size_default", number(scim::COUNT_DEFAULT)),
         ("scim_page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("scim_page_bytes_max", number(scim::PAGE_BYTES_MAX)),
         ("scim_page_members_max", number(scim::PAGE_MEMBERS_MAX)),
+        ("scim_page_reads_max", number(scim::PAGE_READS_MAX)),
+        ("scim_page_groups_max", number(scim::PAGE_GROUPS_MAX)),
         ("scim_names_max", number(scim::NAMES_MAX)),
         ("scim_cursor_keep_seconds", number(scim::CURSOR_KEEP_MS / 1000)),
         ("scim_skip_max", number(scim::SKIP_MAX)),

@@ -79,7 +79,7 @@ impl AppState {
             json: JsonParser::new(),
             walk_places: Mutex::default(),
             access: Arc::new(access),
-            readiness: Readiness::default(),
+            readiness: Readiness::new(),
             draining: AtomicBool::new(false),
             directory,
             settings,

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, join, split},
     net::{TcpStream, lookup_host},
     time::timeout,
 };
@@ -25,7 +25,7 @@ use tokio_rustls::{
 };
 
 use crate::{
-    limits::{ANSWER_BYTES_MAX, ANSWER_WAIT_MAX},
+    limits::{ANSWER_BYTES_MAX, ANSWER_TRAFFIC_BYTES_MAX, ANSWER_WAIT_MAX},
     url::IssuerUrl,
 };
 
@@ -94,6 +94,9 @@ async fn ask<S>(stream: S, url: &IssuerUrl) -> Result<Bytes, String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    // Informational responses may precede the response without end, so all bytes are bounded.
+    let (reader, writer) = split(stream);
+    let stream = join(reader.take(ANSWER_TRAFFIC_BYTES_MAX), writer);
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(described)?;
     let request = Request::get(url.target())
         .header(HOST, url.authority())
@@ -122,4 +125,32 @@ where
 
 fn described(error: impl std::fmt::Display) -> String {
     error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_issuer_that_sends_informational_responses_without_end_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let issuer = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let part = b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+            let mut sent = 0;
+            while stream.write_all(&part).await.is_ok() {
+                sent += part.len();
+            }
+            sent
+        });
+        let fetcher = Fetcher::trusting(RootCertStore::empty());
+        let began = std::time::Instant::now();
+        assert!(fetcher.get(&IssuerUrl::parse(&url).unwrap()).await.is_err());
+        assert!(began.elapsed() < ANSWER_WAIT_MAX / 2);
+        // What the kernel buffers is sent too.
+        assert!(issuer.await.unwrap() < 20_000_000);
+    }
 }

@@ -24,6 +24,9 @@ pub const REMEMBERED_MS: i64 = 60_000;
 pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The maximum size of an issuer's response, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
+/// The maximum size of everything that an issuer sends for one request, with its heads and
+/// informational responses.
+pub const ANSWER_TRAFFIC_BYTES_MAX: u64 = 512 * 1024;
 /// The maximum number of usable keys of an issuer. Further ones are ignored.
 pub const SET_KEYS_MAX: usize = 100;
 /// The age at which keys are fetched again, in milliseconds.

@@ -9,13 +9,13 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::Secret,
+    store::{Secret, WriteFaults},
     walk::WalkStore,
 };
 
 use roster_engine::{
-    Request, UserRequest, advance_clock_mark, deleted_page, deleted_user, forget, group,
-    group_page, groups_of, head, keyring, members_page, pending_erasures,
+    Database as _, Request, UserRequest, advance_clock_mark, deleted_page, deleted_user, forget,
+    group, group_page, groups_of, head, keyring, members_page, pending_erasures,
 };
 
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     in_force::InForce,
     keys,
     page::{Direct, walked},
-    pool::{LONG, SHORT},
+    pool::{self, LONG, SHORT},
     postgres::Postgres,
     rows::snapshot,
 };
@@ -37,6 +37,21 @@ pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT INTO clock_mark AS stored \
      ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, at = excluded.at, \
      pending_at = excluded.pending_at, waited_ms = excluded.waited_ms \
      WHERE stored.revision = excluded.revision - 1";
+
+/// Takes the locks of tables that writes and reads need, and changes no row: no user, event or key
+/// is at these places.
+pub(crate) const PROBE: &str = "WITH of_users AS \
+     (DELETE FROM users WHERE id = '00000000-0000-0000-0000-000000000000'), \
+     of_deleted AS \
+     (DELETE FROM deleted_users WHERE id = '00000000-0000-0000-0000-000000000000'), \
+     of_words AS (DELETE FROM words WHERE word = '\\xff'), \
+     of_keys AS (DELETE FROM further_keys WHERE kind = -1), \
+     of_events AS (DELETE FROM events WHERE position = -1), \
+     of_retries AS (DELETE FROM idempotency_keys WHERE key = ''), \
+     of_members AS (DELETE FROM group_members \
+     WHERE group_id = '00000000-0000-0000-0000-000000000000'), \
+     of_groups AS (DELETE FROM groups WHERE id = '00000000-0000-0000-0000-000000000000') \
+     DELETE FROM log_head WHERE number = -1";
 
 /// The maximum number of users of a page that is read on a shared connection: a larger page would
 /// delay the queries behind it.
@@ -72,16 +87,22 @@ impl Store for Postgres {
                     self.shared.run(|c| direct.read(c)).await
                 }
                 Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
-                None => self.exclusive.run(LONG, |c| walked(c, &query)).await,
+                None => {
+                    let query = Arc::new(query);
+                    let read = |c| self.long_reads.run(walked(c, Arc::clone(&query)));
+                    self.exclusive.run(LONG, read).await
+                }
             }
         })
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
         Box::pin(async move {
-            let query = &query;
-            let read = |c: Arc<_>| async move {
-                snapshot(&c, |c, head| deleted_page(c, head, query)).await
+            let query = Arc::new(query);
+            let read = |c: Arc<_>| {
+                let query = Arc::clone(&query);
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| deleted_page(c, head, &query)).await })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -123,7 +144,17 @@ impl Store for Postgres {
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(self.in_force.refresh())
+        Box::pin(async move {
+            self.in_force.refresh().await?;
+            self.probe
+                .run(pool::PROBE, |c| async move { c.execute(PROBE, &[]).await })
+                .await
+                .map(drop)
+        })
+    }
+
+    fn write_faults(&self) -> WriteFaults {
+        self.counters.read()
     }
 
     fn rules(&self) -> Rules {
@@ -175,17 +206,21 @@ impl GroupStore for Postgres {
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         Box::pin(async move {
-            let query = &query;
-            let read =
-                |c: Arc<_>| async move { snapshot(&c, |c, head| group_page(c, head, query)).await };
+            let query = Arc::new(query);
+            let read = |c: Arc<_>| {
+                let query = Arc::clone(&query);
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| group_page(c, head, &query)).await })
+            };
             self.exclusive.run(LONG, read).await
         })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
         Box::pin(async move {
-            let read = |c: Arc<_>| async move {
-                snapshot(&c, |c, head| members_page(c, head, &query)).await
+            let read = |c: Arc<_>| {
+                self.long_reads
+                    .run(async move { snapshot(&c, |c, head| members_page(c, head, &query)).await })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -193,12 +228,15 @@ impl GroupStore for Postgres {
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         Box::pin(async move {
-            let users = &*users;
-            let query = |c: Arc<_>| async move { groups_of(&*c, users, usize::MAX).await };
+            let users: Arc<[UserId]> = users.into();
+            let query = |c: Arc<_>| {
+                let users = Arc::clone(&users);
+                async move { groups_of(&*c, &users, usize::MAX).await }
+            };
             // A user is in a limited number of groups, whose records are short.
-            let groups = match users {
+            let groups = match *users {
                 [_] => self.shared.run(query).await,
-                _ => self.exclusive.run(LONG, query).await,
+                _ => self.exclusive.run(LONG, |c| self.long_reads.run(query(c))).await,
             };
             Ok(groups?.unwrap_or_default())
         })

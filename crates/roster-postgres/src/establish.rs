@@ -8,7 +8,7 @@ use roster_core::{LogId, PolicyKey, Sharing, store::Secret};
 use roster_engine::{
     SECRET_SETTING, first, rules_with, secret, setting, stored_policy, user_schema, whole_policy,
 };
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::{
     connect::{Connection, Connector},
@@ -112,6 +112,34 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     lock.end().await?;
     let established = read(&connection, settings).await?;
     established.ok_or_else(|| OpenError::Damaged("rules".to_owned()))
+}
+
+/// The server process of a session.
+const BACKEND: &str = "SELECT pg_backend_pid()";
+
+/// Fails if another client can use the session of this process. A pooler in transaction mode gives
+/// a session to another client as soon as a transaction ends. Its next transaction would not have
+/// the settings of its session.
+pub(crate) async fn refuse_pooler(connector: &Connector) -> Result<(), OpenError> {
+    let one = connector.connect_patiently().await?;
+    let other = connector.connect_patiently().await?;
+    let before = backend(&one).await?;
+    // A pooler gives this transaction a session that is free, if possible that of the first client.
+    other.client().batch_execute("BEGIN").await?;
+    let between = backend(&other).await?;
+    let is_pooled = before == between || backend(&one).await? != before;
+    other.client().batch_execute("COMMIT").await?;
+    if is_pooled { Err(OpenError::Pooled) } else { Ok(()) }
+}
+
+/// The server process that executes a statement. It is not prepared: a pooler may not know it.
+async fn backend(connection: &Connection) -> Result<Option<String>, OpenError> {
+    let rows = connection.client().simple_query(BACKEND).await?;
+    let number = rows.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    Ok(number)
 }
 
 /// Fails if the database contains no store.

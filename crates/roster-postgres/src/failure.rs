@@ -42,6 +42,8 @@ const AGAIN: &[SqlState] = &[
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::UNIQUE_VIOLATION,
+    // Other transactions use the whole table of locks.
+    SqlState::OUT_OF_MEMORY,
 ];
 
 /// The server is a standby, is stopping or starting, has ended this session, or does not know
@@ -113,6 +115,9 @@ pub(crate) enum QueryError {
     /// The rows cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Another transaction has a lock that must not be waited for.
+    #[error("another transaction writes the same users")]
+    Locked,
     /// The query belongs to an era that has ended.
     #[error("the policy of the store changed meanwhile: send the request again")]
     EraEnded,
@@ -131,7 +136,9 @@ impl From<QueryError> for StoreError {
         match error {
             QueryError::Database(error) => store_error(error.0),
             QueryError::Store(error) => error,
-            QueryError::EraEnded => Self::Unavailable(error.to_string().into()),
+            QueryError::Locked | QueryError::EraEnded => {
+                Self::Unavailable(error.to_string().into())
+            }
         }
     }
 }

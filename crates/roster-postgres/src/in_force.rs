@@ -39,7 +39,7 @@ pub(crate) struct InForce {
 /// The rules in force, as far as this process knows.
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
-    log_id: LogId,
+    pub(crate) log_id: LogId,
     known: RwLock<InForce>,
 }
 

@@ -39,6 +39,7 @@ mod in_force;
 mod key_table;
 mod keys;
 pub mod load;
+mod long_reads;
 mod open_error;
 mod page;
 mod policy;

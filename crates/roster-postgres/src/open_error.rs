@@ -83,6 +83,12 @@ pub enum OpenError {
          command again"
     )]
     Busy,
+    /// A pooler is between this process and the database.
+    #[error(
+        "a pooler shares sessions of the database between its clients, such as pgbouncer in \
+         transaction mode: Roster needs sessions of its own, so connect to PostgreSQL directly"
+    )]
+    Pooled,
     /// A setting of the store cannot be read.
     #[error("the store's own {0} cannot be read")]
     Damaged(String),
@@ -96,7 +102,9 @@ impl From<QueryError> for OpenError {
         match error {
             QueryError::Database(error) => error.0.into(),
             QueryError::Store(StoreError::Corrupt { place }) => Self::Damaged(place),
-            QueryError::Store(_) | QueryError::EraEnded => Self::Database(error.into()),
+            QueryError::Store(_) | QueryError::Locked | QueryError::EraEnded => {
+                Self::Database(error.into())
+            }
         }
     }
 }

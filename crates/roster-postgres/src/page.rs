@@ -17,8 +17,12 @@ use roster_engine::{Parameters, corrupt, is_behind, read_page, rows, rows_along,
 use crate::{connect::Connection, failure::QueryResult, rows::snapshot};
 
 /// Reads a page of several steps.
-pub(crate) async fn walked(connection: Arc<Connection>, query: &PageQuery) -> QueryResult<Page> {
-    snapshot(&connection, |db, head| read_page(db, head, query, Plan::of(query))).await
+pub(crate) async fn walked(
+    connection: Arc<Connection>,
+    query: Arc<PageQuery>,
+) -> QueryResult<Page> {
+    let plan = Plan::of(&query);
+    snapshot(&connection, |db, head| read_page(db, head, &query, plan)).await
 }
 
 /// The maximum number of users of a page that is read on a shared connection. A larger page would

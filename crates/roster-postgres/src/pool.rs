@@ -39,6 +39,10 @@ pub(crate) struct Timeouts {
 pub(crate) const SHORT: Timeouts =
     Timeouts { total: Duration::from_secs(4), attempt: Duration::from_millis(1500) };
 
+/// The timeouts of a check of the store: longer than that of a lock.
+pub(crate) const PROBE: Timeouts =
+    Timeouts { total: Duration::from_secs(2), attempt: Duration::from_millis(1500) };
+
 /// The timeouts of a query of many rows.
 pub(crate) const LONG: Timeouts =
     Timeouts { total: Duration::from_secs(30), attempt: Duration::from_secs(30) };

@@ -7,15 +7,16 @@ use roster_engine::{Queue, Request, Results, UserRequest};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
-    establish::{Established, establish},
+    establish::{Established, establish, refuse_pooler},
     failure::QueryError,
     in_force::{InForce, RulesInForce},
+    long_reads::LongReads,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
     schema::migrate,
     settings::Settings,
     user_lookups::UserLookups,
-    writer::{Writer, dry_run},
+    writer::{Counters, Writer, dry_run},
 };
 
 /// The maximum number of attempts at a dry run: each change of the policy requires another one.
@@ -28,7 +29,11 @@ pub struct Postgres {
     tasks: Mutex<Option<JoinSet<()>>>,
     pub(crate) shared: Arc<SharedPool>,
     pub(crate) exclusive: ExclusivePool,
+    /// A connection for checks of the store, which must not wait for long reads.
+    pub(crate) probe: ExclusivePool,
+    pub(crate) long_reads: LongReads,
     pub(crate) in_force: Arc<RulesInForce>,
+    pub(crate) counters: Arc<Counters>,
     following: AbortHandle,
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
@@ -37,15 +42,19 @@ pub struct Postgres {
 impl Postgres {
     /// Opens the store of a database, or creates one there.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
+        refuse_pooler(&settings.connector).await?;
         migrate(&settings.connector).await?;
+        let long_reads = LongReads::start();
         let Established { log_id, secret, in_force } = establish(&settings).await?;
         let connector = settings.connector;
         let shared = Arc::new(SharedPool::new(connector.clone(), settings.shared_connections));
         let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), log_id, in_force));
         let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
+        let counters = Arc::new(Counters::default());
         for _ in 0..settings.write_connections.max(1) {
-            let writer = Writer::new(connector.clone(), Arc::clone(&queue), Arc::clone(&in_force));
+            let (queue, in_force) = (Arc::clone(&queue), Arc::clone(&in_force));
+            let writer = Writer::new(connector.clone(), queue, in_force, Arc::clone(&counters));
             tasks.spawn(writer.run());
         }
         let user_lookups = Arc::new(UserLookups::new());
@@ -58,8 +67,11 @@ impl Postgres {
             user_lookups,
             tasks: Mutex::new(Some(tasks)),
             shared,
-            exclusive: ExclusivePool::new(connector, settings.own_connections),
+            exclusive: ExclusivePool::new(connector.clone(), settings.own_connections),
+            probe: ExclusivePool::new(connector, 1),
+            long_reads,
             in_force,
+            counters,
             following: following.abort_handle(),
             secret,
             log_id,

@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use roster_core::{Head, StoreError, page::Flow};
 use roster_engine::{Cell, Database, Dialect, Values, head};
+use tokio::task::yield_now;
 use tokio_postgres::{
     Row,
     types::{IsNull, ToSql, Type, to_sql_checked},
@@ -18,9 +19,21 @@ use crate::{
     failure::{QueryError, QueryResult},
 };
 
+/// After rows of this size, other tasks run.
+const YIELD_BYTES: usize = 64 * 1024;
+
 impl Dialect for &Connection {
     fn any(parameter: &str) -> String {
         format!("ANY({parameter})")
+    }
+
+    /// `OFFSET 0` keeps the statement apart, so that it runs once for each id.
+    fn for_each(statement: impl FnOnce(&str) -> String) -> String {
+        format!(
+            "SELECT found.* FROM unnest($1::uuid[]) AS named (id) \
+             CROSS JOIN LATERAL ({} OFFSET 0) AS found",
+            statement("named.id")
+        )
     }
 
     /// No UTF-8 text has this byte.
@@ -44,9 +57,17 @@ impl Database for &Connection {
         let statement = self.prepare(sql).await?;
         let parameters = parameters.iter().cloned().map(Parameter);
         let mut rows = pin!(self.client().query_raw(&statement, parameters).await?);
+        let mut shown = 0;
         while let Some(row) = rows.try_next().await? {
-            if show(values(&row)?)? == Flow::Stop {
+            let values = values(&row)?;
+            shown += values.size();
+            if show(values)? == Flow::Stop {
                 break;
+            }
+            if shown >= YIELD_BYTES {
+                // Many rows may have arrived already. A read whose caller is gone ends here.
+                shown = 0;
+                yield_now().await;
             }
         }
         Ok(())

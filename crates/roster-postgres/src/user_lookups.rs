@@ -21,7 +21,7 @@ const USERS_MAX: usize = 128;
 /// The maximum number of waiting lookups. Further ones are rejected at once.
 const WAITING_MAX: usize = 20_000;
 
-pub(crate) const GET: &str = "SELECT id, version, record FROM users WHERE id = ANY($1)";
+pub(crate) const GET: &str = "SELECT id, version, record FROM users WHERE id = ANY($1) ORDER BY id";
 
 type Found = Result<Option<Stored>, StoreError>;
 

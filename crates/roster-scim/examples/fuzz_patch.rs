@@ -12,7 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Json, json};
+use roster_core::{
+    Json, Work,
+    json::{self, write_json},
+    limits::COMPARISONS_MAX,
+};
 use roster_scim::{
     ResourceType, ScimError, Strictness,
     patch::{self, Op, Operation, group},
@@ -196,7 +200,7 @@ fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Chec
             }
         };
         for user in users {
-            match patch::apply(&USER, user, operations.clone(), *strictness) {
+            match apply(user, &operations, *strictness) {
                 Err(error) => well_told(&error)?,
                 Ok(patched) => {
                     count.taken += 1;
@@ -206,7 +210,13 @@ fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Chec
                 }
             }
         }
-        match group::apply(engines, operations, *strictness) {
+        let mut text = Vec::new();
+        write_json(&mut text, body);
+        let operations = group::read(&text, *strictness).map_err(|fault| fault.detail)?;
+        let work = Work::new(COMPARISONS_MAX);
+        let patched = operations
+            .and_then(|operations| group::apply(engines.clone(), &operations, *strictness, &work));
+        match patched {
             Err(error) => well_told(&error)?,
             Ok(patched) => {
                 has_form(&GROUP, &patched.tree)?;
@@ -221,6 +231,11 @@ fn check(body: &Json, users: &[Json], engines: &Json, count: &mut Count) -> Chec
         }
     }
     Ok(())
+}
+
+fn apply(user: &Json, operations: &[Operation], strictness: Strictness) -> Result<Json, ScimError> {
+    let work = Work::new(COMPARISONS_MAX);
+    patch::apply(&USER, user.clone(), operations.to_vec(), strictness, &work)
 }
 
 fn well_told(error: &ScimError) -> Checked {
@@ -245,7 +260,7 @@ fn adds_once(operations: &[Operation], patched: &Json, strictness: Strictness) -
     if conditional {
         return Ok(());
     }
-    match patch::apply(&USER, patched, operations.to_vec(), strictness) {
+    match apply(patched, operations, strictness) {
         Ok(again) if again == *patched => Ok(()),
         other => Err(format!("added once it is {patched:?}, added twice {other:?}")),
     }

@@ -4,8 +4,14 @@
 //! tables: a request that names one is changed to name the member of `attributes`, and responses
 //! and `/Schemas` get them from the schema of users.
 
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, HashMap},
+};
+
 use roster_core::{
-    Json, UserSchema,
+    Json, UserSchema, Work,
+    limits::TEXT_LENGTH_MAX,
     user_schema::{DeclaredMember, ValueType},
 };
 
@@ -27,25 +33,66 @@ pub(crate) enum Named<'s> {
     Unknown(&'s str),
 }
 
-/// Resolves `URN` and `URN:attribute`, in any case; `None` if no declared extension has the URN.
-pub(crate) fn resolve<'s>(schema: &'s UserSchema, name: &str) -> Option<Named<'s>> {
-    let mut found = None;
-    for urn in schema.scim_schemas() {
-        let Some((start, rest)) = name.split_at_checked(urn.len()) else { continue };
-        if !start.eq_ignore_ascii_case(urn) {
-            continue;
+/// The declared extensions by their names in lower case, for requests that name many.
+pub(crate) struct Extensions<'s> {
+    schema: &'s UserSchema,
+    /// Made for the first name that may be of an extension.
+    by_urn: OnceCell<BTreeMap<String, Extension<'s>>>,
+}
+
+/// A declared extension.
+struct Extension<'s> {
+    urn: &'s str,
+    members: HashMap<String, &'s DeclaredMember>,
+}
+
+impl<'s> Extensions<'s> {
+    pub(crate) const fn of(schema: &'s UserSchema) -> Self {
+        Self { schema, by_urn: OnceCell::new() }
+    }
+
+    /// Resolves `URN` and `URN:attribute`, in any case; `None` if no declared extension has the
+    /// URN.
+    pub(crate) fn resolve(&self, name: &str) -> Option<Named<'s>> {
+        // Every declared URN begins so.
+        if !name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("urn:")) {
+            return None;
         }
-        if rest.is_empty() {
-            return Some(Named::Extension(urn));
+        let name = name.to_ascii_lowercase();
+        if let Some(extension) = self.by_urn().get(&name) {
+            return Some(Named::Extension(extension.urn));
         }
         // Several URNs may be a prefix of the name. The one that declares the attribute is used.
-        let Some(attribute) = rest.strip_prefix(':') else { continue };
-        match schema.scim_member(urn, attribute) {
-            Some(member) => return Some(Named::Attribute(member)),
-            None => found = Some(Named::Unknown(urn)),
+        let mut found = None;
+        for (at, _) in name.match_indices(':').filter(|(at, _)| *at <= TEXT_LENGTH_MAX) {
+            let Some((urn, attribute)) = name.split_at_checked(at) else { continue };
+            let Some(extension) = self.by_urn().get(urn) else { continue };
+            match attribute.get(1..).and_then(|attribute| extension.members.get(attribute)) {
+                Some(member) => return Some(Named::Attribute(member)),
+                None => found = Some(Named::Unknown(extension.urn)),
+            }
         }
+        found
     }
-    found
+
+    /// The attribute of an extension with this name, in any case.
+    fn member(&self, urn: &str, name: &str) -> Option<&'s DeclaredMember> {
+        let extension = self.by_urn().get(&urn.to_ascii_lowercase())?;
+        extension.members.get(&name.to_ascii_lowercase()).copied()
+    }
+
+    fn by_urn(&self) -> &BTreeMap<String, Extension<'s>> {
+        self.by_urn.get_or_init(|| {
+            let mut by_urn: BTreeMap<String, Extension<'s>> = BTreeMap::new();
+            for member in &self.schema.members {
+                let Some(urn) = &member.scim_schema else { continue };
+                let known = by_urn.entry(urn.to_ascii_lowercase());
+                let extension = known.or_insert_with(|| Extension { urn, members: HashMap::new() });
+                extension.members.insert(member.name.to_ascii_lowercase(), member);
+            }
+            by_urn
+        })
+    }
 }
 
 /// The declared attribute of this name, in any case, of any extension.
@@ -58,7 +105,7 @@ pub(crate) fn without_urn<'s>(schema: &'s UserSchema, name: &str) -> Option<&'s 
 /// `is_whole`, attributes that are not in the object are removed. Tolerant parsing drops names that
 /// are not declared, and strict parsing rejects them.
 pub(crate) fn changes(
-    schema: &UserSchema,
+    extensions: &Extensions<'_>,
     urn: &str,
     value: Json,
     is_whole: bool,
@@ -72,14 +119,14 @@ pub(crate) fn changes(
     };
     let mut changes: Vec<(String, Json)> = Vec::new();
     for (name, value) in sent {
-        if let Some(member) = schema.scim_member(urn, &name) {
+        if let Some(member) = extensions.member(urn, &name) {
             changes.push((member.name.clone(), converted(member, value, strictness)));
         } else {
             unknown(urn, &name, strictness, dropped)?;
         }
     }
     if is_whole {
-        for member in schema.scim_members(urn) {
+        for member in extensions.schema.scim_members(urn) {
             if changes.iter().all(|(name, _)| *name != member.name) {
                 changes.push((member.name.clone(), Json::Null));
             }
@@ -132,20 +179,26 @@ pub fn of_attributes(
     operations: Vec<Operation>,
     schema: &UserSchema,
     strictness: Strictness,
+    work: &Work,
 ) -> Result<Vec<Operation>, ScimError> {
-    if schema.scim_schemas().is_empty() {
+    if schema.members.iter().all(|member| member.scim_schema.is_none()) {
         return Ok(operations);
     }
-    let mut rewriting = Rewriting { schema, strictness, operations: Vec::new() };
+    let extensions = Extensions::of(schema);
+    let mut rewriting = Rewriting { extensions, strictness, work, operations: Vec::new() };
     for operation in operations {
         rewriting.add(operation)?;
     }
     Ok(rewriting.operations)
 }
 
+/// The number of comparisons that an operation on one declared attribute counts as.
+const REWRITING_COMPARISONS: usize = 32;
+
 struct Rewriting<'s> {
-    schema: &'s UserSchema,
+    extensions: Extensions<'s>,
     strictness: Strictness,
+    work: &'s Work,
     operations: Vec<Operation>,
 }
 
@@ -153,9 +206,9 @@ impl Rewriting<'_> {
     fn add(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value } = operation;
         match (path, value) {
-            (Some(path), value) => match resolve(self.schema, &path) {
+            (Some(path), value) => match self.extensions.resolve(&path) {
                 None => self.operations.push(Operation { op, path: Some(path), value }),
-                Some(Named::Attribute(member)) => self.change(op, member, value),
+                Some(Named::Attribute(member)) => self.change(op, member, value)?,
                 Some(Named::Extension(urn)) => self.change_all(op, urn, value)?,
                 Some(Named::Unknown(urn)) => {
                     let detail = format!("{urn}: the schema declares no such attribute");
@@ -165,8 +218,8 @@ impl Rewriting<'_> {
             (None, Some(Json::Object(members))) => {
                 let mut others = Vec::new();
                 for (name, value) in members {
-                    match resolve(self.schema, &name) {
-                        Some(Named::Attribute(member)) => self.change(op, member, Some(value)),
+                    match self.extensions.resolve(&name) {
+                        Some(Named::Attribute(member)) => self.change(op, member, Some(value))?,
                         Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
                         Some(Named::Unknown(urn)) => {
                             unknown(urn, &name, self.strictness, &mut Vec::new())?;
@@ -184,24 +237,35 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    fn change(&mut self, op: Op, member: &DeclaredMember, value: Option<Json>) {
-        let path = Some(format!("{ROSTER_URN}:attributes.{}", member.name));
+    fn change(
+        &mut self,
+        op: Op,
+        member: &DeclaredMember,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
         let value = value.map(|value| converted(member, value, self.strictness));
+        self.push(op, &member.name, value)
+    }
+
+    fn push(&mut self, op: Op, name: &str, value: Option<Json>) -> Result<(), ScimError> {
+        self.work.spend(REWRITING_COMPARISONS)?;
+        let path = Some(format!("{ROSTER_URN}:attributes.{name}"));
         self.operations.push(Operation { op, path, value });
+        Ok(())
     }
 
     fn change_all(&mut self, op: Op, urn: &str, value: Option<Json>) -> Result<(), ScimError> {
         if op == Op::Remove {
-            for member in self.schema.scim_members(urn) {
-                self.change(op, member, None);
+            for member in self.extensions.schema.scim_members(urn) {
+                self.push(op, &member.name, None)?;
             }
             return Ok(());
         }
         let value = value.unwrap_or(Json::Null);
-        let sent = changes(self.schema, urn, value, false, self.strictness, &mut Vec::new())?;
+        let extensions = &self.extensions;
+        let sent = changes(extensions, urn, value, false, self.strictness, &mut Vec::new())?;
         for (name, value) in sent {
-            let path = Some(format!("{ROSTER_URN}:attributes.{name}"));
-            self.operations.push(Operation { op, path, value: Some(value) });
+            self.push(op, &name, Some(value))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use roster_core::Json;
+use roster_core::{Json, TooMuchWork};
 
 macro_rules! scim_types {
     ($($(#[$doc:meta])* $variant:ident $text:literal $status:literal,)*) => {
@@ -39,7 +39,8 @@ macro_rules! scim_types {
 scim_types! {
     /// The filter does not parse, or compares an attribute in a way that is not supported.
     InvalidFilter "invalidFilter" 400,
-    /// More resources match than the service is willing to count.
+    /// More resources match than the service is willing to count, or a PATCH needs more comparisons
+    /// than one request may cause.
     TooMany "tooMany" 400,
     /// Another resource holds a value that must be unique (RFC 7644 section 3.3).
     Uniqueness "uniqueness" 409,
@@ -90,6 +91,11 @@ impl ScimError {
         Self { status, scim_type: None, detail: detail.into() }
     }
 
+    /// The same error, of the operation with this number.
+    pub(crate) fn of_operation(self, number: usize) -> Self {
+        Self { detail: format!("operation {number}: {}", self.detail).into(), ..self }
+    }
+
     /// The body. The status is a string (RFC 7644 section 3.12).
     pub fn to_json(&self) -> Json {
         let text = |text: &str| Json::Text(text.to_owned());
@@ -101,6 +107,13 @@ impl ScimError {
         members.extend(kind);
         members.push(("detail".to_owned(), text(&self.detail)));
         Json::Object(members)
+    }
+}
+
+impl From<TooMuchWork> for ScimError {
+    fn from(_: TooMuchWork) -> Self {
+        let detail = "this compares too many values: send fewer operations, or shorter conditions";
+        Self::new(ScimType::TooMany, detail)
     }
 }
 

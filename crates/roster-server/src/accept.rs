@@ -97,7 +97,7 @@ impl<H: Handle> AcceptLoop<H> {
                 biased;
                 () = &mut end => return,
                 now = ticker.tick() => self.reaper.pass(now),
-                () = memory.exceeded() => self.reaper.free_memory(),
+                () = memory.exceeded() => self.reaper.free_memory(Instant::now()),
                 accepted = listener.accept() => match accepted {
                     Ok((stream, address)) => self.take(stream, address),
                     Err(error) => failed(&self.shared.counters, &error).await,

@@ -89,6 +89,7 @@ impl MonitoredBody {
     /// Makes the body of a response end the exchange once it is sent.
     pub(crate) fn monitor(response: Response, mut exchange: Exchange) -> Response<Self> {
         let (mut parts, body) = response.into_parts();
+        exchange.state().responses.fetch_add(1, Ordering::Relaxed);
         let length = length(&body);
         let bytes = length.unwrap_or(0);
         // A streamed response counts as handled at its end, because until then the service may be

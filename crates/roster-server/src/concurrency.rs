@@ -39,6 +39,11 @@ impl<K: Eq + Hash + Copy> ConcurrencyLimit<K> {
         Some(ConcurrencyPermit { key, counts: Arc::clone(&self.counts) })
     }
 
+    /// The number of permits that a key holds now.
+    pub fn held(&self, key: K) -> usize {
+        lock(&self.counts).get(&key).copied().unwrap_or_default()
+    }
+
     /// The number of keys that hold permits now.
     pub fn keys(&self) -> usize {
         lock(&self.counts).len()

@@ -1,7 +1,8 @@
 //! One connection, from its socket to the handler and back.
 //!
-//! Every parsed request gets a response, even if the handler panics. A response sent before the
-//! whole request body was read ends the connection. This module does not know routes.
+//! Every parsed request gets a response, even if the handler panics. A response that is sent before
+//! the whole request body was read ends the connection, and an HTTP/1 response says so. This module
+//! does not know routes.
 
 use std::{
     convert::Infallible,
@@ -32,9 +33,11 @@ use crate::{
     body::{MonitoredBody, length},
     connection_state::{ConnectionState, Exchange, Order},
     counters::ServerCounters,
+    flood_guard::FloodGuard,
     monitored_stream::MonitoredStream,
     settings::ServerSettings,
     tls::{accept_tls, is_http2},
+    unread_body::UnreadBody,
 };
 
 /// The HTTP/2 limits that cannot be configured: header list, windows and abuse limits.
@@ -90,7 +93,7 @@ fn protocol(settings: &ServerSettings) -> Builder<TokioExecutor> {
         .header_read_timeout(None)
         // A client that has closed its sending side still gets its response.
         .half_close(true)
-        .max_buf_size(settings.header_bytes_max.max(8_192));
+        .max_buf_size(settings.buffer_bytes_max());
     // With hyper's default no memory is allocated per request.
     if settings.headers_max != HTTP1_HEADERS_DEFAULT {
         builder.http1().max_headers(settings.headers_max);
@@ -121,7 +124,8 @@ pub(crate) async fn serve_connection<H: Handle>(
     let _open = Open { counters: Arc::clone(&shared.counters), state: Arc::clone(&state) };
     // Released before the connection counts as closed.
     let _permit = permit;
-    let stream = MonitoredStream::new(stream, Arc::clone(&state));
+    let head_bytes_max = shared.settings.buffer_bytes_max();
+    let stream = MonitoredStream::new(stream, Arc::clone(&state), head_bytes_max);
     match &shared.tls {
         None => serve_http(&shared, &shared.protocols.either, stream, peer).await,
         // Boxed, so that a connection without TLS does not reserve the memory.
@@ -129,6 +133,9 @@ pub(crate) async fn serve_connection<H: Handle>(
     }
     if state.stalled.is_set() {
         shared.counters.closed_slow_read.inc();
+    }
+    if state.flooded.is_set() {
+        shared.counters.closed_flood.inc();
     }
     let slow_bodies = state.slow_bodies.load(Ordering::Relaxed);
     shared.counters.closed_slow_body.inc_by(slow_bodies.into());
@@ -163,6 +170,7 @@ async fn serve_http<H: Handle>(
         let exchange = Exchange::start(Arc::clone(&state), request.version());
         respond(Arc::clone(&link), request, exchange)
     });
+    let stream = FloodGuard::new(stream, Arc::clone(&state));
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(stream), service));
     let mut leaving = false;
     let mut has_waker = false;
@@ -202,6 +210,7 @@ async fn respond<H: Handle>(
     let http2 = request.version() == Version::HTTP_2;
     let head_bytes = if http2 { HTTP2_STREAM_BYTES + head_bytes(&request) } else { 0 };
     let _head = http2.then(|| peer.state.memory().hold(head_bytes));
+    let (request, unread) = UnreadBody::watch(request);
     let handled = pin!(async { shared.handler.handle(request, peer).await });
     let mut response = caught(handled).await.unwrap_or_else(|| {
         shared.counters.panics.inc();
@@ -213,7 +222,7 @@ async fn respond<H: Handle>(
     }
     let last = peer.state.order() >= Order::Last
         || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE);
-    if last && !http2 {
+    if !http2 && (last || unread.is_left().await) {
         close_after(&mut response);
     }
     if head_only {

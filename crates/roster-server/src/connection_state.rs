@@ -28,10 +28,14 @@ pub(crate) struct ConnectionState {
     ended: AtomicU32,
     /// `ended` plus one at the time when bytes arrived while no exchange was open.
     head_begun: AtomicU32,
+    /// Responses of handlers.
+    pub(crate) responses: AtomicU32,
     /// Request bodies that are read while their responses are being sent.
     receiving: AtomicU32,
     /// Chunks of streamed responses that hyper has not released.
     in_hand: AtomicU32,
+    /// All bytes that were read from the socket.
+    pub(crate) received: AtomicU64,
     /// All bytes that the kernel accepted.
     pub(crate) written: AtomicU64,
     /// The kernel accepts no more bytes now.
@@ -43,6 +47,8 @@ pub(crate) struct ConnectionState {
     http2: Flag,
     /// The kernel has timed out the peer.
     pub(crate) stalled: Flag,
+    /// The peer has sent too much that belongs to no request.
+    pub(crate) flooded: Flag,
     /// Request bodies that were too slow after their responses had begun.
     pub(crate) slow_bodies: AtomicU32,
     patient: AtomicBool,
@@ -53,7 +59,7 @@ pub(crate) struct ConnectionState {
     /// The memory that the connection uses.
     memory: Arc<ConnectionMemory>,
     /// The HTTP/2 responses that are being sent.
-    responses: Mutex<Slab<Observed>>,
+    observed: Mutex<Slab<Observed>>,
 }
 
 /// A flag of a connection that is set or not.
@@ -188,21 +194,26 @@ impl ConnectionState {
         self.http2.is_set()
     }
 
+    /// Records that the connection speaks HTTP/2.
+    pub(crate) fn set_http2(&self) {
+        if !self.is_http2() {
+            self.http2.set(true);
+        }
+    }
+
     /// Whether an HTTP/2 response was written more slowly than the minimum speed.
     pub(crate) fn has_slow_response(&self, now: Instant, floor: Floor) -> bool {
         if !self.is_http2() {
             return false;
         }
         let receiving = self.is_receiving();
-        let mut responses = self.responses();
+        let mut observed = self.observed();
         // All responses are checked even after a slow one, so that the windows of all begin.
-        responses
-            .iter_mut()
-            .fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
+        observed.iter_mut().fold(false, |slow, (_, one)| one.is_slow(now, floor, receiving) || slow)
     }
 
-    fn responses(&self) -> MutexGuard<'_, Slab<Observed>> {
-        self.responses.lock().unwrap_or_else(PoisonError::into_inner)
+    fn observed(&self) -> MutexGuard<'_, Slab<Observed>> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the connection is doing now.
@@ -326,9 +337,6 @@ impl Exchange {
     /// Records that a head has been read.
     pub(crate) fn start(state: Arc<ConnectionState>, version: http::Version) -> Self {
         let http2 = version == http::Version::HTTP_2;
-        if http2 {
-            state.http2.set(true);
-        }
         state.started.fetch_add(1, Ordering::AcqRel);
         Self { state, answered: false, http2, response: None }
     }
@@ -354,7 +362,7 @@ impl Exchange {
     /// Registers the progress of the response for the reaper.
     pub(crate) fn observe(&mut self, progress: Arc<Progress>, streamed: bool) {
         let observed = Observed { progress, streamed, window: None };
-        self.response = Some(self.state.responses().insert(observed));
+        self.response = Some(self.state.observed().insert(observed));
     }
 }
 
@@ -362,7 +370,7 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         self.answer();
         if let Some(response) = self.response {
-            self.state.responses().try_remove(response);
+            self.state.observed().try_remove(response);
         }
         self.state.ended.fetch_add(1, Ordering::AcqRel);
     }

@@ -29,6 +29,8 @@ pub struct ServerCounters {
     pub closed_slow_read: Counter,
     /// Connections closed after the idle limit.
     pub closed_idle: Counter,
+    /// Closed because the peer sent too much that belongs to no request.
+    pub closed_flood: Counter,
     /// Failed TLS handshakes, including those of clients that sent plain HTTP.
     pub failed_handshakes: Counter,
     /// Handlers that panicked. Each caller got a response.

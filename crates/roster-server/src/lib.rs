@@ -12,11 +12,12 @@
 //! - `accept`, `connection`, `tls`: accepted sockets, HTTP/1.1 and HTTP/2 on them, TLS
 //! - `connection_state`, `monitored_stream`, `reaper`: what a connection waits for, and when it is
 //!   closed
+//! - `flood_guard`, `frames`: the limit of what belongs to no request
 //! - `address_limit`, `concurrency`: the number of connections of an address
 //! - `settings`, `counters`: the limits, and the counters for `/metrics`
 //!
 //! Bodies:
-//! - `read_body`, `upload`: request bodies, whole or in pieces
+//! - `read_body`, `upload`, `unread_body`: request bodies, whole, in pieces, or not read
 //! - `body`: streamed response bodies
 //! - `memory`: the memory of connections and callers
 //! - [`compression`], `content_coding`: gzip, and `Accept-Encoding`
@@ -32,13 +33,12 @@
 //!
 //! use axum::{body::Body, response::Response};
 //! use http::Request;
-//! use hyper::body::Incoming;
 //! use roster_server::{Handle, Peer, ServerCounters, ServerSettings, serve};
 //!
 //! struct Hello;
 //!
 //! impl Handle for Hello {
-//!     async fn handle(&self, _: Request<Incoming>, _: &Peer) -> Response {
+//!     async fn handle(&self, _: Request<Body>, _: &Peer) -> Response {
 //!         Response::new(Body::from("hello"))
 //!     }
 //!
@@ -58,9 +58,8 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use axum::response::Response;
+use axum::{body::Body, response::Response};
 use http::Request;
-use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio_rustls::rustls::ServerConfig;
 
@@ -73,6 +72,8 @@ mod connection;
 mod connection_state;
 mod content_coding;
 mod counters;
+mod flood_guard;
+mod frames;
 mod identity;
 pub mod limits;
 mod memory;
@@ -82,6 +83,7 @@ mod read_body;
 mod reaper;
 mod settings;
 mod tls;
+mod unread_body;
 mod upload;
 
 pub use accept::serve;
@@ -106,11 +108,7 @@ use connection_state::ConnectionState;
 /// The handler of requests.
 pub trait Handle: Send + Sync + 'static {
     /// Handles one request. The future is dropped if the client disconnects first.
-    fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: &Peer,
-    ) -> impl Future<Output = Response> + Send;
+    fn handle(&self, request: Request<Body>, peer: &Peer) -> impl Future<Output = Response> + Send;
 
     /// The response if the handler panicked: a 500 without details.
     fn on_panic(&self) -> Response;

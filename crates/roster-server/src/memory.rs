@@ -169,9 +169,14 @@ impl ConnectionMemory {
         SpilledBytes { budget: Arc::clone(&self.budget), account, bytes: 0 }
     }
 
-    /// How many bytes the connections of the caller have reported, and how many this one has.
-    pub(crate) fn reported(&self) -> (usize, usize) {
-        (self.held_by_caller(), self.reported.load(Ordering::Relaxed))
+    /// How many bytes the connection has reported.
+    pub(crate) fn reported(&self) -> usize {
+        self.reported.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes the connections of the caller have reported.
+    pub(crate) fn reported_by_caller(&self) -> usize {
+        self.account_in(&mut self.lock()).held.load(Ordering::Relaxed)
     }
 
     /// Whether the connection and its caller may use this many more bytes. A connection may always
@@ -198,11 +203,7 @@ impl ConnectionMemory {
         }
         let scarce = total > TOTAL_BYTES_MAX;
         let share = if scarce { SCARCE_CALLER_BYTES_MAX } else { CALLER_BYTES_MAX };
-        self.held_by_caller().saturating_add(bytes) <= share
-    }
-
-    fn held_by_caller(&self) -> usize {
-        self.account_in(&mut self.lock()).held.load(Ordering::Relaxed)
+        self.reported_by_caller().saturating_add(bytes) <= share
     }
 
     fn add(&self, bytes: usize) {
@@ -252,6 +253,21 @@ impl HeldBytes {
     pub fn grow(&mut self, bytes: usize) {
         self.memory.add(bytes);
         self.bytes += bytes;
+    }
+
+    /// How many bytes are counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Counts this many bytes from now on.
+    pub(crate) fn set(&mut self, bytes: usize) {
+        if bytes >= self.bytes {
+            self.memory.add(bytes - self.bytes);
+        } else {
+            self.memory.subtract(self.bytes - bytes);
+        }
+        self.bytes = bytes;
     }
 
     /// Counts more bytes, unless the connection or its caller would then use more than its share.
@@ -332,6 +348,11 @@ mod tests {
         ConnectionMemory::new(budget, owner)
     }
 
+    /// What the caller of a connection has reported, and what the connection has.
+    fn both(memory: &ConnectionMemory) -> (usize, usize) {
+        (memory.reported_by_caller(), memory.reported())
+    }
+
     #[test]
     fn what_is_dropped_is_no_longer_counted() {
         let budget = Arc::default();
@@ -341,9 +362,9 @@ mod tests {
         let large = memory.hold(100 * KIB);
         let more = memory.hold(1);
         assert_eq!(budget.held(), 112 * KIB);
-        assert_eq!(memory.reported(), (112 * KIB, 112 * KIB));
+        assert_eq!(both(&memory), (112 * KIB, 112 * KIB));
         drop((small, large, more));
-        assert_eq!((budget.held(), memory.reported()), (0, (0, 0)));
+        assert_eq!((budget.held(), both(&memory)), (0, (0, 0)));
     }
 
     #[test]
@@ -396,12 +417,12 @@ mod tests {
         let (one, other) = (connection(&budget, "a"), connection(&budget, "a"));
         let held = (one.hold(64 * KIB), other.hold(32 * KIB));
         one.assign("b");
-        assert_eq!(one.reported(), (64 * KIB, 64 * KIB));
-        assert_eq!(other.reported(), (32 * KIB, 32 * KIB));
+        assert_eq!(both(&one), (64 * KIB, 64 * KIB));
+        assert_eq!(both(&other), (32 * KIB, 32 * KIB));
         one.assign("b");
         assert_eq!(budget.held(), 96 * KIB);
         drop(held);
-        assert_eq!((one.reported().0, other.reported().0, budget.held()), (0, 0, 0));
+        assert_eq!((both(&one).0, both(&other).0, budget.held()), (0, 0, 0));
     }
 
     #[test]

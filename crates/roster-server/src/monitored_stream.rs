@@ -18,6 +18,7 @@ use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    task::coop,
 };
 
 use crate::{
@@ -31,28 +32,50 @@ use crate::{
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES_MAX: u32 = 64 * 1024;
 
+/// The bytes that are read and discarded after the end of an HTTP/2 connection.
+const DISCARDED_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// Each time this many bytes were read, the connection uses up one unit of the work that its task
+/// may do before other tasks have their turn. Small frames, records and requests cost more time
+/// than their number of reads shows.
+const BYTES_PER_COOP_UNIT: usize = 1_024;
+
 /// A socket that reports to the state of its connection.
 pub(crate) struct MonitoredStream {
     stream: TcpStream,
     state: Arc<ConnectionState>,
+    received: u64,
+    /// The bytes that were read and have used no unit of work yet.
+    uncharged: usize,
     written: u64,
     blocked: bool,
     peer_ended: bool,
     shut: bool,
-    /// The counted memory of a head after its first piece.
+    discarded: usize,
+    /// The counted memory of a head that has not arrived completely.
     head: Option<HeldBytes>,
+    /// The size at which a head is refused.
+    head_bytes_max: usize,
 }
 
 impl MonitoredStream {
-    pub(crate) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
+    pub(crate) fn new(
+        stream: TcpStream,
+        state: Arc<ConnectionState>,
+        head_bytes_max: usize,
+    ) -> Self {
         Self {
             stream,
             state,
+            received: 0,
+            uncharged: 0,
             written: 0,
             blocked: false,
             peer_ended: false,
             shut: false,
+            discarded: 0,
             head: None,
+            head_bytes_max,
         }
     }
 
@@ -76,19 +99,36 @@ impl MonitoredStream {
         }
     }
 
-    /// Counts the memory of an incomplete head until the request is parsed. A head that arrives at
-    /// once is not counted here. Over HTTP/2 heads are counted after parsing.
+    fn count_received(&mut self, bytes: usize) {
+        self.received += u64::try_from(bytes).unwrap_or_default();
+        self.state.received.store(self.received, Ordering::Relaxed);
+        self.uncharged += bytes;
+        self.count_head(bytes);
+    }
+
+    /// Counts the memory of an incomplete head of HTTP/1, or of a TLS handshake, until it is
+    /// parsed. A head that arrives at once is not counted here. Frames of HTTP/2 are counted by
+    /// the [`crate::flood_guard`], and heads after parsing.
     fn count_head(&mut self, bytes: usize) {
-        if self.state.is_http2() || !self.state.is_within_head() {
+        if self.shut || self.state.is_http2() || !self.state.is_within_head() {
             self.head = None;
             return;
         }
         let memory = self.state.memory();
-        // A head has its own limit.
+        // A longer head is refused and not kept.
         match &mut self.head {
-            Some(head) => head.grow(bytes),
-            None => self.head = Some(memory.hold(bytes)),
+            Some(head) => head.set((head.bytes() + bytes).min(self.head_bytes_max)),
+            None => self.head = Some(memory.hold(bytes.min(self.head_bytes_max))),
         }
+    }
+
+    /// Lets other tasks have their turn after a certain number of bytes.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.uncharged >= BYTES_PER_COOP_UNIT {
+            ready!(coop::poll_proceed(context)).made_progress();
+            self.uncharged -= BYTES_PER_COOP_UNIT;
+        }
+        Poll::Ready(())
     }
 
     fn wrote(&mut self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -123,6 +163,12 @@ impl MonitoredStream {
         }
     }
 
+    /// Whether a client of HTTP/2 has sent more after the end than its window allowed. Over HTTP/1
+    /// a client may send a long body before it reads the response.
+    fn has_discarded_enough(&self) -> bool {
+        self.state.is_http2() && self.discarded > DISCARDED_BYTES_MAX
+    }
+
     fn failed(&self, error: &io::Error) {
         if error.kind() == io::ErrorKind::TimedOut {
             self.state.stalled.set(true);
@@ -150,12 +196,13 @@ impl AsyncRead for MonitoredStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.disable_kernel_timeout();
+        ready!(self.poll_turn(context));
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         match &outcome {
             Poll::Ready(Ok(())) if buffer.filled().len() == before => self.peer_ended = true,
             Poll::Ready(Ok(())) => {
-                self.count_head(buffer.filled().len() - before);
+                self.count_received(buffer.filled().len() - before);
                 self.state.note_read();
             }
             Poll::Ready(Err(error)) => self.failed(error),
@@ -205,10 +252,13 @@ impl AsyncWrite for MonitoredStream {
             return Poll::Ready(Ok(()));
         }
         let mut scratch = [0_u8; 4_096];
-        while !self.peer_ended {
+        while !self.peer_ended && !self.has_discarded_enough() {
             let mut buffer = ReadBuf::new(&mut scratch);
             match ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer)) {
-                Ok(()) => self.peer_ended = buffer.filled().is_empty(),
+                Ok(()) => {
+                    self.peer_ended = buffer.filled().is_empty();
+                    self.discarded += buffer.filled().len();
+                }
                 // The peer is gone.
                 Err(_) => break,
             }
@@ -241,7 +291,7 @@ mod tests {
         stream.set_nonblocking(true).unwrap();
         let state = Arc::new(ConnectionState::default());
         let mut stream =
-            MonitoredStream::new(TcpStream::from_std(stream).unwrap(), Arc::clone(&state));
+            MonitoredStream::new(TcpStream::from_std(stream).unwrap(), Arc::clone(&state), 8_192);
         let mut read = async || {
             let mut bytes = [0; 8];
             let mut buffer = ReadBuf::new(&mut bytes);

@@ -5,6 +5,7 @@
 //! does not know HTTP or sockets.
 
 use std::{
+    cmp::Reverse,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -24,6 +25,12 @@ const FIRST_BYTE_WITHIN: Duration = Duration::from_millis(500);
 /// Connections are reset until at most this much memory is in use.
 const FREED_TO_BYTES: usize = TOTAL_BYTES_MAX / 8 * 7;
 
+/// The minimum time between two attempts to free memory, in which connections that were reset end.
+const FREE_PAUSE: Duration = Duration::from_millis(10);
+
+/// The minimum time between two log lines about resets.
+const RESET_LOG_EVERY: Duration = Duration::from_secs(1);
+
 /// All connections and their limits.
 pub(crate) struct Reaper {
     connections: Vec<Reaped>,
@@ -31,6 +38,16 @@ pub(crate) struct Reaper {
     order: Order,
     limits: Limits,
     counters: Arc<ServerCounters>,
+    /// When connections were last looked at to free memory.
+    freed: Option<Instant>,
+    resets: ResetLog,
+}
+
+/// The resets since the last log line about them.
+#[derive(Default)]
+struct ResetLog {
+    count: u64,
+    written: Option<Instant>,
 }
 
 struct Limits {
@@ -72,7 +89,8 @@ impl Reaper {
             write: settings.write_floor(),
             crowd: settings.connections_max - settings.connections_max / 4,
         };
-        Self { connections: Vec::new(), order: Order::None, limits, counters }
+        let (connections, resets) = (Vec::new(), ResetLog::default());
+        Self { connections, order: Order::None, limits, counters, freed: None, resets }
     }
 
     /// Adds a connection that was accepted now.
@@ -84,7 +102,8 @@ impl Reaper {
 
     /// Checks all connections, and ends those that exceed a limit.
     pub(crate) fn pass(&mut self, now: Instant) {
-        self.free_memory();
+        self.free_memory(now);
+        self.resets.write(now);
         let crowded = self.connections.len() > self.limits.crowd;
         let idle =
             if crowded { self.limits.idle.min(self.limits.header) } else { self.limits.idle };
@@ -109,34 +128,40 @@ impl Reaper {
                 Verdict::Overdue => Order::Cut,
             };
             connection.state.tell(order);
-            // A connection that was cut needs no further check. A finishing one does.
-            order == Order::Finish
+            true
         });
     }
 
     /// Resets the largest connections of the largest callers, until the rest is within the budget.
-    pub(crate) fn free_memory(&mut self) {
+    /// A connection that holds less than it must report is never reset.
+    pub(crate) fn free_memory(&mut self, now: Instant) {
         let memory = &self.counters.memory;
-        if !memory.is_exceeded() {
+        if !memory.is_exceeded() || self.freed.is_some_and(|freed| now < freed + FREE_PAUSE) {
             return;
         }
-        let mut by_size: Vec<_> = self
-            .connections
-            .iter()
-            .filter(|connection| connection.state.order() != Order::Reset)
-            .map(|connection| (connection.state.memory().reported(), &connection.state))
-            .collect();
-        by_size.sort_unstable_by_key(|(reported, _)| std::cmp::Reverse(*reported));
+        self.freed = Some(now);
         let mut left = memory.held();
-        for ((_, bytes), state) in by_size {
+        let mut by_size = Vec::new();
+        for Reaped { state, .. } in &self.connections {
+            let bytes = state.memory().reported();
+            if state.order() >= Order::Cut {
+                // Its memory is free once its task has ended.
+                left = left.saturating_sub(bytes);
+            } else if bytes > 0 {
+                by_size.push((state.memory().reported_by_caller(), bytes, state));
+            }
+        }
+        by_size.sort_unstable_by_key(|(of_caller, bytes, _)| Reverse((*of_caller, *bytes)));
+        for (_, bytes, state) in by_size {
             if left <= FREED_TO_BYTES {
                 break;
             }
             state.tell(Order::Reset);
             memory.resets.inc();
+            self.resets.count += 1;
             left = left.saturating_sub(bytes);
         }
-        tracing::warn!(resets = memory.resets.get(), "connections that hold most were reset");
+        self.resets.write(now);
     }
 
     /// Orders that the next response of every connection, including new ones, is its last.
@@ -171,6 +196,17 @@ impl Reaper {
     }
 }
 
+impl ResetLog {
+    /// Writes a line about the resets since the last line, at most one a second.
+    fn write(&mut self, now: Instant) {
+        let is_due = self.written.is_none_or(|written| now >= written + RESET_LOG_EVERY);
+        if self.count > 0 && is_due {
+            tracing::warn!(resets = self.count, "connections that used most memory were reset");
+            *self = Self { count: 0, written: Some(now) };
+        }
+    }
+}
+
 impl Reaped {
     /// Whether the connection was just opened and has sent nothing.
     fn is_new(&self, now: Instant) -> bool {
@@ -180,6 +216,9 @@ impl Reaped {
 
     fn look(&mut self, now: Instant, limits: &Limits, idle: Duration) -> Verdict {
         let phase = self.state.phase();
+        if phase != Phase::Gone && self.state.order() >= Order::Cut {
+            return Verdict::Keep;
+        }
         if phase != self.phase {
             self.phase = phase;
             self.since = now;
@@ -215,5 +254,69 @@ impl Reaped {
         self.since = now;
         self.written = written;
         Verdict::Keep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{ConnectionMemory, HeldBytes};
+
+    /// A reaper with connections of different callers, which hold so many bytes.
+    fn reaper<const N: usize>(
+        held: [usize; N],
+    ) -> (Reaper, [(Arc<ConnectionState>, HeldBytes); N]) {
+        let counters = Arc::<ServerCounters>::default();
+        let mut reaper = Reaper::new(&ServerSettings::default(), Arc::clone(&counters));
+        let mut caller = 0;
+        let connections = held.map(|bytes| {
+            caller += 1;
+            let memory = ConnectionMemory::new(&counters.memory, caller);
+            let held = memory.hold(bytes);
+            let state = Arc::new(ConnectionState::new(memory));
+            reaper.add(Arc::clone(&state), Instant::now());
+            (state, held)
+        });
+        (reaper, connections)
+    }
+
+    fn was_reset((state, _): &(Arc<ConnectionState>, HeldBytes)) -> bool {
+        state.order() == Order::Reset
+    }
+
+    #[tokio::test]
+    async fn connections_that_were_ordered_to_reset_count_as_freed() {
+        let (mut reaper, connections) =
+            reaper([TOTAL_BYTES_MAX / 2, TOTAL_BYTES_MAX / 2 + 40_000, 1 << 20]);
+        let mut now = Instant::now();
+        for _ in 0..10 {
+            reaper.free_memory(now);
+            now += FREE_PAUSE;
+        }
+        assert_eq!(connections.each_ref().map(was_reset), [false, true, false]);
+        assert_eq!(reaper.counters.memory.resets.get(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_holds_little_is_never_reset() {
+        let (mut reaper, connections) = reaper([TOTAL_BYTES_MAX * 2, 16 * 1024 - 1, 0]);
+        let mut now = Instant::now();
+        for _ in 0..10 {
+            reaper.free_memory(now);
+            now += FREE_PAUSE;
+        }
+        assert_eq!(connections.each_ref().map(was_reset), [true, false, false]);
+    }
+
+    #[test]
+    fn resets_are_logged_once_a_second_at_most() {
+        let (mut log, now) = (ResetLog { count: 3, written: None }, Instant::now());
+        log.write(now);
+        assert_eq!(log.count, 0);
+        log.count = 2;
+        log.write(now + RESET_LOG_EVERY / 2);
+        assert_eq!(log.count, 2);
+        log.write(now + RESET_LOG_EVERY);
+        assert_eq!(log.count, 0);
     }
 }

@@ -85,6 +85,11 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
+    /// The size of the buffer for a request head of HTTP/1.
+    pub(crate) fn buffer_bytes_max(&self) -> usize {
+        self.header_bytes_max.max(8_192)
+    }
+
     /// The minimum speed of request bodies.
     pub fn body_floor(&self) -> Floor {
         Floor { bytes_per_s: self.body_floor_bytes_per_s, grace_ms: self.body_grace_ms }

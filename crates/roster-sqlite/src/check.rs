@@ -17,6 +17,7 @@ use crate::{
     failure::ReadResult,
     policy::count_shared,
     rows::{Rows, run},
+    schema,
 };
 
 const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
@@ -37,16 +38,17 @@ impl Sealed {
 fn check_store(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
     let (_, head) = self::head(&snapshot)?;
-    let mut lines = vec![check_file(&snapshot)];
+    let mut lines = vec![check_file(&snapshot), check_schema(&snapshot)?];
     lines.extend(finish(roster_engine::check(Rows(&snapshot), head))?);
     Ok(Findings { lines })
 }
 
-/// Returns the problems of the file itself and of the stored counters.
+/// Returns the problems of the file itself, of its schema and of the stored counters.
 pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError> {
     let (_, head) = head(connection)?;
     let counters = finish(roster_engine::check_counters(Rows(connection), head))?;
-    Ok([check_file(connection), counters].into_iter().flat_map(|line| line.named).collect())
+    let lines = [check_file(connection), check_schema(connection)?, counters];
+    Ok(lines.into_iter().flat_map(|line| line.named).collect())
 }
 
 /// The identity of the log, and the stored head.
@@ -87,6 +89,19 @@ fn check_file(connection: &Connection) -> Line {
     let read = read_file(connection, &mut line);
     line.end(read);
     line
+}
+
+/// Compares the schema with that of this program.
+fn check_schema(connection: &Connection) -> Result<Line, BackupError> {
+    let mut line = Line::new("schema");
+    let differences = schema::differences(connection)?;
+    line.count = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?
+        .unsigned_abs();
+    for difference in differences {
+        line.require(false, &"roster.db", &difference);
+    }
+    Ok(line)
 }
 
 fn read_file(connection: &Connection, line: &mut Line) -> rusqlite::Result<()> {

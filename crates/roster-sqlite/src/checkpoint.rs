@@ -43,8 +43,8 @@ impl Progress {
     }
 }
 
-/// Runs a checkpoint. Returns `None` if writes have stopped, or if another checkpoint or a reader
-/// blocks it. The log then grows until the next one.
+/// Runs a checkpoint. Returns `None` if writes have stopped, if another checkpoint or a reader
+/// blocks it, or if the log cannot be read. The log then grows until the next one.
 pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -> Option<Progress> {
     if health.is_stopped() {
         return None;
@@ -59,8 +59,8 @@ pub(crate) fn checkpoint(connection: &Connection, mode: &str, health: &Health) -
     match run() {
         Ok(progress) => progress,
         Err(error) => {
-            if failure::is_corrupt(&error) {
-                health.damaged("the write-ahead log or the database file");
+            if failure::is_read(&error) {
+                health.note(&error);
             } else if failure::is_io(&error) && !failure::is_full(&error) {
                 health.stop();
             }

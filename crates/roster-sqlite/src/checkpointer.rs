@@ -2,8 +2,8 @@
 //!
 //! It copies whenever the log has grown, while commits continue. Under steady writes it never
 //! finishes, and SQLite restarts only a completely copied log. So once few pages remain, the writer
-//! is asked to copy the rest between two transactions. After a purge this thread also overwrites
-//! deleted data in the file.
+//! is asked to copy the rest between two transactions. After a purge this thread also finds the
+//! deleted data that is left in the file.
 //!
 //! A read snapshot prevents a reset of the log. Once the log is long, new long reads wait, running
 //! ones are interrupted if they do not end soon, and short reads wait during the reset. A snapshot
@@ -19,6 +19,7 @@ use rusqlite::Connection;
 
 use crate::{
     checkpoint::{COPY, EMPTY, LOOK, Progress, WalLimits, checkpoint},
+    failure::ReadResult,
     readers::Readers,
     sweep::{self, Pace},
     writer::{Maintenance, Shared, Writer},
@@ -46,6 +47,7 @@ const BLOCKED_RETRY: Duration = Duration::from_secs(5);
 
 pub(crate) struct Checkpointer {
     pub(crate) connection: Connection,
+    /// The file of the database, which the lock of the store keeps open.
     pub(crate) database: Arc<File>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) readers: Arc<Readers>,
@@ -53,9 +55,8 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// Copies until it is closed. Returns the open file, which must be closed last: when any handle
-    /// of a file is closed, the system releases SQLite's locks on it.
-    pub(crate) fn run(self) -> Arc<File> {
+    /// Copies until it is closed.
+    pub(crate) fn run(self) {
         let checkpoints = &self.shared.checkpoints;
         let (mut seen, mut emptied, mut given_up) = (0, true, None);
         let mut pace = Pace::default();
@@ -74,7 +75,7 @@ impl Checkpointer {
                 patience = patience.min(pace.wait());
             }
             if !checkpoints.watch(patience, seen) {
-                return self.database;
+                return;
             }
             let commits = checkpoints.commits();
             if commits == seen {
@@ -84,7 +85,7 @@ impl Checkpointer {
             (seen, emptied) = (commits, false);
             self.copy();
             if !checkpoints.rest(CHECK_INTERVAL) {
-                return self.database;
+                return;
             }
         }
     }
@@ -196,6 +197,11 @@ impl Checkpointer {
     /// Waits for this time. Returns false once the store closes or writes have stopped.
     pub(crate) fn rest(&self, time: Duration) -> bool {
         self.shared.checkpoints.rest(time) && !self.shared.health.is_stopped()
+    }
+
+    /// Takes note of a failed read, which returns `None`.
+    pub(crate) fn note_read<T>(&self, read: ReadResult<T>) -> Option<T> {
+        self.shared.health.note_read(read).ok()
     }
 
     /// Runs a checkpoint. Returns `None` if it is blocked.

@@ -4,12 +4,17 @@
 //! checkpoints automatically, neither at a commit nor when it closes: only the checkpointer does,
 //! and after a failed sync there must be no checkpoint.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rustix::fs::{Access, access};
 
 use crate::{
     checkpoint::EMPTY,
+    lock::is_there,
     open_error::OpenError,
     schema,
     settings::{PAGE_BYTES, Settings},
@@ -31,19 +36,36 @@ pub(crate) const READ_WRITE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
     .union(OpenFlags::SQLITE_OPEN_CREATE)
     .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
+/// Whether a directory has a store. Fails if this process may not read it.
+pub fn has_store(directory: &Path) -> Result<bool, OpenError> {
+    let path = directory.join(DATABASE);
+    let is_readable = is_there(&path).and_then(|is_there| {
+        if is_there {
+            access(&path, Access::READ_OK)?;
+        }
+        Ok(is_there)
+    });
+    is_readable.map_err(|source| OpenError::Io { path, source })
+}
+
+/// Opens the database file of a directory. A symbolic link with its name is refused.
+pub(crate) fn open(directory: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    // SQLite refuses every symbolic link of a path, also one that leads to the directory.
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    Connection::open_with_flags(directory.join(DATABASE), flags | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
 /// Opens the connection that writes, and migrates the schema.
 pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
-    let mut connection = Connection::open_with_flags(path(settings), READ_WRITE)?;
+    let mut connection = open(&settings.directory, READ_WRITE)?;
     schema::recognize(&connection)?;
-    configure(&connection, BUSY_WAIT, settings.writer_cache_kib, settings.mapped_bytes_max)?;
+    configure(&connection, BUSY_WAIT, settings.writer_cache_kib)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     configure_writes(&connection)?;
     // A commit that begins the log again truncates a file that grew beyond the maximum.
     let log_bytes_max = i64::from(settings.wal_pages_max) * i64::from(PAGE_BYTES);
     connection.pragma_update(None, "journal_size_limit", log_bytes_max)?;
-    if let Some(pages_max) = settings.pages_max {
-        connection.pragma_update(None, "max_page_count", pages_max)?;
-    }
+    connection.pragma_update(None, "max_page_count", settings.pages_max)?;
     schema::migrate(&mut connection, schema::MIGRATIONS)?;
     // After a crash or a failed sync, the log may have commits that are not on disk. They must be
     // synced before any request reads them. A read snapshot of another process may prevent copying
@@ -59,19 +81,19 @@ pub(crate) fn open_served(
     busy_wait: Duration,
 ) -> Result<Option<Connection>, OpenError> {
     let without_create = READ_WRITE.difference(OpenFlags::SQLITE_OPEN_CREATE);
-    let connection = Connection::open_with_flags(path(settings), without_create)?;
+    let connection = open(&settings.directory, without_create)?;
     if !schema::is_current(&connection)? {
         return Ok(None);
     }
-    configure(&connection, busy_wait, settings.reader_cache_kib, settings.mapped_bytes_max)?;
+    configure(&connection, busy_wait, settings.reader_cache_kib)?;
     configure_writes(&connection)?;
     Ok(Some(connection))
 }
 
 /// The connection that copies the write-ahead log into the database.
 pub(crate) fn open_checkpointer(settings: &Settings) -> Result<Connection, OpenError> {
-    let connection = Connection::open_with_flags(path(settings), READ_WRITE)?;
-    configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
+    let connection = open(&settings.directory, READ_WRITE)?;
+    configure(&connection, BUSY_WAIT, settings.reader_cache_kib)?;
     configure_writes(&connection)?;
     Ok(connection)
 }
@@ -88,8 +110,8 @@ pub(crate) fn wal_bytes(settings: &Settings) -> u64 {
 }
 
 pub(crate) fn open_reader(settings: &Settings) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path(settings), READ_ONLY)?;
-    configure(&connection, BUSY_WAIT, settings.reader_cache_kib, settings.mapped_bytes_max)?;
+    let connection = open(&settings.directory, READ_ONLY)?;
+    configure(&connection, BUSY_WAIT, settings.reader_cache_kib)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
@@ -103,7 +125,7 @@ fn configure_writes(connection: &Connection) -> rusqlite::Result<()> {
     // A commit is synced to disk before it returns, and copied pages before the log restarts.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    // Deleted data is overwritten, including pages that become free: see `scrub`.
+    // Deleted data is overwritten, including pages that become free: see `sweep`.
     connection.pragma_update(None, "secure_delete", "ON")
 }
 
@@ -112,7 +134,6 @@ pub(crate) fn configure(
     connection: &Connection,
     busy_wait: Duration,
     cache_kib: u32,
-    mapped_bytes_max: i64,
 ) -> rusqlite::Result<()> {
     connection.busy_timeout(busy_wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
@@ -123,6 +144,5 @@ pub(crate) fn configure(
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
     connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
-    connection.pragma_update(None, "mmap_size", mapped_bytes_max)?;
     connection.pragma_update(None, "temp_store", "MEMORY")
 }

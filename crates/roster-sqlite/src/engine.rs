@@ -25,6 +25,7 @@ use rusqlite::Connection;
 
 use crate::{
     connection::wal_bytes,
+    establish::read_head,
     events,
     failure::ReadResult,
     key_file::note_use,
@@ -39,6 +40,7 @@ pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
 
 /// Larger queries of groups and memberships do not run on the threads that handle requests.
+const FEW_GROUPS_MAX: usize = 200;
 const FEW_USERS_MAX: usize = 200;
 const FEW_MEMBERSHIPS_MAX: usize = 200;
 
@@ -73,6 +75,7 @@ impl Store for Sqlite {
         if is_short && plan.is_bounded(&query) {
             return ready(self.readers.read(|connection| page(connection, &query, plan)));
         }
+        // Rows are tested here only as long as that takes few comparisons.
         if is_short && plan.may_find_few() {
             let few = |connection: &_| {
                 snapshot(connection, |rows, head| read_few(rows, head, &query, plan.clone()))
@@ -117,7 +120,12 @@ impl Store for Sqlite {
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
-        ready(self.shared.health.check())
+        Box::pin(async move {
+            self.shared.health.check()?;
+            self.readers.read(read_head)?;
+            // A transaction without changes writes nothing, and fails if no transaction can begin.
+            self.shared.probe(|writer| writer.write(|_| ReadResult::Ok(()))).await
+        })
     }
 
     fn rules(&self) -> Rules {
@@ -142,6 +150,10 @@ impl Store for Sqlite {
 
     fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
         ready(self.preview_request(&Request::Schema(command)))
+    }
+
+    fn failed_reads(&self) -> u64 {
+        self.shared.health.failed_reads()
     }
 
     fn wal_bytes(&self) -> Option<u64> {
@@ -185,7 +197,9 @@ impl GroupStore for Sqlite {
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
-        let is_short = query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count);
+        let are_few = query.ids.as_ref().is_none_or(|ids| ids.len() <= FEW_GROUPS_MAX);
+        let is_short =
+            query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) && are_few;
         self.read_by(is_short, move |connection| {
             snapshot(connection, |rows, head| group_page(rows, head, &query))
         })

@@ -12,8 +12,8 @@ use crate::{
     open_error::OpenError,
     policy,
     rows::{Rows, run},
-    scrub,
     settings::Settings,
+    sweep_mark,
 };
 
 /// The rows that are read once, when the store is opened.
@@ -51,7 +51,7 @@ pub(crate) fn establish(
     let rules = rules_with(settings.rules, &settings.stated, &policy)?;
     let secret = secret(&transaction)?;
     let (log_id, head) = read_or_create_head(&transaction)?;
-    let purged = scrub::number(&transaction, scrub::NAME)?;
+    let purged = sweep_mark::number(&transaction, sweep_mark::NAME)?;
     let schema = run(user_schema(rows))?;
     transaction.commit()?;
     Ok(Established { log_id, secret, head, rules, schema, purged })

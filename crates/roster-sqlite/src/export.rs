@@ -16,7 +16,7 @@ use crate::{
     backup::{BackupError, open_store, schema_of},
     check,
     failure::ReadResult,
-    lock::DirectoryLock,
+    lock::StoreLock,
     rows::{Rows, run},
     schema::MIGRATIONS,
 };
@@ -27,7 +27,7 @@ pub struct Export {
     log_id: LogId,
     head: Head,
     counts: Vec<(&'static Table, u64)>,
-    _lock: DirectoryLock,
+    _lock: StoreLock,
 }
 
 impl Export {
@@ -35,7 +35,7 @@ impl Export {
     pub fn open(directory: &Path) -> Result<Self, BackupError> {
         // Checked before the lock, which creates its file: only a store gets one.
         drop(open_store(directory)?);
-        let lock = DirectoryLock::take(directory).map_err(|error| {
+        let lock = StoreLock::take(directory, false).map_err(|error| {
             if matches!(error, OpenError::Locked { .. }) {
                 BackupError::Served(directory.to_owned())
             } else {

@@ -58,6 +58,14 @@ pub(crate) fn is_failed_sync(error: &Error) -> bool {
     matches!(extended, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC))
 }
 
+/// Whether a read failed, because of the disk or of damaged bytes. SQLite reports many errors of
+/// the disk as damage.
+pub(crate) fn is_read(error: &Error) -> bool {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    let codes = [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_SHORT_READ, ffi::SQLITE_IOERR_CORRUPTFS];
+    is_corrupt(error) || extended.is_some_and(|code| codes.contains(&code))
+}
+
 pub(crate) fn is_corrupt(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

@@ -1,7 +1,7 @@
-//! The keys of a store that is not served: created and revoked offline.
+//! The keys of a store: created and revoked while it is not served, and listed at any time.
 //!
-//! Holds the lock of the directory until it is dropped. It does not read the uniqueness policy, so
-//! that creating a key needs no setting.
+//! For changes it holds the locks of the store until it is dropped. It does not read the uniqueness
+//! policy, so that creating a key needs no setting.
 
 use std::{
     future,
@@ -17,9 +17,10 @@ use roster_engine::{change_keys, keyring};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
+    backup::{BackupError, open_store},
     connection, establish,
     failure::{ReadResult, store_error},
-    lock::DirectoryLock,
+    lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
     rows::{Rows, run},
@@ -29,21 +30,21 @@ use crate::{
 /// The keys of the store in a data directory.
 pub struct KeyFile {
     connection: Mutex<Connection>,
-    _lock: DirectoryLock,
-}
-
-/// Whether a directory has a store.
-pub fn has_store(directory: &Path) -> bool {
-    directory.join(connection::DATABASE).exists()
+    _lock: Option<StoreLock>,
 }
 
 impl KeyFile {
     /// Opens the keys of a data directory, or creates a store there.
     pub fn open(directory: PathBuf) -> Result<Self, OpenError> {
-        let lock = DirectoryLock::take(&directory)?;
+        let lock = StoreLock::take(&directory, true)?;
         let mut connection = connection::open_writer(&Settings::new(directory, Rules::default()))?;
         establish::begin(&mut connection)?;
-        Ok(Self { connection: Mutex::new(connection), _lock: lock })
+        Ok(Self { connection: Mutex::new(connection), _lock: Some(lock) })
+    }
+
+    /// Opens the keys of a data directory for reading, served or not. Changes fail.
+    pub fn open_to_read(directory: &Path) -> Result<Self, BackupError> {
+        Ok(Self { connection: Mutex::new(open_store(directory)?), _lock: None })
     }
 
     fn write<T>(&self, work: impl FnOnce(&Connection) -> ReadResult<T>) -> Result<T, StoreError> {

@@ -10,7 +10,7 @@
 //! - `readers`, `rows`, `scan`, `long_reads`: connections for reads, and threads for long ones
 //! - `establish`, `schema`, `lock`: opening the file, its schema, and the lock of the directory
 //! - `events`, `policy`, `key_file`: the change log, the uniqueness policy, and API keys
-//! - `scrub`, `sweep`: overwriting the bytes of purged users
+//! - `sweep`, `sweep_mark`: overwriting the bytes of purged users
 //! - `backup`, `check`, [`export`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
 //!
@@ -51,17 +51,18 @@ mod readers;
 mod rows;
 mod scan;
 mod schema;
-mod scrub;
 mod settings;
 mod sqlite;
 mod sweep;
+mod sweep_mark;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
 pub use check::{Findings, Line, check};
-pub use key_file::{KeyFile, has_store};
+pub use connection::has_store;
+pub use key_file::KeyFile;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
 pub use schema::MIGRATIONS;

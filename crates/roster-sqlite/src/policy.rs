@@ -13,11 +13,10 @@ use roster_engine::{corrupt, rows, stored_policy, whole_policy};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
-    connection,
+    connection::{self, has_store},
     establish::WRITE_SETTING,
     failure::{ReadError, ReadResult},
-    key_file::has_store,
-    lock::DirectoryLock,
+    lock::StoreLock,
     open_error::OpenError,
     rows::{Rows, run},
     settings::Settings,
@@ -115,12 +114,12 @@ pub(crate) const fn column(key: PolicyKey) -> &'static str {
 
 /// Opens the database of a directory. Fails if there is none. The lock is absent if another process
 /// has it.
-fn open(directory: &Path) -> Result<(Option<DirectoryLock>, Connection), OpenError> {
+fn open(directory: &Path) -> Result<(Option<StoreLock>, Connection), OpenError> {
     let settings = Settings::new(directory.to_owned(), Rules::default());
-    if !has_store(directory) {
+    if !has_store(directory)? {
         return Err(OpenError::NoStore);
     }
-    match DirectoryLock::take(directory) {
+    match StoreLock::take(directory, false) {
         Ok(lock) => Ok((Some(lock), connection::open_writer(&settings)?)),
         Err(OpenError::Locked(path)) => match connection::open_served(&settings, BUSY_WAIT)? {
             Some(connection) => Ok((None, connection)),

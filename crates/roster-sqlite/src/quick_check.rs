@@ -19,12 +19,13 @@ impl QuickCheck {
         let connection = connection::open_reader(settings).ok()?;
         let interrupt = connection.get_interrupt_handle();
         let run = move || {
-            // An error here is an interruption, or an error that every other reader gets too.
-            let found = connection
-                .query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-                .unwrap_or_else(|_| "ok".to_owned());
-            if found != "ok" {
-                shared.health.damaged(&found);
+            let found =
+                connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+            match found {
+                Ok(found) if found != "ok" => shared.health.damaged(&found),
+                Ok(_) => {}
+                // It was interrupted, or cannot be read.
+                Err(error) => shared.health.note(&error),
             }
         };
         let thread = thread::Builder::new().name("roster-check".to_owned()).spawn(run).ok()?;

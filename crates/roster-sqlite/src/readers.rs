@@ -6,7 +6,7 @@
 use std::{
     cell::Cell,
     sync::{
-        Mutex, MutexGuard, TryLockError,
+        Arc, Mutex, MutexGuard, TryLockError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -14,23 +14,19 @@ use std::{
 use roster_core::StoreError;
 use rusqlite::Connection;
 
-use crate::{
-    connection,
-    failure::{ReadResult, store_error},
-    mutex::lock,
-    settings::Settings,
-};
+use crate::{connection, failure::ReadResult, health::Health, mutex::lock, settings::Settings};
 
 /// The pool of reading connections.
 pub(crate) struct Readers {
     settings: Settings,
+    health: Arc<Health>,
     slots: Vec<Mutex<Option<Connection>>>,
 }
 
 impl Readers {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings, health: Arc<Health>) -> Self {
         let slots = (0..settings.readers.max(1)).map(|_| Mutex::new(None)).collect();
-        Self { settings, slots }
+        Self { settings, health, slots }
     }
 
     pub(crate) const fn settings(&self) -> &Settings {
@@ -41,16 +37,17 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> ReadResult<T>,
     ) -> Result<T, StoreError> {
-        let open = || connection::open_reader(&self.settings).map_err(store_error);
+        let open = || self.health.note_read(Ok(connection::open_reader(&self.settings)?));
+        let read = |connection: &_| Ok(self.health.note_read(read(connection))?);
         let Some(mut slot) = self.take() else {
             // There is always a slot. If not, a new connection is opened.
-            return Ok(read(&open()?)?);
+            return read(&open()?);
         };
         let connection = match &mut *slot {
             Some(connection) => connection,
             empty => empty.insert(open()?),
         };
-        Ok(read(connection)?)
+        read(connection)
     }
 
     /// Waits for the running reads. No other read begins until the guards are dropped.

@@ -2,11 +2,12 @@
 //!
 //! There are few of them, with a lower priority than the threads that handle requests, so a query
 //! without an index delays no other request. The number of waiting reads is bounded. A read whose
-//! caller is gone is not begun.
+//! caller is gone is not begun, or ends: SQLite asks every few steps of a statement whether it is.
 
 use std::{
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, Builder, JoinHandle},
@@ -19,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::{
     connection,
     failure::{ReadResult, store_error},
+    health::Health,
     mutex::lock,
     settings::Settings,
     writer::Shared,
@@ -30,14 +32,28 @@ const WAITING_MAX: usize = 64;
 /// The nice value of these threads.
 const NICENESS: i32 = 10;
 
+/// The number of steps of a statement after which SQLite asks whether the caller is gone. A row
+/// takes more.
+const STEPS: i32 = 16;
+
 /// A read. It sends its result to the caller.
-type ScanRead = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+type ScanRead = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
+
+/// The caller of a read. When it is dropped, the read ends.
+struct Caller(Arc<AtomicBool>);
+
+impl Drop for Caller {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 pub(crate) struct Scans {
     /// `None` once the pool is closed.
     queue: Mutex<Option<SyncSender<ScanRead>>>,
     waiting: Arc<Mutex<Receiver<ScanRead>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    health: Arc<Health>,
 }
 
 impl Scans {
@@ -46,7 +62,8 @@ impl Scans {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let (queue, waiting) = (Mutex::new(Some(queue)), Arc::new(Mutex::new(waiting)));
-        let pool = Self { queue, waiting, threads: Mutex::default() };
+        let health = Arc::clone(&shared.health);
+        let pool = Self { queue, waiting, threads: Mutex::default(), health };
         for _ in 0..(cores / 2).max(1) {
             let (waiting, settings) = (Arc::clone(&pool.waiting), settings.clone());
             let shared = Arc::clone(shared);
@@ -63,9 +80,13 @@ impl Scans {
         read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let read = move |connection: Result<&Connection, StoreError>| {
+        let gone = Arc::new(AtomicBool::new(false));
+        let _caller = Caller(Arc::clone(&gone));
+        let health = Arc::clone(&self.health);
+        let read = move |connection: Result<&mut Connection, StoreError>| {
             if !reply.is_closed() {
-                drop(reply.send(connection.and_then(|connection| Ok(read(connection)?))));
+                let read = |connection| Ok(health.note_read(read_until(gone, connection, read))?);
+                drop(reply.send(connection.and_then(read)));
             }
         };
         self.push(Box::new(read))?;
@@ -92,6 +113,18 @@ impl Scans {
     }
 }
 
+/// Runs a read. Its statements fail once the caller is gone.
+fn read_until<T>(
+    gone: Arc<AtomicBool>,
+    connection: &mut Connection,
+    read: impl FnOnce(&Connection) -> ReadResult<T>,
+) -> ReadResult<T> {
+    connection.progress_handler(STEPS, Some(move || gone.load(Ordering::Relaxed)))?;
+    let result = read(connection);
+    connection.progress_handler(0, None::<fn() -> bool>)?;
+    result
+}
+
 fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared) {
     lower_priority();
     let next = || lock(waiting).recv();
@@ -105,6 +138,7 @@ fn run(waiting: &Mutex<Receiver<ScanRead>>, settings: &Settings, shared: &Shared
                     empty.insert((connection, interrupt))
                 }
                 Err(error) => {
+                    shared.health.note(&error);
                     read(Err(store_error(error)));
                     continue;
                 }

@@ -4,6 +4,8 @@
 //! file has had. Each runs in its own transaction, forward only. A file with a newer schema, or of
 //! another program, is not changed.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, ErrorCode};
 
 use crate::open_error::OpenError;
@@ -38,6 +40,37 @@ pub(crate) fn recognize(connection: &Connection) -> Result<(), OpenError> {
 pub(crate) fn is_current(connection: &Connection) -> Result<bool, OpenError> {
     recognize(connection)?;
     Ok(version(connection)? == MIGRATIONS.len())
+}
+
+/// What differs between the schema of a file and the schema that its migrations make: tables,
+/// indexes, triggers and views. A trigger or a view that someone added would run with the
+/// statements of the service.
+pub(crate) fn differences(connection: &Connection) -> Result<Vec<String>, OpenError> {
+    let known = version(connection)?.min(MIGRATIONS.len());
+    let mut expected = Connection::open_in_memory()?;
+    migrate(&mut expected, MIGRATIONS.get(..known).unwrap_or_default())?;
+    let (expected, found) = (objects(&expected)?, objects(connection)?);
+    let named = |object: &Object, what| format!("{} {}: {what}", object.kind, object.name);
+    let added = found.difference(&expected).map(|object| named(object, "is not Roster's"));
+    let missing = expected.difference(&found).map(|object| named(object, "is missing"));
+    Ok(added.chain(missing).collect())
+}
+
+/// A row of the schema.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Object {
+    kind: String,
+    name: String,
+    table: String,
+    sql: Option<String>,
+}
+
+fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<Object>> {
+    let mut rows = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema")?;
+    let objects = rows.query_map([], |row| {
+        Ok(Object { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? })
+    })?;
+    objects.collect()
 }
 
 /// Runs the migrations that the file has not had yet.

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use roster_core::{PolicyKey, Rules, limits::WAL_BYTES_MAX};
+use roster_core::{
+    PolicyKey, Rules,
+    limits::{DATABASE_BYTES_MAX, WAL_BYTES_MAX},
+};
 
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
@@ -24,12 +27,11 @@ pub struct Settings {
     pub write_wait_max: Duration,
     /// Connections that read, opened when first used. At least 1.
     pub readers: usize,
-    /// Page cache of each reading connection, in KiB. Most pages are read from the mapped file.
+    /// Page cache of each reading connection, in KiB. It has room for the inner pages of the trees
+    /// of a million users.
     pub reader_cache_kib: u32,
     /// Page cache of the writing connection, in KiB.
     pub writer_cache_kib: u32,
-    /// The maximum number of bytes of the database file that are mapped into memory.
-    pub mapped_bytes_max: i64,
     /// The write-ahead log is copied into the database once it has this many pages.
     pub checkpoint_pages: u32,
     /// The maximum number of pages of 4 KiB in the write-ahead log while only this process reads.
@@ -40,8 +42,8 @@ pub struct Settings {
     /// The number of pages after which a sweep saves its progress.
     pub sweep_save_pages: u32,
     /// The maximum number of pages of 4 KiB in the database file; writes beyond it fail as on a
-    /// full disk. `None`: only the disk limits the file.
-    pub pages_max: Option<u32>,
+    /// full disk.
+    pub pages_max: u32,
 }
 
 impl Settings {
@@ -55,13 +57,17 @@ impl Settings {
             write_queue_max: 8192,
             write_wait_max: Duration::from_secs(5),
             readers: 4,
-            reader_cache_kib: 2 * 1024,
+            reader_cache_kib: 8 * 1024,
             writer_cache_kib: 48 * 1024,
-            mapped_bytes_max: 1 << 40,
             checkpoint_pages: 10_000,
             sweep_save_pages: 16 * 1024,
-            wal_pages_max: u32::try_from(WAL_BYTES_MAX / u64::from(PAGE_BYTES)).unwrap_or(u32::MAX),
-            pages_max: None,
+            wal_pages_max: pages(WAL_BYTES_MAX),
+            pages_max: pages(DATABASE_BYTES_MAX),
         }
     }
+}
+
+/// How many pages have this number of bytes.
+fn pages(bytes: u64) -> u32 {
+    u32::try_from(bytes / u64::from(PAGE_BYTES)).unwrap_or(u32::MAX)
 }

@@ -11,11 +11,7 @@ use roster_core::{
 };
 use roster_engine::{Current, Queue, Request, Results, UserRequest, Values, first};
 use rusqlite::Connection;
-use tokio::{
-    runtime::{Builder as RuntimeBuilder, Handle, RuntimeFlavor},
-    sync::mpsc,
-    task::block_in_place,
-};
+use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc, task::yield_now};
 
 use crate::{
     cache::ByteCache,
@@ -24,7 +20,7 @@ use crate::{
     connection,
     establish::{Established, establish},
     failure::ReadError,
-    lock::DirectoryLock,
+    lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
     quick_check::QuickCheck,
@@ -36,10 +32,6 @@ use crate::{
     writer::{TASKS_MAX, Writer, preview_request},
 };
 
-/// The decisions on more commands than this run as blocking work, so that other tasks of the thread
-/// do not wait.
-const DECIDED_AT_ONCE_MAX: usize = 16;
-
 /// A store in a data directory.
 pub struct Sqlite {
     pub(crate) shared: Arc<Shared>,
@@ -48,12 +40,12 @@ pub struct Sqlite {
     pub(crate) secret: Secret,
     pub(crate) log_id: LogId,
     threads: Mutex<Option<Threads>>,
-    _lock: DirectoryLock,
+    _lock: StoreLock,
 }
 
 struct Threads {
     writer: JoinHandle<Connection>,
-    checkpointer: JoinHandle<Arc<File>>,
+    checkpointer: JoinHandle<()>,
     quick_check: Option<QuickCheck>,
 }
 
@@ -62,7 +54,7 @@ pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
 impl Sqlite {
     /// Opens the store of a data directory, or creates one there.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
-        let lock = DirectoryLock::take(&settings.directory)?;
+        let lock = StoreLock::take(&settings.directory, true)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
         let Established { log_id, secret, head, rules, schema, purged } =
@@ -74,14 +66,14 @@ impl Sqlite {
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
-        let readers = Arc::new(Readers::new(settings));
+        let readers = Arc::new(Readers::new(settings, Arc::clone(&shared.health)));
         let settings = readers.settings();
         let scans = Scans::start(settings, &shared)
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
         let writer = Writer::new(connection, tasks, head, wait);
-        let threads = Threads::start(writer, (&shared, &readers), unclean)?;
+        let threads = Threads::start(writer, (&shared, &readers), lock.database(), unclean)?;
         Ok(Self {
             shared,
             readers,
@@ -99,7 +91,7 @@ impl Sqlite {
         self.shared.queue.close();
         let writer = threads.writer.join();
         self.shared.checkpoints.close();
-        let database = threads.checkpointer.join();
+        drop(threads.checkpointer.join());
         if let Some(quick_check) = threads.quick_check {
             quick_check.end();
         }
@@ -108,15 +100,18 @@ impl Sqlite {
         if let Ok(connection) = writer {
             checkpoint(&connection, EMPTY, &self.shared.health);
         }
-        // After all connections: see `Checkpointer::run`.
-        drop(database);
     }
 
-    /// Executes commands about users.
+    /// Executes commands about users. Other tasks of the thread run between two decisions, because
+    /// one on a large record takes milliseconds.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
-        let many = commands.len() > DECIDED_AT_ONCE_MAX;
-        let requests = || commands.into_iter().map(|command| self.request(command)).collect();
-        let requests = if many { run_blocking(requests) } else { requests() };
+        let mut requests = Vec::with_capacity(commands.len());
+        for command in commands {
+            if !requests.is_empty() {
+                yield_now().await;
+            }
+            requests.push(self.request(command));
+        }
         self.shared.queue.execute(requests).await
     }
 
@@ -172,30 +167,19 @@ impl Sqlite {
     }
 }
 
-/// Runs long work on this thread. The other tasks of the thread move to other threads, if the
-/// runtime has any.
-fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
-    let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-    if flavor.is_ok_and(|flavor| flavor == RuntimeFlavor::MultiThread) {
-        block_in_place(work)
-    } else {
-        work()
-    }
-}
-
 impl Threads {
     fn start(
         writer: Writer,
         (shared, readers): (&Arc<Shared>, &Arc<Readers>),
+        database: Arc<File>,
         unclean: bool,
     ) -> Result<Self, OpenError> {
         let settings = readers.settings();
         let path = connection::path(settings);
         let refused = |source| OpenError::Io { path: path.clone(), source };
-        let database = File::options().read(true).write(true).open(&path).map_err(refused)?;
         let checkpointer = Checkpointer {
             connection: connection::open_checkpointer(settings)?,
-            database: Arc::new(database),
+            database,
             shared: Arc::clone(shared),
             readers: Arc::clone(readers),
             limits: WalLimits::of(settings),

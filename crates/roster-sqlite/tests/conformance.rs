@@ -19,7 +19,6 @@ fn open_cramped(rules: Rules) -> Subject {
         settings.readers = 1;
         settings.reader_cache_kib = 64;
         settings.writer_cache_kib = 64;
-        settings.mapped_bytes_max = 0;
         settings.checkpoint_pages = 1;
     })
 }

@@ -115,7 +115,7 @@ impl Place {
         let mut command = Command::new(binary);
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", level]);
         if let Some(database) = &self.database {
-            command.args(["--database", &database.url()]);
+            command.args(["--allow-open", "--database", &database.url()]);
         }
         command.current_dir(&self.directory).env_clear();
         command

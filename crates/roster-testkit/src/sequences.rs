@@ -202,7 +202,8 @@ impl Pair {
     /// Reads a list from both, page by page. Returns how many users it has.
     pub async fn walk(&self, mut query: PageQuery) -> usize {
         if query.limit > 0 {
-            let short = PageQuery { examined_max: 3, bytes_max: 700, ..query.clone() };
+            let (examined_max, bytes_max, comparisons_max) = (3, 700, 30);
+            let short = PageQuery { examined_max, bytes_max, comparisons_max, ..query.clone() };
             let users = self.subject.walk(short).await;
             assert_eq!(
                 users,

@@ -16,6 +16,19 @@ use tempfile::TempDir;
 const OWNER_ONLY: u32 = 0o700;
 /// Mode bits that let others enter.
 const OTHERS: u32 = 0o077;
+/// Mode bits that let others add, replace and remove files.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// What users other than the owner of a directory may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Nothing.
+    Nothing,
+    /// Enter the directory, or list its files.
+    Enter,
+    /// Add, replace and remove files.
+    Change,
+}
 
 /// A data directory that exists.
 #[derive(Debug)]
@@ -24,8 +37,10 @@ pub enum DataDir {
     Kept {
         /// Its absolute path.
         path: PathBuf,
-        /// Whether users other than its owner may enter it.
-        open_to_others: bool,
+        /// What users other than its owner may do.
+        others: Others,
+        /// Whether it was created now.
+        is_new: bool,
     },
     /// A directory that is removed at exit.
     Temporary(TempDir),
@@ -39,18 +54,26 @@ impl DataDir {
         let path = std::path::absolute(path).with_context(|| {
             format!("the path of the data directory {} is not valid", path.display())
         })?;
+        let is_new = !path.exists();
         let made = DirBuilder::new().recursive(true).mode(OWNER_ONLY).create(&path);
         if let Err(error) = made {
             bail!("the data directory {} cannot be created: {}", path.display(), reason(&error));
         }
         let metadata = fs::metadata(&path)
             .with_context(|| format!("the data directory {} cannot be read", path.display()))?;
-        let open_to_others = metadata.permissions().mode() & OTHERS != 0;
+        let bits = metadata.permissions().mode();
+        let others = if bits & OTHERS_WRITE != 0 {
+            Others::Change
+        } else if bits & OTHERS != 0 {
+            Others::Enter
+        } else {
+            Others::Nothing
+        };
         // Creating a file is the only reliable test: modes do not show read-only mounts.
         if let Err(error) = tempfile::tempfile_in(&path) {
             bail!("the data directory {} cannot be written: {error}", path.display());
         }
-        Ok(Self::Kept { path, open_to_others })
+        Ok(Self::Kept { path, others, is_new })
     }
 
     /// Creates a directory that is removed when it is closed or dropped.
@@ -71,9 +94,26 @@ impl DataDir {
         }
     }
 
-    /// Closes the directory; a temporary one is removed.
-    pub fn close(self) -> anyhow::Result<()> {
+    /// A warning, if others may enter or change the directory.
+    pub fn warning(&self) -> Option<String> {
+        let (path, may) = match self {
+            Self::Kept { others: Others::Nothing, .. } | Self::Temporary(_) => return None,
+            Self::Kept { others: Others::Enter, path, .. } => (path, "enter"),
+            Self::Kept { others: Others::Change, path, .. } => (path, "replace files in"),
+        };
+        let path = path.display();
+        Some(format!("others on this machine may {may} the data directory {path}: chmod 700"))
+    }
+
+    /// Closes the directory. A temporary one is removed, and so is one that was created for a start
+    /// that failed before it stored anything.
+    pub fn close(self, is_failed: bool) -> anyhow::Result<()> {
         match self {
+            Self::Kept { path, is_new: true, .. } if is_failed => {
+                // It fails if the directory is not empty.
+                fs::remove_dir(path).unwrap_or_default();
+                Ok(())
+            }
             Self::Kept { .. } => Ok(()),
             Self::Temporary(directory) => {
                 let path = directory.path().to_owned();
@@ -112,21 +152,45 @@ mod tests {
         let opened = DataDir::open(&path).unwrap();
         assert_eq!(opened.path(), path);
         assert_eq!(mode(&path), 0o700);
-        assert!(matches!(opened, DataDir::Kept { open_to_others: false, .. }));
-        opened.close().unwrap();
+        assert_eq!(opened.warning(), None);
+        opened.close(false).unwrap();
         assert!(path.is_dir(), "a kept directory stays");
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left behind in it");
+        DataDir::open(&path).unwrap().close(true).unwrap();
+        assert!(path.is_dir(), "it was there before");
     }
 
     #[test]
-    fn a_directory_that_others_may_enter_is_reported_and_not_changed() {
+    fn a_directory_that_was_created_for_a_failed_start_is_removed_if_it_is_empty() {
+        let parent = tempfile::tempdir().unwrap();
+        for (name, is_left) in [("empty", false), ("used", true)] {
+            let path = parent.path().join(name);
+            let opened = DataDir::open(&path).unwrap();
+            if is_left {
+                fs::write(path.join("file"), "x").unwrap();
+            }
+            opened.close(true).unwrap();
+            assert_eq!(path.exists(), is_left, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_others_may_enter_or_change_is_reported_and_not_changed() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("data");
         fs::create_dir(&path).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        let opened = DataDir::open(&path).unwrap();
-        assert!(matches!(opened, DataDir::Kept { open_to_others: true, .. }));
-        assert_eq!(mode(&path), 0o755);
+        for (wanted, others) in [
+            (0o700, Others::Nothing),
+            (0o755, Others::Enter),
+            (0o770, Others::Change),
+            (0o777, Others::Change),
+        ] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(wanted)).unwrap();
+            let opened = DataDir::open(&path).unwrap();
+            assert!(matches!(opened, DataDir::Kept { others: found, .. } if found == others));
+            assert_eq!(opened.warning().is_some(), others != Others::Nothing);
+            assert_eq!(mode(&path), wanted);
+        }
     }
 
     #[test]
@@ -147,7 +211,7 @@ mod tests {
         let path = opened.path().to_owned();
         assert_eq!(mode(&path), 0o700);
         fs::write(path.join("file"), "x").unwrap();
-        opened.close().unwrap();
+        opened.close(false).unwrap();
         assert!(!path.exists());
     }
 }

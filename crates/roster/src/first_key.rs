@@ -38,6 +38,17 @@ pub async fn create(desk: &KeyDesk, clock: &dyn Clock, path: &Path) -> anyhow::R
     Ok(())
 }
 
+/// Fails if the file exists, before there is a store.
+pub fn refuse_existing(path: &Path) -> anyhow::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        anyhow::bail!(
+            "the file {} for the first key cannot be created: it exists already",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

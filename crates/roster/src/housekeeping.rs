@@ -1,6 +1,7 @@
 //! Housekeeping: deletes data whose retention time is over.
 //!
-//! A round starts with the oldest data and does a limited amount of work. A record or a task that
+//! A round starts with the oldest data and does a limited amount of work. While more is due, the
+//! next round follows at once, but other writes have half of the time. A record or a task that
 //! fails is counted, logged and skipped; a later round tries it again. Deletion by age uses the
 //! time of `RetentionClock`. A separate task erases the histories of purged users.
 
@@ -10,14 +11,16 @@ mod retention_clock;
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use roster_core::{
     Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
     Timestamp,
     access::{Authority, Permit},
-    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
+    limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
 };
 use roster_http::{Duty, HousekeepingMetrics};
+use tokio::time::{Instant, sleep};
 
 pub use erasures::Erasures;
 use failures::Failures;
@@ -26,8 +29,14 @@ use retention_clock::RetentionClock;
 /// Time between two rounds, unless a retention time is shorter.
 const INTERVAL: Duration = Duration::from_mins(1);
 
+/// Time between two rounds while more is due.
+const BUSY_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Maximum number of users purged in one round.
 const PURGES_MAX: usize = 1000;
+
+/// Users purged at once, so that they share a commit. They delay other writes by little.
+const PURGES_AT_ONCE: usize = 5;
 
 /// Deleted users read at a time.
 const PAGE: usize = 100;
@@ -70,6 +79,8 @@ pub struct Round {
     pub forgotten: u64,
     /// Users and tasks that failed.
     pub failed: u64,
+    /// Whether the round ended at its limits, and more is due.
+    pub is_more_due: bool,
 }
 
 impl Housekeeping {
@@ -89,11 +100,11 @@ impl Housekeeping {
     async fn run_rounds(mut self) {
         let every = self.keep.deleted.map_or(INTERVAL, |keep| keep.min(INTERVAL));
         loop {
-            let Round { purged, forgotten, .. } = self.round().await;
+            let Round { purged, forgotten, is_more_due, .. } = self.round().await;
             if purged > 0 || forgotten > 0 {
                 tracing::info!(purged, forgotten, "housekeeping");
             }
-            tokio::time::sleep(every).await;
+            sleep(if is_more_due { every.min(BUSY_INTERVAL) } else { every }).await;
         }
     }
 
@@ -125,13 +136,16 @@ impl Housekeeping {
             keys_before: before(now, Duration::from_millis(IDEMPOTENCY_KEEP_MS.unsigned_abs())),
             events_before: self.keep.events.map_or(never, |keep| before(now, keep)),
         };
-        for _ in 0..STEPS_MAX {
+        let mut steps = 0;
+        while steps < STEPS_MAX {
             match self.directory.forget(outlived).await {
                 Ok(0) => break,
                 Ok(step) => round.forgotten += step,
                 Err(error) => return self.failed(Duty::Events, &error, round),
             }
+            steps += 1;
         }
+        round.is_more_due |= steps == STEPS_MAX;
         self.failures.succeeded(Duty::Events);
     }
 
@@ -147,19 +161,25 @@ impl Housekeeping {
                 Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
             };
             self.failures.succeeded(Duty::DeletedUsers);
-            for deleted in &page.items {
-                match self.purge_one(deleted).await {
-                    Ok(purged) => round.purged += purged,
-                    Err(error) => {
-                        let id = deleted.stored.id;
-                        self.failures.failed(Duty::DeletedUsers, Some(id), &error);
-                        (round.failed, failed) = (round.failed + 1, failed + 1);
-                        if failed == FAILED_PURGES_MAX {
-                            self.next = Some(DeletedKey { at: deleted.at, id });
-                            return;
+            for deleted in page.items.chunks(PURGES_AT_ONCE) {
+                let began = Instant::now();
+                let results = join_all(deleted.iter().map(|one| self.purge_one(one))).await;
+                for (deleted, result) in deleted.iter().zip(results) {
+                    match result {
+                        Ok(purged) => round.purged += purged,
+                        Err(error) => {
+                            let id = deleted.stored.id;
+                            self.failures.failed(Duty::DeletedUsers, Some(id), &error);
+                            (round.failed, failed) = (round.failed + 1, failed + 1);
+                            if failed == FAILED_PURGES_MAX {
+                                self.next = Some(DeletedKey { at: deleted.at, id });
+                                return;
+                            }
                         }
                     }
                 }
+                // Leaves writers as much time as the purges took.
+                sleep(began.elapsed()).await;
             }
             query.after = page.next;
             if query.after.is_none() {
@@ -167,6 +187,7 @@ impl Housekeeping {
             }
         }
         self.next = query.after;
+        round.is_more_due |= self.next.is_some();
     }
 
     /// Purges a user in the version that was read: not if it was restored and deleted again
@@ -218,6 +239,7 @@ const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
         filter: None,
         bytes_max: PAGE_BYTES_MAX,
         examined_max: PAGE_EXAMINED_MAX,
+        comparisons_max: PAGE_COMPARISONS_MAX,
     }
 }
 

@@ -5,6 +5,10 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
+use std::os::unix::{
+    fs::{MetadataExt as _, PermissionsExt},
+    process::CommandExt as _,
+};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -92,6 +96,7 @@ fn an_address_that_others_can_reach_is_refused_with_two_remedies() {
     assert!(err.contains("environment ROSTER_LISTEN: 0.0.0.0:0"), "{err}");
     assert!(err.contains("--listen 127.0.0.1:0"), "{err}");
     assert!(err.contains("roster keys create"), "{err}");
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "nothing is left behind");
 }
 
 #[test]
@@ -111,6 +116,7 @@ fn every_sign_of_another_machine_is_refused_without_a_key() {
         for remedy in ["roster keys create", "first_key_file", "jwt_issuer", "require_key"] {
             assert!(err.contains(remedy), "{err}");
         }
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "nothing is left behind");
     }
     // Once the first key exists, the settings have their usual meaning.
     let key = place.path().join("key");
@@ -256,6 +262,84 @@ fn a_port_in_use_is_named() {
     let port = taken.local_addr().unwrap().port();
     assert!(err.contains(&format!("error: port {port} on 127.0.0.1 is in use")), "{err}");
     assert!(!err.contains("stopped"), "it never ran: {err}");
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_removed_lock_file_lets_no_second_process_in() {
+    let place = tempfile::tempdir().unwrap();
+    let service = serve(place.path(), &[]);
+    std::fs::remove_file(place.path().join("roster-data/roster.lock")).unwrap();
+    let mut second = roster(&["serve", "--listen", "127.0.0.1:0"]);
+    let (status, _, err) = outcome(second.current_dir(&place).output().unwrap());
+    assert_eq!(status, Some(1));
+    assert!(err.contains("another process holds") && err.contains("roster.db"), "{err}");
+    service.create(r#"{"username":"ada"}"#);
+    // A takeover waits for the same locks.
+    let mut second = roster(&["serve", "--listen", "127.0.0.1:0", "--takeover-wait-ms", "30000"]);
+    let mut second = Process::spawn(second.current_dir(&place).stderr(Stdio::null()));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    service.create(r#"{"username":"ben"}"#);
+    service.stop();
+    second.listens();
+    second.create(r#"{"username":"cyd"}"#);
+    second.stop();
+}
+
+#[test]
+fn a_directory_that_others_may_change_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("roster-data");
+    std::fs::create_dir(&data).unwrap();
+    for (mode, words) in [(0o777, "may replace files in"), (0o755, "may enter")] {
+        std::fs::set_permissions(&data, PermissionsExt::from_mode(mode)).unwrap();
+        let mut service = serve(place.path(), &[]);
+        service.signal("TERM");
+        let (status, log) = service.end();
+        assert_eq!(status, Some(0));
+        assert!(log.contains(words), "{log}");
+        let create = ["keys", "create", "a", "--scope", "scim", "--data", data.to_str().unwrap()];
+        let (_, _, err) = run(&create);
+        assert!(err.contains(&format!("warning: others on this machine {words}")), "{err}");
+    }
+}
+
+/// Runs this copy of the binary as a user without permissions, also if root runs this test.
+fn run_as_other(binary: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(binary);
+    command.args(arguments).env_clear();
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        command.uid(65534).gid(65534);
+    }
+    outcome(command.output().unwrap())
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_is_not_an_absent_one() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(&place, PermissionsExt::from_mode(0o755)).unwrap();
+    let data = place.path().join("data");
+    let data = data.to_str().unwrap();
+    let create = ["keys", "create", "a", "--scope", "scim", "--data", data];
+    assert_eq!(run(&create).0, Some(0));
+    // Copied by another process: no child of this one may have the copy open for writing.
+    let binary = place.path().join("roster");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_roster")).arg(&binary).status();
+    assert!(copied.unwrap().success());
+    let file = place.path().join("data/roster.db");
+    for (path, mode) in [(place.path().join("data"), 0o000), (file, 0o000)] {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        for command in
+            ["keys list", "keys revoke 3hGk9PzQ7a", "policy show", "check", "backup x.backup"]
+        {
+            let words: Vec<_> = command.split(' ').chain(["--data", data]).collect();
+            let (status, _, err) = run_as_other(&binary, &words);
+            assert_eq!(status, Some(1), "{command}");
+            let named = err.contains(&format!("{data}/roster.db")) || err.contains(data);
+            assert!(named && err.contains("Permission denied"), "{command}: {err}");
+        }
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
 }
 
 #[test]

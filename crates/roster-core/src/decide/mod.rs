@@ -214,6 +214,9 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
         email_verified: names(Attribute::EmailVerified),
         phone_number_verified: names(Attribute::PhoneNumberVerified),
     };
+    if let Some(oversized) = Draft::of_oversized_patch(patch) {
+        return (oversized, intent);
+    }
     // A record that was just written or parsed is always JSON.
     let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
     let Json::Object(mut members) = stored else { return (Draft::default(), intent) };

@@ -3,6 +3,8 @@
 //! These rules need both: which stored members are kept, short forms, flags of verified addresses,
 //! the default username, and which violations a stored value excuses.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
@@ -41,7 +43,10 @@ pub(super) fn resolve(
     current: Option<&User>,
     intent: &Intent,
 ) -> Result<Resolved, Violations> {
-    let (mut violations, omitted) = counting(draft, current);
+    let (mut violations, mut omitted) = counting(draft, current);
+    if draft.is_oversized {
+        return Err(listed(violations, omitted));
+    }
     let mut profile = Profile::default();
     for (attribute, value) in &draft.values {
         if !matches!(attribute.kind(), Kind::ShortForm { .. }) {
@@ -70,14 +75,20 @@ pub(super) fn resolve(
     resolve_flags(&mut profile, draft, current, intent);
     let username_origin = resolve_username(&mut profile, current, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
-    violations.extend(schema.violations(free_members(&profile), stored));
+    let undeclared = schema.violations(free_members(&profile), stored);
+    omitted += undeclared.omitted();
+    violations.extend(undeclared);
     if !violations.is_empty() {
-        let mut violations = Violations::from_iter(violations);
-        violations.omit(omitted);
-        return Err(violations);
+        return Err(listed(violations, omitted));
     }
     let kept = current.map_or(Status::Active, |current| current.status);
     Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
+}
+
+fn listed(violations: Vec<Violation>, omitted: usize) -> Violations {
+    let mut violations = Violations::from_iter(violations);
+    violations.omit(omitted);
+    violations
 }
 
 /// The members of `attributes`.
@@ -91,9 +102,10 @@ fn free_members(profile: &Profile) -> &[(String, Json)] {
 /// The violations that no stored value excuses, in the order in which they were found, and the
 /// number of further ones.
 fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
+    let mut stored = current.map(|current| Excuses::new(draft, current));
     let (mut violations, omitted) = draft
         .violations
-        .counting(|excuse| current.is_some_and(|current| excuses(excuse, draft, current)));
+        .counting(|excuse| stored.as_mut().is_some_and(|stored| stored.excuse(excuse)));
     if let Some(current) = current {
         violations.extend(draft.server_made_faults.iter().cloned());
         if draft.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
@@ -104,28 +116,57 @@ fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
     (violations, omitted)
 }
 
-/// Whether a stored value excuses a violation: a value that equals the stored one is not checked
-/// again.
-fn excuses(excuse: Excuse, draft: &Draft, current: &User) -> bool {
-    match excuse {
-        Excuse::Never => false,
-        Excuse::Member(attribute) => match (attribute.kind(), draft.values.get(&attribute)) {
-            (Kind::ShortForm { list, .. }, Some(Value::Text(text))) => {
-                let mut stored = current.profile.entries(list).iter();
-                stored.any(|entry| entry.text(Part::Value) == Some(text))
+/// Decides whether a stored value excuses a violation: a value that equals the stored one is not
+/// checked again.
+///
+/// A draft may have as many violations as a list has parts, so each is looked up and not compared
+/// with all stored entries.
+struct Excuses<'d> {
+    draft: &'d Draft,
+    current: &'d User,
+    members: HashMap<Attribute, bool>,
+    entries: HashMap<Attribute, HashSet<&'d Entry>>,
+    parts: HashMap<(Attribute, Part), HashSet<&'d str>>,
+}
+
+impl<'d> Excuses<'d> {
+    fn new(draft: &'d Draft, current: &'d User) -> Self {
+        let (members, entries, parts) = Default::default();
+        Self { draft, current, members, entries, parts }
+    }
+
+    fn excuse(&mut self, excuse: Excuse) -> bool {
+        let Self { draft, current, .. } = *self;
+        let sent = |attribute, index| entries(draft.values.get(&attribute)).get(index);
+        let stored = |attribute| entries(current.profile.get(attribute)).iter();
+        match excuse {
+            Excuse::Never => false,
+            Excuse::Member(attribute) => {
+                let is_stored = || is_member_stored(attribute, draft, current);
+                *self.members.entry(attribute).or_insert_with(is_stored)
             }
-            (_, sent) => sent == current.profile.get(attribute),
-        },
-        Excuse::Entry(attribute, index) => {
-            let sent = entries(draft.values.get(&attribute)).get(index);
-            sent.is_some_and(|sent| entries(current.profile.get(attribute)).contains(sent))
+            Excuse::Entry(attribute, index) => {
+                let known =
+                    self.entries.entry(attribute).or_insert_with(|| stored(attribute).collect());
+                sent(attribute, index).is_some_and(|sent| known.contains(sent))
+            }
+            Excuse::Part(attribute, index, part) => {
+                let texts = || stored(attribute).filter_map(|entry| entry.text(part)).collect();
+                let known = self.parts.entry((attribute, part)).or_insert_with(texts);
+                let sent = sent(attribute, index).and_then(|entry| entry.text(part));
+                sent.is_some_and(|sent| known.contains(sent))
+            }
         }
-        Excuse::Part(attribute, index, part) => {
-            let sent = entries(draft.values.get(&attribute)).get(index);
-            let sent = sent.and_then(|entry| entry.text(part));
-            let mut stored = entries(current.profile.get(attribute)).iter();
-            sent.is_some() && stored.any(|entry| entry.text(part) == sent)
+    }
+}
+
+fn is_member_stored(attribute: Attribute, draft: &Draft, current: &User) -> bool {
+    match (attribute.kind(), draft.values.get(&attribute)) {
+        (Kind::ShortForm { list, .. }, Some(Value::Text(text))) => {
+            let mut stored = current.profile.entries(list).iter();
+            stored.any(|entry| entry.text(Part::Value) == Some(text))
         }
+        (_, sent) => sent == current.profile.get(attribute),
     }
 }
 
@@ -165,14 +206,10 @@ fn resolve_short_form(
 /// Removes the type of the primary address if the stored address has no type and the response to
 /// the caller contained this type as a default.
 fn drop_assumed_type(profile: &mut Profile, kind: &str, current: &User) {
-    let is_stored_untyped = |entry: &Entry| {
-        let mut stored = current.profile.entries(Attribute::Emails).iter();
-        stored.any(|stored| {
-            stored.is_primary()
-                && stored.text(Part::Type).is_none()
-                && stored.text(Part::Value) == entry.text(Part::Value)
-        })
-    };
+    let stored = current.profile.entries(Attribute::Emails).iter();
+    let untyped = stored.filter(|stored| stored.is_primary() && stored.text(Part::Type).is_none());
+    let untyped: HashSet<Option<&str>> = untyped.map(|stored| stored.text(Part::Value)).collect();
+    let is_stored_untyped = |entry: &Entry| untyped.contains(&entry.text(Part::Value));
     let entries = profile.entries(Attribute::Emails).iter().map(|entry| {
         let is_assumed =
             entry.is_primary() && entry.text(Part::Type) == Some(kind) && is_stored_untyped(entry);

@@ -1,6 +1,8 @@
 //! Parses the free JSON object `attributes` into a draft. It is stored as sent, without null
 //! members.
 
+use std::collections::HashMap;
+
 use super::Draft;
 use crate::{
     attribute::Attribute,
@@ -18,10 +20,15 @@ impl Draft {
         changes: &[(String, Json)],
     ) -> Self {
         let mut members = current.to_vec();
+        let mut places: HashMap<String, usize> =
+            members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
         for (name, value) in changes {
-            match members.iter_mut().find(|(found, _)| found == name) {
-                Some((_, found)) => found.clone_from(value),
-                None => members.push((name.clone(), value.clone())),
+            let known = places.get(name).and_then(|at| members.get_mut(*at));
+            if let Some((_, found)) = known {
+                found.clone_from(value);
+            } else {
+                places.insert(name.clone(), members.len());
+                members.push((name.clone(), value.clone()));
             }
         }
         let mut draft = Self::default();

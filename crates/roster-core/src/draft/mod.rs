@@ -47,7 +47,15 @@ pub struct Draft {
     pub(crate) assumed_email_type: Option<&'static str>,
     /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
     pub(crate) patch: Option<Arc<Json>>,
+    /// Whether the body is larger than any record, so that its values are not kept.
+    pub(crate) is_oversized: bool,
 }
+
+/// Values of more bytes describe no user whose record is small enough: a record has almost all of
+/// them.
+const BYTES_MAX: usize = 2 * USER_BYTES_MAX;
+/// A longer text does not select a user to update.
+const SELECTING_TEXT_BYTES_MAX: usize = 1024;
 
 impl Draft {
     /// Parses a draft from a tree. It never fails: the draft contains the violations.
@@ -63,7 +71,36 @@ impl Draft {
         for (name, value) in members {
             draft.parse_member(&name, value);
         }
+        draft.drop_oversized();
         draft
+    }
+
+    /// Drops values that together are larger than any record: each later step would take time and
+    /// memory for them, and the user is rejected in any case.
+    fn drop_oversized(&mut self) {
+        if self.values.values().map(Value::size).sum::<usize>() <= BYTES_MAX {
+            return;
+        }
+        self.add_oversized();
+        let selects =
+            |value: &Value| matches!(value, Value::Text(t) if t.len() <= SELECTING_TEXT_BYTES_MAX);
+        self.values.retain(|_, value| selects(value));
+    }
+
+    fn add_oversized(&mut self) {
+        self.is_oversized = true;
+        self.add_violation(Excuse::Never, ViolationCode::UserTooLarge, || {
+            ("", format!("keep the whole record within {USER_BYTES_MAX} bytes of JSON"))
+        });
+    }
+
+    /// The draft of a patch that is larger than any record; `None` if it is not.
+    pub(crate) fn of_oversized_patch(patch: &Json) -> Option<Self> {
+        (patch.size() > BYTES_MAX).then(|| {
+            let mut draft = Self::default();
+            draft.add_oversized();
+            draft
+        })
     }
 
     /// Parses a draft that can also be merged into a user that exists.
@@ -80,6 +117,10 @@ impl Draft {
     /// Checks a patch for many users, of this size in bytes. Its members must be valid for any
     /// user, and it must not name one user or version.
     pub fn check_patch_of_many(patch: &Json, bytes: usize) -> Result<(), Violations> {
+        if bytes > USER_BYTES_MAX {
+            let detail = format!("send at most {USER_BYTES_MAX} bytes");
+            return Err(Violation::new("", ViolationCode::UserTooLarge, detail).into());
+        }
         let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
         draft.check_removals(patch);
         let (mut violations, omitted) = draft.violations.counting(|_| false);
@@ -89,10 +130,6 @@ impl Draft {
                 let code = ViolationCode::UnknownMember;
                 violations.push(Violation::new(format!("/{name}"), code, detail));
             }
-        }
-        if bytes > USER_BYTES_MAX {
-            let detail = format!("send at most {USER_BYTES_MAX} bytes");
-            violations.push(Violation::new("", ViolationCode::UserTooLarge, detail));
         }
         if violations.is_empty() {
             return Ok(());

@@ -16,6 +16,7 @@
 //! assert!(fault.detail.contains("did you mean name?"));
 //! ```
 
+mod cost;
 mod evaluate;
 mod expression;
 mod literal;
@@ -29,9 +30,12 @@ use std::sync::OnceLock;
 use crate::{
     attribute::Attribute,
     group::GroupRef,
+    limits::USER_BYTES_MAX,
     project::Members,
     user::{CorruptRecord, User},
+    work::Work,
 };
+use evaluate::Notes;
 
 pub use evaluate::{Found, compares, holds};
 pub use expression::{Compared, Comparison, Expression, GroupPart, Operand, Operator, Path, Test};
@@ -67,6 +71,20 @@ pub struct FilterFault {
     pub detail: String,
 }
 
+/// The number of bytes of a record that are skipped in the time of one comparison.
+const SKIPPED_BYTES_PER_COMPARISON: usize = 256;
+
+/// The number of bytes of a record that are parsed in the time of one comparison.
+pub(crate) const PARSED_BYTES_PER_COMPARISON: usize = 16;
+
+/// The maximum number of comparisons that parsing a record takes.
+const RECORD_COMPARISONS_MAX: usize = 1
+    + USER_BYTES_MAX / SKIPPED_BYTES_PER_COMPARISON
+    + USER_BYTES_MAX / PARSED_BYTES_PER_COMPARISON;
+
+/// The comparisons that the record of a group takes.
+const GROUP_COMPARISONS: usize = 8;
+
 /// A filter that reads more members than this is evaluated on whole records.
 const CUT_MEMBERS_MAX: usize = 6;
 
@@ -93,18 +111,20 @@ impl Filter {
         !self.group_terms.is_empty()
     }
 
-    /// Evaluates the tests of groups for another group of the user.
-    pub fn add_group(&self, memberships: &mut Memberships, group: &GroupRef) {
+    /// Evaluates the tests of groups for another group of the user. Counts the comparisons.
+    pub fn add_group(&self, memberships: &mut Memberships, group: &GroupRef, work: &Work) {
+        let notes = Notes::default();
         memberships.met.resize(self.group_terms.len(), false);
         for (met, term) in memberships.met.iter_mut().zip(&self.group_terms) {
-            *met |= evaluate::matches_group(term, group);
+            *met |= evaluate::matches_group(term, group, &notes);
         }
+        work.count(GROUP_COMPARISONS + notes.comparisons());
     }
 
     /// The results of the tests of groups for these groups.
     pub fn memberships<'g>(&self, groups: impl IntoIterator<Item = &'g GroupRef>) -> Memberships {
-        let mut memberships = Memberships::default();
-        groups.into_iter().for_each(|group| self.add_group(&mut memberships, group));
+        let (mut memberships, work) = (Memberships::default(), Work::new(u64::MAX));
+        groups.into_iter().for_each(|group| self.add_group(&mut memberships, group, &work));
         memberships
     }
 
@@ -125,6 +145,11 @@ impl Filter {
         (read.len() - always <= CUT_MEMBERS_MAX).then(|| Members::new(read))
     }
 
+    /// An upper bound of the comparisons for one record.
+    pub fn comparisons_max(&self) -> usize {
+        cost::comparisons_max(&self.expression)
+    }
+
     /// The expression.
     pub const fn expression(&self) -> &Expression {
         &self.expression
@@ -132,7 +157,12 @@ impl Filter {
 
     /// Whether the user matches. `groups` has the results for the user's groups.
     pub fn matches(&self, user: &User, groups: &Memberships) -> bool {
-        evaluate::matches(&self.expression, user, &|term| {
+        self.matches_noted(user, groups, &Notes::default())
+    }
+
+    fn matches_noted(&self, user: &User, groups: &Memberships, notes: &Notes) -> bool {
+        evaluate::matches(&self.expression, user, notes, &|term| {
+            notes.count(1 + self.group_terms.len() / 8);
             let at = self.group_terms.iter().position(|known| known == term);
             let met = at.and_then(|at| groups.met.get(at));
             met.copied().unwrap_or_else(|| evaluate::matches_no_group(term))
@@ -140,20 +170,29 @@ impl Filter {
     }
 
     /// Whether the user with this canonical JSON matches. Only the members that the filter names
-    /// are parsed.
+    /// are parsed. Counts the comparisons, in which parsing is included.
     pub fn matches_record(
         &self,
         record: &[u8],
         groups: &Memberships,
+        work: &Work,
     ) -> Result<bool, CorruptRecord> {
-        let Some(members) = self.reads.get_or_init(|| self.reads()) else {
-            return User::from_record(record).map(|user| self.matches(&user, groups));
+        let mut cut = Vec::new();
+        let read = if let Some(members) = self.reads.get_or_init(|| self.reads()) {
+            cut.reserve(256);
+            let corrupt = || CorruptRecord { member: "its JSON".to_owned() };
+            members.project(record, &mut cut).ok_or_else(corrupt)?;
+            &cut
+        } else {
+            record
         };
-        let mut cut = Vec::with_capacity(256);
-        match members.project(record, &mut cut) {
-            Some(()) => User::from_record(&cut).map(|user| self.matches(&user, groups)),
-            None => Err(CorruptRecord { member: "its JSON".to_owned() }),
-        }
+        let notes = Notes::default();
+        notes.count(1 + record.len() / SKIPPED_BYTES_PER_COMPARISON);
+        notes.count(read.len() / PARSED_BYTES_PER_COMPARISON);
+        let user = User::from_record(read)?;
+        let matched = self.matches_noted(&user, groups, &notes);
+        work.count(notes.comparisons());
+        Ok(matched)
     }
 }
 

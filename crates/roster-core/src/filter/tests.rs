@@ -35,8 +35,9 @@ fn matches(user: &User, filter: &str) -> bool {
     let parsed = Filter::parse(filter).unwrap_or_else(|fault| panic!("{filter}: {fault:?}"));
     let printed = parsed.to_string();
     assert_eq!(Filter::parse(&printed).as_ref(), Ok(&parsed), "{filter} prints as {printed}");
+    let (record, work) = (user.to_record(), Work::new(u64::MAX));
     let by_record =
-        parsed.matches_record(&user.to_record(), &Memberships::default()).expect("a record");
+        parsed.matches_record(&record, &Memberships::default(), &work).expect("a record");
     assert_eq!(parsed.matches(user, &Memberships::default()), by_record, "{filter}");
     by_record
 }
@@ -217,4 +218,53 @@ fn length_depth_and_terms_are_capped() {
     for text in [word.clone(), format!("{word} eq 1"), format!("title {word} 1")] {
         assert!(Filter::parse(&text).is_err_and(|f| f.detail.len() < 100), "{text}");
     }
+}
+
+/// A user with this number of roles, and the comparisons of a filter on it.
+fn comparisons(roles: &[String], filter: &str) -> u64 {
+    let roles: Vec<String> = roles.iter().map(|role| format!(r#"{{"value":"{role}"}}"#)).collect();
+    let user = user(&format!(r#"{{"username":"u","roles":[{}]}}"#, roles.join(",")));
+    let (filter, work) = (Filter::parse(filter).expect(filter), Work::new(1_000_000));
+    let matched = filter.matches_record(&user.to_record(), &Memberships::default(), &work);
+    assert_eq!(matched, Ok(false));
+    let made = 1_000_000 - work.left();
+    assert!(made <= u64::try_from(filter.comparisons_max()).expect("a bound"), "{made}");
+    made
+}
+
+#[test]
+fn each_test_of_each_value_is_counted_and_long_texts_count_more() {
+    let short: Vec<String> = (0..100).map(|number| format!("role-{number}")).collect();
+    let one = comparisons(&short, r#"roles.value co "x""#);
+    let many = comparisons(&short, &[r#"roles.value co "x""#; 64].join(" or "));
+    assert!((100..600).contains(&one), "{one}");
+    assert_eq!(many, one + 63 * 100, "the record is read once");
+    let in_brackets = [r#"roles[value co "x" and value co "y"]"#; 10].join(" or ");
+    assert!(comparisons(&short, &in_brackets) >= 10 * 100);
+    let long: Vec<String> = (0..50).map(|number| format!("{number}{}", "a".repeat(990))).collect();
+    assert!(comparisons(&long, &[r#"roles.value co "x""#; 10].join(" or ")) > 10 * 50 * 15);
+}
+
+#[test]
+fn a_text_is_normalized_once_for_each_record() {
+    let greek: Vec<String> =
+        (0..20).map(|number| format!("{number}{}", "\u{386}".repeat(90))).collect();
+    let one = comparisons(&greek, r#"roles.value co "x""#);
+    let many = comparisons(&greek, &[r#"roles.value co "x""#; 64].join(" or "));
+    assert!(one > 20 * 180 * 2, "{one}");
+    assert!(many < 2 * one, "{many} for 64 tests, {one} for one");
+}
+
+#[test]
+fn a_filter_of_groups_has_no_bound_and_counts_each_group() {
+    let filter = Filter::parse(r#"groups.display co "x" or groups.display co "y""#).expect("valid");
+    assert_eq!(filter.comparisons_max(), usize::MAX);
+    let work = Work::new(1_000);
+    let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001").expect("an id");
+    let group = GroupRef { id, display_name: "Engines".to_owned() };
+    let mut memberships = Memberships::default();
+    for _ in 0..10 {
+        filter.add_group(&mut memberships, &group, &work);
+    }
+    assert!(work.left() <= 1_000 - 10 * 2);
 }

@@ -15,10 +15,14 @@ use crate::{
     command::{Edit, Mode, Terms},
     failure::{Failure, StoreError},
     id::UserId,
+    limits::NESTED_MEMBERSHIPS_MAX,
     outcome::Outcome,
     store::Store,
     user::Stored,
 };
+
+/// The number of groups whose own groups are read at once.
+const NESTED_AT_ONCE: usize = 100;
 
 /// The groups of the directory.
 #[derive(Clone)]
@@ -117,19 +121,30 @@ impl GroupDesk {
     }
 
     /// The groups that the user is a direct member of, and those that contain these, sorted. They
-    /// are read level by level, so the result may contain a part of a concurrent change.
+    /// are read level by level, so the result may contain a part of a concurrent change. Returns
+    /// `None` if more than [`NESTED_MEMBERSHIPS_MAX`] memberships lead to them.
     pub async fn nested_groups_of(
         &self,
         _may: Permit<ReadUsers>,
         user: UserId,
-    ) -> Result<Vec<GroupId>, StoreError> {
+    ) -> Result<Option<Vec<GroupId>>, StoreError> {
         let (mut found, mut front) = (BTreeSet::new(), vec![user]);
+        let mut left = NESTED_MEMBERSHIPS_MAX;
         while !front.is_empty() {
-            let groups = self.store.groups_of(front).await?;
-            let ids = groups.into_values().flatten().map(|group| group.id);
-            front = ids.filter(|id| found.insert(*id)).collect();
+            let mut next = Vec::new();
+            for members in front.chunks(NESTED_AT_ONCE) {
+                let groups = self.store.groups_of(members.to_vec()).await?;
+                for group in groups.into_values().flatten() {
+                    let Some(less) = left.checked_sub(1) else { return Ok(None) };
+                    left = less;
+                    if found.insert(group.id) {
+                        next.push(group.id);
+                    }
+                }
+            }
+            front = next;
         }
-        Ok(found.into_iter().collect())
+        Ok(Some(found.into_iter().collect()))
     }
 
     async fn execute(&self, act: GroupAct, terms: Terms) -> Result<Outcome, Failure> {

@@ -4,6 +4,11 @@
 //! would lose digits, or nesting that is too deep is an error, so a text has only one meaning. The
 //! writer is canonical: it always writes the same bytes for the same tree.
 
+use std::{
+    collections::{HashMap, hash_map::DefaultHasher},
+    hash::{Hash, Hasher},
+};
+
 mod merge;
 mod read;
 mod skip;
@@ -14,6 +19,9 @@ pub use read::{JsonFault, read};
 pub(crate) use skip::{member_name, value as skip_value};
 pub(crate) use write::{write_display, write_object};
 pub use write::{write_json, write_text};
+
+/// The memory of a name of a member, without its text.
+const NAME_MEMORY: usize = size_of::<String>();
 
 /// A JSON value. Objects keep the order of their members and have no duplicates.
 ///
@@ -58,13 +66,25 @@ impl PartialEq for Json {
 
 /// Whether two objects have the same members, in any order.
 pub(crate) fn same_members(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
     // Members usually have the same order, so each is first compared with the one at its index.
-    let is_equal = |(at, (name, value)): (usize, &(String, Json))| {
-        let expected = other.get(at).filter(|(found, _)| found == name);
-        let found = expected.or_else(|| other.iter().find(|(found, _)| found == name));
-        found.is_some_and(|(_, found)| found == value)
-    };
-    one.len() == other.len() && one.iter().enumerate().all(is_equal)
+    let same_names = one.iter().zip(other).take_while(|((name, _), (found, _))| name == found);
+    let ordered = same_names.count();
+    let (first, rest) = one.split_at(ordered);
+    if first.iter().zip(other).any(|((_, value), (_, found))| value != found) {
+        return false;
+    }
+    // A scan for each member would take time proportional to the square of their number.
+    let others: HashMap<&str, &Json> =
+        other.iter().skip(ordered).map(|(name, value)| (name.as_str(), value)).collect();
+    rest.iter().all(|(name, value)| others.get(name.as_str()).is_some_and(|found| *found == value))
+}
+
+/// The number of bytes that members take at least as JSON.
+pub fn size_of_members(members: &[(String, Json)]) -> usize {
+    members.iter().map(|(name, value)| name.len() + 3 + value.size()).sum()
 }
 
 impl Json {
@@ -78,6 +98,61 @@ impl Json {
             Self::Array(_) => "an array",
             Self::Object(_) => "an object",
         }
+    }
+
+    /// The number of bytes that the value takes at least as JSON. It measures the work that is done
+    /// with it.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 2,
+            Self::Text(text) => text.len() + 2,
+            Self::Array(items) => items.iter().map(Self::size).sum::<usize>() + 2,
+            Self::Object(members) => size_of_members(members) + 2,
+        }
+    }
+
+    /// About the number of bytes of memory that the value takes.
+    pub fn memory(&self) -> usize {
+        let inner = match self {
+            Self::Null | Self::Bool(_) | Self::Int(_) | Self::Float(_) => 0,
+            Self::Text(text) => text.capacity(),
+            Self::Array(items) => items.iter().map(Self::memory).sum(),
+            Self::Object(members) => {
+                members.iter().map(|(name, value)| NAME_MEMORY + name.len() + value.memory()).sum()
+            }
+        };
+        size_of::<Self>() + inner
+    }
+
+    /// A hash of the value. Equal values have the same hash.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Self::Null => 0_u8.hash(&mut hasher),
+            Self::Bool(flag) => flag.hash(&mut hasher),
+            Self::Int(number) => number.to_string().hash(&mut hasher),
+            // A whole number has the digits of the equal integer; zero has two signs.
+            Self::Float(number) => {
+                let text = format!("{:?}", number + 0.0);
+                text.strip_suffix(".0").unwrap_or(&text).hash(&mut hasher);
+            }
+            Self::Text(text) => text.hash(&mut hasher),
+            Self::Array(items) => {
+                for item in items {
+                    item.fingerprint().hash(&mut hasher);
+                }
+            }
+            // The order of members is irrelevant.
+            Self::Object(members) => {
+                let sum = members.iter().fold(0_u64, |sum, (name, value)| {
+                    let mut hasher = DefaultHasher::new();
+                    (name, value.fingerprint()).hash(&mut hasher);
+                    sum.wrapping_add(hasher.finish())
+                });
+                sum.hash(&mut hasher);
+            }
+        }
+        hasher.finish()
     }
 
     /// The items of an array; no item for null; otherwise the value as the only item.
@@ -108,6 +183,7 @@ mod tests {
             ("9007199254740993", "9007199254740993"),
         ] {
             assert_eq!(tree(one), tree(other));
+            assert_eq!(tree(one).fingerprint(), tree(other).fingerprint(), "{one} and {other}");
         }
         for (one, other) in [
             (r#"{"a":1,"b":2}"#, r#"{"a":1}"#),
@@ -117,6 +193,7 @@ mod tests {
             ("1", "\"1\""),
             ("9007199254740993", "9007199254740992.0"),
             ("null", "false"),
+            (r#"{"a":1,"b":2,"c":3}"#, r#"{"a":1,"c":2,"b":3}"#),
         ] {
             assert_ne!(tree(one), tree(other));
         }

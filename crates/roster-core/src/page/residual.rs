@@ -2,10 +2,11 @@
 
 use crate::{
     failure::StoreError,
-    filter::{Filter, Memberships},
+    filter::{Filter, Memberships, PARSED_BYTES_PER_COMPARISON},
     id::UserId,
     user::User,
-    words::{matches_words, words_of},
+    words::{comparisons_of, matches_words, words_of},
+    work::Work,
 };
 
 /// The conditions that remain to be tested on a row.
@@ -34,15 +35,17 @@ impl<'q> Residual<'q> {
         self.filter.as_ref().filter(|filter| filter.reads_groups())
     }
 
-    /// Whether the record matches. `groups` has the results for the user's groups.
+    /// Whether the record matches. `groups` has the results for the user's groups. Counts the
+    /// comparisons.
     pub(super) fn matches(
         &self,
         id: UserId,
         record: &[u8],
         groups: &Memberships,
+        work: &Work,
     ) -> Result<bool, StoreError> {
         if let Some(filter) = &self.filter {
-            let matched = filter.matches_record(record, groups);
+            let matched = filter.matches_record(record, groups, work);
             if !matched.map_err(|fault| corrupt(id, &fault.member))? {
                 return Ok(false);
             }
@@ -51,6 +54,7 @@ impl<'q> Residual<'q> {
             return Ok(true);
         }
         let user = User::from_record(record).map_err(|fault| corrupt(id, &fault.member))?;
+        work.count(record.len() / PARSED_BYTES_PER_COMPARISON + comparisons_of(&user));
         Ok(matches_words(self.words, &words_of(&user)))
     }
 }

@@ -1,7 +1,8 @@
 //! Builds a page row by row.
 //!
 //! A page is full at its limit of users or bytes. The walk then continues to the next match, so a
-//! page has a `next` only if another page exists. Every row counts as examined.
+//! page has a `next` only if another page exists. Every row counts as examined. A page also ends
+//! once its rows needed a number of comparisons, but never before its first row.
 
 use bytes::Bytes;
 
@@ -9,9 +10,11 @@ use super::residual::Residual;
 use crate::{
     failure::StoreError,
     filter::{Filter, Memberships},
+    group::GroupRef,
     id::UserId,
     list::{Page, PageKey, PageQuery, SortKey, Total},
     user::Stored,
+    work::Work,
 };
 
 /// Whether the walk continues.
@@ -36,6 +39,7 @@ pub struct Walk<'q> {
     bytes: usize,
     rows_examined: usize,
     last: Option<PageKey>,
+    work: Work,
 }
 
 /// A row, as far as the statement returned it.
@@ -65,12 +69,41 @@ impl<'q> Walk<'q> {
             bytes: 0,
             rows_examined: 0,
             last: None,
+            work: Work::new(query.comparisons_max),
         }
     }
 
     /// A walk that only counts matches.
     pub fn counting(query: &'q PageQuery, residual: Option<Filter>) -> Self {
         Self { counts: true, items: Vec::new(), ..Self::new(query, residual) }
+    }
+
+    /// Lowers the number of comparisons after which the page ends.
+    pub fn compare_at_most(&mut self, comparisons: u64) {
+        self.work = Work::new(comparisons.min(self.query.comparisons_max));
+    }
+
+    /// Whether the rows needed as many comparisons as a page may.
+    pub fn is_out_of_work(&self) -> bool {
+        self.work.left() == 0
+    }
+
+    /// Whether any row was examined.
+    pub const fn has_examined(&self) -> bool {
+        self.rows_examined > 0
+    }
+
+    /// Evaluates the filter's tests of groups for another group of a user.
+    pub fn add_group(&self, memberships: &mut Memberships, group: &GroupRef) {
+        if let Some(filter) = self.group_filter() {
+            filter.add_group(memberships, group, &self.work);
+        }
+    }
+
+    /// Ends the page after the last examined row.
+    pub fn end_after(&mut self, last: PageKey) {
+        self.examined = (!self.is_full()).then_some(self.rows_examined);
+        self.next = Some(last);
     }
 
     /// Declares that all rows have the words of the search.
@@ -106,21 +139,22 @@ impl<'q> Walk<'q> {
         key: impl Fn() -> Result<SortKey, StoreError>,
     ) -> Result<Flow, StoreError> {
         let examined_max = self.query.examined_max.max(1);
-        if self.rows_examined >= examined_max {
+        let is_out_of_work = self.has_examined() && self.is_out_of_work();
+        if self.rows_examined >= examined_max || is_out_of_work {
             self.examined = (!self.is_full()).then_some(self.rows_examined);
             self.next = self.last.take();
             return Ok(Flow::Stop);
         }
         self.rows_examined += 1;
-        let mut ends = self.rows_examined == examined_max;
         let record = match row.record {
             Some(record) if !self.residual.is_empty() => {
                 let none = Memberships::default();
                 let groups = row.groups.unwrap_or(&none);
-                self.residual.matches(row.id, record, groups)?.then_some(record)
+                self.residual.matches(row.id, record, groups, &self.work)?.then_some(record)
             }
             record => record,
         };
+        let mut ends = self.rows_examined == examined_max || self.is_out_of_work();
         if let Some(record) = record {
             if self.is_full() {
                 self.next = self.last.take();

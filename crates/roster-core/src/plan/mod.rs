@@ -24,6 +24,10 @@ use conjuncts::Conjuncts;
 /// The maximum number of rows that are sorted after indexes found them.
 pub const SORTED_ROWS_MAX: usize = 1000;
 
+/// The maximum number of comparisons, by an upper bound or as counted, of a page that is read on
+/// the thread of the request: a few milliseconds.
+pub const LIGHT_COMPARISONS_MAX: usize = 20_000;
+
 /// A plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -170,17 +174,29 @@ impl Plan {
             && query.words.is_empty()
     }
 
-    /// Whether the number of examined rows is bounded by the page or by [`SORTED_ROWS_MAX`]. Only
-    /// such a page is read on the thread of the request.
+    /// Whether a page is little work: the number of examined rows is bounded by the page or by
+    /// the keys of the query, and conditions are tested on rows only if they need few comparisons
+    /// in any case. Such a page is a short list, and is read on the thread of the request.
     pub fn is_bounded(&self, query: &PageQuery) -> bool {
-        let few = |lookup: &Lookup| {
-            matches!(lookup, Lookup::Id(_) | Lookup::Username(_) | Lookup::Email(_))
+        let users = |lookup: &Lookup| match lookup {
+            Lookup::Id(_) | Lookup::Username(_) => Some(1),
+            // Many users may share an address. More are not sorted.
+            Lookup::Email(_) => Some(SORTED_ROWS_MAX),
+            Lookup::AnyEmail(_)
+            | Lookup::ExternalId(_)
+            | Lookup::PhoneNumber(_)
+            | Lookup::AnyPhoneNumber(_)
+            | Lookup::Member(_) => None,
         };
-        match &self.source {
-            Source::Keys(lookups) => lookups.iter().all(few),
-            Source::Along(range) => range.has_one_user() || self.is_direct(query),
-            Source::Range(_) | Source::Words => false,
-        }
+        let rows = match &self.source {
+            Source::Keys(lookups) => lookups.iter().map(users).sum(),
+            Source::Along(range) if range.has_one_user() => Some(1),
+            Source::Along(_) => return self.is_direct(query),
+            Source::Range(_) | Source::Words => None,
+        };
+        let of_row = self.residual.as_ref().map_or(0, Filter::comparisons_max);
+        let all = rows.map(|rows: usize| rows.saturating_mul(of_row));
+        query.words.is_empty() && all.is_some_and(|all| all <= LIGHT_COMPARISONS_MAX)
     }
 
     /// The stored counter with the total of the query, if there is one.

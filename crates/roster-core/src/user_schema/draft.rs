@@ -179,11 +179,13 @@ impl SchemaDraft {
     }
 
     fn add_unknown(&mut self, pointer: &Pointer, name: &str, known: &[&'static str]) {
-        let detail = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("the members are {}", known.join(", ")),
-        };
-        self.add(pointer.clone().member(name), ViolationCode::UnknownMember, detail);
+        self.violations.push(|| {
+            let detail = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("the members are {}", known.join(", ")),
+            };
+            Violation::new(pointer.clone().member(name), ViolationCode::UnknownMember, detail)
+        });
     }
 }
 

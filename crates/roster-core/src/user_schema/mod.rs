@@ -9,7 +9,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 
@@ -23,7 +23,7 @@ use crate::{
     text::Pointer,
     timestamp::Timestamp,
     user::Stored,
-    violation::{Violation, ViolationCode},
+    violation::{Violation, ViolationCode, Violations},
 };
 
 pub use draft::SchemaDraft;
@@ -157,24 +157,29 @@ impl UserSchema {
         &self,
         sent: &[(String, Json)],
         stored: Option<&[(String, Json)]>,
-    ) -> Vec<Violation> {
-        let value_of = |members: &[(String, Json)], name: &str| {
-            members.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone())
-        };
-        let mut violations = Vec::new();
+    ) -> Violations {
+        let mut violations = Violations::default();
+        if self.members.is_empty() {
+            return violations;
+        }
+        // A search for each declared member would take time proportional to the product.
+        let stored = stored.map(by_name);
+        let sent = by_name(sent);
         for member in &self.members {
             let pointer = || Pointer::root().member("attributes").member(&member.name);
-            let value = value_of(sent, &member.name);
-            if stored.is_some_and(|stored| value_of(stored, &member.name) == value) {
+            let value = sent.get(member.name.as_str()).copied();
+            let is_stored =
+                |stored: &HashMap<&str, &Json>| stored.get(member.name.as_str()).copied() == value;
+            if stored.as_ref().is_some_and(is_stored) {
                 continue;
             }
-            let is_absent = value.as_ref().is_none_or(|value| *value == Json::Array(Vec::new()));
+            let is_absent = value.is_none_or(|value| *value == Json::Array(Vec::new()));
             match value {
-                _ if is_absent && member.required => {
+                _ if is_absent && member.required => violations.push(|| {
                     let detail = format!("the schema requires {}", member.name);
-                    violations.push(Violation::new(pointer(), ViolationCode::Required, detail));
-                }
-                Some(value) => member.check(&value, pointer, &mut violations),
+                    Violation::new(pointer(), ViolationCode::Required, detail)
+                }),
+                Some(value) => member.check(value, pointer, &mut violations),
                 None => {}
             }
         }
@@ -182,9 +187,13 @@ impl UserSchema {
     }
 }
 
+fn by_name(members: &[(String, Json)]) -> HashMap<&str, &Json> {
+    members.iter().map(|(name, value)| (name.as_str(), value)).collect()
+}
+
 impl DeclaredMember {
-    fn check(&self, value: &Json, pointer: impl Fn() -> Pointer, violations: &mut Vec<Violation>) {
-        let mut add = |pointer: Pointer, detail| {
+    fn check(&self, value: &Json, pointer: impl Fn() -> Pointer, violations: &mut Violations) {
+        let mut add = |pointer: &dyn Fn() -> Pointer, detail| {
             // A string that is no time has the right JSON type.
             let is_text = matches!(value, Json::Text(_));
             let code = if is_text && self.value_type == ValueType::DateTime {
@@ -192,20 +201,20 @@ impl DeclaredMember {
             } else {
                 ViolationCode::WrongType
             };
-            violations.push(Violation::new(pointer, code, detail));
+            violations.push(|| Violation::new(pointer(), code, detail));
         };
         if !self.multi_valued {
             if let Err(detail) = self.value_type.check(value) {
-                add(pointer(), detail);
+                add(&pointer, detail);
             }
             return;
         }
         let Json::Array(values) = value else {
-            return add(pointer(), format!("send an array, not {}", value.kind()));
+            return add(&pointer, format!("send an array, not {}", value.kind()));
         };
         for (index, value) in values.iter().enumerate() {
             if let Err(detail) = self.value_type.check(value) {
-                add(pointer().index(index), detail);
+                add(&|| pointer().index(index), detail);
             }
         }
     }

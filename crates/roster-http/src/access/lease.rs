@@ -1,8 +1,9 @@
 //! The permit of work that continues after its response has begun: an import or an export.
 //!
-//! Each step authenticates the caller's credential again, so that a step never uses an older result
-//! than a request would. While the work waits for its client, a background task repeats the check,
-//! so the work stops within a second of a revocation. This module does not know what the work is.
+//! The work has a place among all imports or exports, and ends if another caller needs it. Each
+//! step authenticates the caller's credential again, so that a step never uses an older result than
+//! a request would. While the work waits for its client, a background task repeats the check, so
+//! the work stops within a second of a revocation. This module does not know what the work is.
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
@@ -11,14 +12,18 @@ use roster_core::access::{Permit, Right};
 use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Access, Credential};
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    problem::{Problem, ProblemCode},
+    transfers::Place,
+};
 
 /// How often the credential is checked while the work waits. The keys are read every half second
 /// while they are used, so the work ends within a second of a revocation by any process.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A credential that is checked repeatedly while work runs.
+/// A credential that is checked repeatedly while work runs, and the place of the work.
 pub(crate) struct Lease<R> {
+    place: Place,
     access: Arc<Access>,
     credential: Credential<'static>,
     /// Ends with the reason why the credential is no longer valid.
@@ -28,10 +33,14 @@ pub(crate) struct Lease<R> {
 
 impl<R: Right> Lease<R> {
     /// The lease for the credential in these headers, which was accepted for this request.
-    pub(crate) fn new(access: &Arc<Access>, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(crate) fn new(
+        access: &Arc<Access>,
+        headers: &HeaderMap,
+        place: Place,
+    ) -> Result<Self, Problem> {
         let credential = access.credential(headers)?.into_owned();
         let watch = tokio::spawn(over::<R>(Arc::clone(access), credential.clone()));
-        Ok(Self { access: Arc::clone(access), credential, watch, right: PhantomData })
+        Ok(Self { place, access: Arc::clone(access), credential, watch, right: PhantomData })
     }
 
     /// The permit for the next step.
@@ -39,10 +48,21 @@ impl<R: Right> Lease<R> {
         permit(&self.access, &self.credential).await
     }
 
-    /// Waits until the credential is no longer valid, and returns the reason. Cancel-safe.
+    /// Counts lines that were executed or sent.
+    pub(crate) fn progress(&self, lines: usize) {
+        self.place.progress(lines);
+    }
+
+    /// Waits until the credential is no longer valid or another caller needs the place, and returns
+    /// the reason. Cancel-safe.
     pub(crate) async fn over(&mut self) -> Problem {
-        let over = (&mut self.watch).await;
-        over.unwrap_or_else(|_| Problem::new(ProblemCode::Internal))
+        tokio::select! {
+            biased;
+            over = &mut self.watch => {
+                over.unwrap_or_else(|_| Problem::new(ProblemCode::Internal))
+            }
+            problem = self.place.ended() => problem,
+        }
     }
 }
 

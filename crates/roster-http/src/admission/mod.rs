@@ -4,6 +4,9 @@
 //! refusal must be cheap: under ten times the possible load, nine of ten requests are refused. All
 //! memory used here is bounded. This module does not know how a caller authenticates or what an
 //! engine does.
+//!
+//! The places of a class are shared out among callers. The endpoint names the caller of a request
+//! once, for the task that handles it, so that no handler can forget it.
 
 mod class;
 mod identity;
@@ -21,6 +24,7 @@ use refusals::FAILED_AUTHENTICATION;
 pub(crate) use refusals::Refusals;
 
 use std::{
+    hash::{BuildHasher as _, RandomState},
     net::IpAddr,
     sync::{
         Arc,
@@ -35,13 +39,21 @@ use roster_server::{
     Identity,
     limits::{AdmissionController, AdmissionGuard, Attempts, RateLimitState, RateLimiter},
 };
-use tokio::task::yield_now;
+use tokio::{
+    task::{futures::TaskLocalFuture, yield_now},
+    task_local,
+};
 
 use crate::problem::{Problem, ProblemCode};
 
 /// The maximum `Retry-After` of an overload, in seconds. The values cycle from 1 to this maximum,
 /// so that callers that are refused at the same time do not retry at the same time.
 const RETRY_AFTER_S_MAX: u16 = 4;
+
+task_local! {
+    /// The caller of the request that the task handles, as a hash.
+    static CALLER: u64;
+}
 
 /// The limits of one service.
 pub(crate) struct Admission {
@@ -55,6 +67,7 @@ pub(crate) struct Admission {
     lists: AdmissionController,
     long_lists: AdmissionController,
     writes: AdmissionController,
+    hasher: RandomState,
     /// Counts overload refusals, for `Retry-After`.
     overloads: AtomicU16,
     pub(crate) refusals: Arc<Refusals>,
@@ -78,6 +91,7 @@ impl Admission {
             lists: AdmissionController::new(settings.lists_max),
             long_lists: AdmissionController::new(settings.long_lists_max),
             writes: AdmissionController::new(settings.writes_max),
+            hasher: RandomState::new(),
             overloads: AtomicU16::new(0),
             refusals,
         }
@@ -110,9 +124,19 @@ impl Admission {
         }
     }
 
+    /// Handles a request of this caller: what is admitted meanwhile is admitted for the caller.
+    pub(crate) fn for_caller<F: Future>(
+        &self,
+        caller: &Identity<'_>,
+        work: F,
+    ) -> TaskLocalFuture<u64, F> {
+        CALLER.scope(self.hasher.hash_one(caller), work)
+    }
+
     /// Admits one request of a class, at once or after a short wait; otherwise refuses it with 503.
     pub(crate) async fn admit(&self, class: Class) -> Result<AdmissionGuard<'_>, Problem> {
-        let admitted = self.controller(class).admit().await.ok_or_else(|| self.overloaded())?;
+        let admitted = self.controller(class).admit(caller()).await;
+        let admitted = admitted.ok_or_else(|| self.overloaded())?;
         if class == Class::LongLists {
             // The page keeps its thread busy. Requests that arrived meanwhile are queued or
             // refused first.
@@ -124,7 +148,7 @@ impl Admission {
     /// Admits a short page that may need a scan to the long lists. It does not yield: the page may
     /// be found by an index after all, and a scan does not keep this thread busy.
     pub(crate) async fn admit_scan(&self) -> Result<AdmissionGuard<'_>, Problem> {
-        self.long_lists.admit().await.ok_or_else(|| self.overloaded())
+        self.long_lists.admit(caller()).await.ok_or_else(|| self.overloaded())
     }
 
     /// Runs work of a class once it is admitted.
@@ -159,6 +183,11 @@ impl Admission {
         let detail = "too many attempts with bad credentials came from this address";
         too_many(detail.to_owned(), wait_s)
     }
+}
+
+/// The caller of the current request.
+fn caller() -> u64 {
+    CALLER.try_with(|caller| *caller).unwrap_or_default()
 }
 
 /// The problem of a caller whose connections use more than their share of memory.

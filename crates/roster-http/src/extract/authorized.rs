@@ -1,19 +1,19 @@
 //! Extractors that prove what the caller may do.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use bytes::Bytes;
 use http::request::Parts;
 use roster_core::{
     Draft, Json, SchemaDraft, Terms,
     access::{Permit, Right, WriteUsers},
     group::GroupDraft,
+    json,
 };
 
 use super::{BodyKind, JSON, WriteOptions, negotiate};
 use crate::{
     operation::Operation,
     problem::Problem,
-    request::{Call, RequestContext, UnreadCall},
+    request::{BodyFacts, Call, RequestContext, UnreadCall},
     state::AppState,
 };
 
@@ -88,7 +88,7 @@ pub(crate) struct AuthorizedBody<T, R: Right = WriteUsers> {
     pub(crate) permit: Permit<R>,
     pub(crate) value: T,
     call: Call,
-    bytes: Bytes,
+    facts: BodyFacts,
 }
 
 impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
@@ -102,17 +102,17 @@ impl<T: FromJson, R: Right> FromRequest<AppState> for AuthorizedBody<T, R> {
             operation => operation.and_then(BodyKind::of_patch).unwrap_or(BodyKind::Json),
         };
         let bytes_max = app.settings.body_bytes_max;
-        let (call, value, bytes) =
-            call.read_and_authorize(app, kind, bytes_max, T::from_json).await?;
-        Ok(Self { permit: call.permit()?, value, call, bytes })
+        let parse = |text: &[u8]| json::read(text).map(T::from_json);
+        let (call, value, facts) = call.read_and_authorize(app, kind, bytes_max, parse).await?;
+        Ok(Self { permit: call.permit()?, value, call, facts })
     }
 }
 
 impl<T, R: Right> AuthorizedBody<T, R> {
     /// The same body with another value.
     pub(crate) fn map<U>(self, convert: impl FnOnce(T) -> U) -> AuthorizedBody<U, R> {
-        let Self { permit, value, call, bytes } = self;
-        AuthorizedBody { permit, value: convert(value), call, bytes }
+        let Self { permit, value, call, facts } = self;
+        AuthorizedBody { permit, value: convert(value), call, facts }
     }
 
     /// The permit for another right that the write needs.
@@ -122,6 +122,6 @@ impl<T, R: Right> AuthorizedBody<T, R> {
 
     /// What the directory checks and stores with the write.
     pub(crate) fn terms(&self, options: &WriteOptions) -> Terms {
-        options.terms(&self.call, &self.bytes)
+        options.terms_with(&self.call, self.facts)
     }
 }

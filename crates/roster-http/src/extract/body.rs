@@ -7,7 +7,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
+    header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ORIGIN},
 };
 use roster_server::{BodyFault, Peer, read_body};
 
@@ -44,7 +44,7 @@ pub(crate) enum BodyKind {
     PatchOfMany,
     /// Users, one JSON text per line.
     Lines,
-    /// JSON of SCIM, or JSON. A missing media type means the same.
+    /// JSON of SCIM, or JSON. A missing media type means the same, except from a browser.
     Scim,
     /// JSON of SCIM, or JSON.
     ScimStrict,
@@ -106,7 +106,9 @@ pub(crate) async fn read_bytes(
 
 fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     let sent = content_type(headers);
-    if kind == BodyKind::Scim && !headers.contains_key(CONTENT_TYPE) {
+    // A page of another origin can send a body without a media type, so a browser must name it.
+    let may_omit = kind == BodyKind::Scim && !headers.contains_key(ORIGIN);
+    if may_omit && !headers.contains_key(CONTENT_TYPE) {
         return Ok(());
     }
     // The value of nearly all clients, compared without parsing.

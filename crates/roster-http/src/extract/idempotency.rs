@@ -51,25 +51,46 @@ fn unquoted(quoted: &str) -> Option<String> {
     Some(key)
 }
 
-/// The idempotency record of a request: its caller and key, and a fingerprint of everything that
-/// affects the result.
-pub(crate) fn idempotency(caller: &str, key: &str, parts: &Parts, body: &[u8]) -> Idempotency {
-    let mut fingerprint = Sha256::new();
-    let mut add = |part: &[u8]| {
-        fingerprint.update(part.len().to_be_bytes());
-        fingerprint.update(part);
-    };
-    add(parts.method.as_str().as_bytes());
-    add(parts.uri.path().as_bytes());
-    add(parts.uri.query().unwrap_or_default().as_bytes());
-    for name in [CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH] {
-        let lines = parts.headers.get_all(&name);
-        add(&lines.iter().count().to_be_bytes());
-        lines.iter().for_each(|line| add(line.as_bytes()));
+/// A fingerprint of everything that affects the result of a request.
+pub(crate) struct Fingerprint(Sha256);
+
+impl Fingerprint {
+    /// The fingerprint of a request without its body.
+    pub(crate) fn of(parts: &Parts) -> Self {
+        let mut fingerprint = Self(Sha256::new());
+        let mut add = |part: &[u8]| fingerprint.add(part);
+        add(parts.method.as_str().as_bytes());
+        add(parts.uri.path().as_bytes());
+        add(parts.uri.query().unwrap_or_default().as_bytes());
+        for name in [CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH] {
+            let lines = parts.headers.get_all(&name);
+            add(&lines.iter().count().to_be_bytes());
+            lines.iter().for_each(|line| add(line.as_bytes()));
+        }
+        fingerprint
     }
-    add(body);
+
+    /// The fingerprint of a request without its body, if it has an `Idempotency-Key`.
+    pub(crate) fn of_retriable(parts: &Parts) -> Option<Self> {
+        parts.headers.contains_key(&IDEMPOTENCY_KEY).then(|| Self::of(parts))
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        self.0.update(part.len().to_be_bytes());
+        self.0.update(part);
+    }
+
+    /// The whole fingerprint.
+    pub(crate) fn of_body(mut self, body: &[u8]) -> [u8; 32] {
+        self.add(body);
+        self.0.finalize().into()
+    }
+}
+
+/// The idempotency record of a request of a caller with a key.
+pub(crate) fn idempotency(caller: &str, key: &str, fingerprint: [u8; 32]) -> Idempotency {
     let key = Sha256::new().chain_update(caller).chain_update([0]).chain_update(key).finalize();
-    Idempotency { key: key.into(), fingerprint: fingerprint.finalize().into() }
+    Idempotency { key: key.into(), fingerprint }
 }
 
 #[cfg(test)]
@@ -104,7 +125,7 @@ mod tests {
             request = request.header(name, value);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        idempotency(caller, key, &parts, body.as_bytes())
+        idempotency(caller, key, Fingerprint::of(&parts).of_body(body.as_bytes()))
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(crate) use collection::{
     refused, target, text, unknown,
 };
 pub(crate) use fields::Fields;
-pub(crate) use idempotency::{IDEMPOTENCY_KEY, idempotency, idempotency_key};
+pub(crate) use idempotency::{Fingerprint, IDEMPOTENCY_KEY, idempotency, idempotency_key};
 pub(crate) use parse::JsonParser;
 pub(crate) use path::{
     DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, deleted_user_not_found,

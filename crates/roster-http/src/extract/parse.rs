@@ -1,4 +1,4 @@
-//! Parses JSON texts without delaying other requests.
+//! Parses JSON texts, and does other long work of a request, without delaying other requests.
 //!
 //! A short text is parsed on the request's thread. A long one is parsed on a thread that runs only
 //! when no other thread of the process needs the processor. There is one such thread per processor.
@@ -6,7 +6,7 @@
 use std::{io, sync::Arc, thread};
 
 use bytes::Bytes;
-use roster_core::{Json, StoreError, json};
+use roster_core::{StoreError, json::JsonFault};
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
@@ -22,16 +22,16 @@ use crate::problem::{Problem, ProblemCode};
 /// half a millisecond.
 const INLINE_BYTES_MAX: usize = 16 * 1024;
 
-/// Parses the JSON texts of all requests.
+/// Parses the JSON texts of all requests, and does their other long work.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonParser {
-    /// One permit for each long text. The text of a request that was dropped in the queue is not
-    /// parsed.
+    /// One permit for each piece of work. The work of a request that was dropped in the queue is
+    /// not done.
     slots: Arc<Semaphore>,
     threads: Arc<Threads>,
 }
 
-/// The threads that parse long texts.
+/// The threads that do long work.
 #[derive(Debug)]
 struct Threads(io::Result<Option<Runtime>>);
 
@@ -71,17 +71,17 @@ impl JsonParser {
         Self { slots: Arc::new(Semaphore::new(count)), threads }
     }
 
-    /// Parses a body as one JSON text, and converts it on the same thread.
+    /// Parses a body as one JSON text with the given function.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
         text: &Bytes,
-        convert: impl FnOnce(Json) -> T + Send + 'static,
+        parse: impl FnOnce(&[u8]) -> Result<T, JsonFault> + Send + 'static,
     ) -> Result<T, Problem> {
         if text.is_empty() {
             let detail = "send a JSON object as the body";
             return Err(Problem::saying(ProblemCode::MalformedJson, detail));
         }
-        self.read(text, |text| json::read(text).map(convert))
+        self.read(text, parse)
             .await?
             .map_err(|fault| Problem::saying(ProblemCode::MalformedJson, fault.detail))
     }
@@ -92,27 +92,38 @@ impl JsonParser {
         text: &Bytes,
         read: impl FnOnce(&[u8]) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        if text.len() <= INLINE_BYTES_MAX {
-            return Ok(read(text));
+        let text = text.clone();
+        self.work(text.len(), move || read(&text)).await
+    }
+
+    /// Does work that takes as long as parsing a text of this many bytes.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        if bytes <= INLINE_BYTES_MAX {
+            return Ok(work());
         }
         let failed = |cause| Problem::from(StoreError::Internal(cause));
         let slots = Arc::clone(&self.slots);
         let slot = slots.acquire_owned().await.map_err(|closed| failed(closed.into()))?;
-        let text = text.clone();
         let Ok(Some(threads)) = &self.threads.0 else {
-            return Err(failed("no thread could be started that parses".into()));
+            return Err(failed("no thread for long work could be started".into()));
         };
-        let reading = threads.spawn(async move {
+        let working = threads.spawn(async move {
             let _slot = slot;
-            read(&text)
+            work()
         });
-        reading.await.map_err(|panicked| failed(panicked.into()))
+        working.await.map_err(|panicked| failed(panicked.into()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::thread::{self, ThreadId};
+
+    use roster_core::{Json, json};
 
     use super::*;
 
@@ -133,7 +144,7 @@ mod tests {
         let parser = JsonParser::with_threads(1);
         let slot = parser.slots.clone().acquire_owned().await.expect("open");
         let text = Bytes::from(format!("[{}1]", "1,".repeat(20_000)));
-        let mut parsing = Box::pin(parser.parse(&text, |tree| tree));
+        let mut parsing = Box::pin(parser.parse(&text, json::read));
         tokio::select! {
             biased;
             _ = &mut parsing => panic!("there was no slot"),

@@ -13,14 +13,14 @@ use roster_core::{
 };
 
 use super::{
-    ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
+    Fingerprint, ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
     preconditions, preferred_return, read_each, weak_preconditions,
 };
 use crate::{
     admission::{Class, LogCharges},
     operation::Operation,
     problem::{Fault, Problem, ProblemCode},
-    request::{Call, RequestContext},
+    request::{BodyFacts, Call, RequestContext},
     state::AppState,
     time_limits::PreferredWait,
 };
@@ -122,13 +122,22 @@ impl WriteOptions {
     /// What the directory needs in addition to the record: the preconditions, the idempotency
     /// record (none for a dry run), the mode, the caller, and the permission to begin, which
     /// [`Self::execute`] withdraws when the preferred wait is over.
-    pub(crate) fn terms(&self, call: &Call, body: &[u8]) -> Terms {
+    /// For a request without a body.
+    pub(crate) fn terms(&self, call: &Call) -> Terms {
+        let fingerprint = Fingerprint::of_retriable(&call.parts);
+        let fingerprint = fingerprint.map(|fingerprint| fingerprint.of_body(b""));
+        self.terms_with(call, BodyFacts { bytes: 0, fingerprint })
+    }
+
+    /// The same for a request whose body has been read.
+    pub(crate) fn terms_with(&self, call: &Call, facts: BodyFacts) -> Terms {
         let caller = call.caller();
         let actor = caller.actor.to_string();
         // A dry run changes nothing, however often it is sent.
         let key = self.idempotency_key.as_ref().filter(|_| self.mode == Mode::Write);
-        let idempotency = key.map(|key| idempotency(&actor, key, &call.parts, body));
-        self.start.note_sent(body.len());
+        let retriable = key.zip(facts.fingerprint);
+        let idempotency = retriable.map(|(key, print)| idempotency(&actor, key, print));
+        self.start.note_sent(facts.bytes);
         let start = Some(self.start.clone());
         let preconditions = self.preconditions.clone();
         Terms { preconditions, idempotency, mode: self.mode, caller, start }

@@ -28,8 +28,7 @@ use super::{
     respond,
 };
 use crate::{
-    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState,
-    transfers::Place,
+    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState, turns::Turns,
 };
 
 /// Pauses in milliseconds before a page is read again after a transient error.
@@ -81,15 +80,15 @@ pub(super) async fn export<S: ExportSource>(
         describe(app, response.headers_mut(), position);
         return Ok(response);
     }
-    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals)?;
+    let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
     let first = source.read(&app.directory, may).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
     describe(app, response.headers_mut(), first.position);
-    let (directory, lease) = (app.directory.clone(), call.lease(app)?);
+    let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
     let export = Export { directory, lease, source, lines_left, request_id };
-    tokio::spawn(export.send(first, sender, place));
+    tokio::spawn(export.send(first, sender));
     Ok(response)
 }
 
@@ -125,7 +124,7 @@ struct Export<S: ExportSource> {
 }
 
 impl<S: ExportSource> Export<S> {
-    async fn send(mut self, first: ExportPage<S::Item, S::Key>, sender: BodySender, _place: Place) {
+    async fn send(mut self, first: ExportPage<S::Item, S::Key>, sender: BodySender) {
         let mut read = Ok(first);
         loop {
             let mut page = match read {
@@ -134,10 +133,11 @@ impl<S: ExportSource> Export<S> {
             };
             page.items.truncate(self.lines_left);
             self.lines_left -= page.items.len();
-            let Some(lines) = self.lines(&page.items) else {
+            let Some(lines) = self.lines(&page.items).await else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
+            let count = page.items.len();
             let next = page.next.take().filter(|_| self.lines_left > 0);
             drop(page);
             let Some(room) = self.room(&sender).await else { return };
@@ -147,6 +147,7 @@ impl<S: ExportSource> Export<S> {
                 Err(problem) => return self.log_stop(&problem),
             };
             room.send(lines);
+            self.lease.progress(count);
             let Some(next) = next else { return sender.finish() };
             self.source.continue_after(next);
             // Waits until the previous page is being sent, so that at most two pages are in memory.
@@ -157,8 +158,8 @@ impl<S: ExportSource> Export<S> {
         }
     }
 
-    /// Waits for room for a page. Returns `None` if the client is gone or its credential is no
-    /// longer valid.
+    /// Waits for room for a page. Returns `None` if the client is gone, its credential is no longer
+    /// valid, or another caller needs the place.
     async fn room<'s>(&mut self, sender: &'s BodySender) -> Option<Room<'s>> {
         let problem = tokio::select! {
             biased;
@@ -170,22 +171,19 @@ impl<S: ExportSource> Export<S> {
     }
 
     /// The records of a page, one per line; `None` if a record cannot be projected.
-    fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
-        let mut out = Vec::new();
+    async fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
+        let (mut out, mut turns) = (Vec::new(), Turns::default());
         for item in items {
             self.source.write(item, &mut out)?;
             out.push(b'\n');
+            turns.take(out.len()).await;
         }
         Some(out)
     }
 
     fn log_stop(&self, problem: &Problem) {
         let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
-        tracing::warn!(
-            request_id,
-            code,
-            "an export was stopped: its caller's credential is no longer valid"
-        );
+        tracing::warn!(request_id, code, "an export was stopped");
     }
 
     fn log_failure(&self, error: &StoreError) {

@@ -56,7 +56,9 @@ pub(crate) async fn get_metrics(
 ) -> Result<Response, Problem> {
     let media = negotiate(&call.parts.headers, &[OPENMETRICS, PROMETHEUS_TEXT])?;
     let head = timeout(COUNTERS_WAIT_MAX, app.directory.head()).await.ok().and_then(Result::ok);
-    let page = app.metrics.page(head, app.directory.wal_bytes());
+    let store = &app.directory;
+    let (wal_bytes, failed_reads) = (store.wal_bytes(), store.failed_reads());
+    let page = app.metrics.page(head, wal_bytes, failed_reads, store.write_faults());
     let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let page = if media == PROMETHEUS_TEXT { metrics::as_prometheus_text(&page) } else { page };
     let mut response = answer(media.header(), page);

@@ -10,26 +10,28 @@ use std::{mem, net::IpAddr};
 
 use http::request::Parts;
 use roster_core::{
-    Caller, Draft, Json, Outcome, Preconditions, Tags, Terms, UserId,
+    Caller, Draft, Json, Outcome, Preconditions, Tags, Terms, UserId, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
+    json::{self, JsonFault, write_json},
+    limits::COMPARISONS_MAX,
 };
 use roster_scim::{
-    Strictness,
+    ScimError, Strictness,
     bulk::{self, Act, Done, Run, Step},
     discovery::SERVED,
     group::{self, GroupBody},
     patch,
     schema::GROUP,
-    user::{self, Sent, entity_tag, version_of},
+    user::{self, Sent, UserPatch, entity_tag, version_of},
 };
 
 use super::{
     ScimProblem,
-    extract::{group_id, media, read_body, user_id},
+    extract::{Parsed, group_id, media, read_body, user_id},
     fault::in_scim,
     groups::{of_groups, patch_group},
-    respond::{base, json},
+    respond::{base, json as json_response},
     users::patch_user,
 };
 use crate::{
@@ -41,6 +43,7 @@ use crate::{
     request::UnreadCall,
     state::AppState,
 };
+use tokio::task::yield_now;
 
 /// `POST /scim/v2/Bulk`: executes the operations one by one.
 pub(crate) async fn bulk(
@@ -55,21 +58,26 @@ pub(crate) async fn bulk(
         return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail).into());
     }
     let strictness = call.strictness();
-    let (call, sent, bytes) =
-        read_body(app, call, move |tree| bulk::read(tree, strictness)).await?;
-    let (parts, caller, address, sent) = (&call.parts, call.caller(), call.client(), sent?);
+    let parse = move |text: &[u8]| {
+        let request = bulk::read(json::read(text)?, strictness);
+        Ok(request.map(|request| Run::new(request, SERVED)))
+    };
+    let (call, run, _) = read_body(app, call, parse).await?;
+    let (parts, caller, address) = (&call.parts, call.caller(), call.client());
     let log_charges = app.admission.log_charges(&caller.actor, address);
-    let operation_bytes = bytes.len() / sent.operations.len().max(1);
-    let bulk_call = BulkCall { parts, caller, address, strictness, log_charges, operation_bytes };
-    let mut run = Run::new(sent, SERVED);
+    let work = Work::new(COMPARISONS_MAX);
+    let bulk_call = BulkCall { parts, caller, address, strictness, log_charges, work };
+    let mut run = run?;
     let base = base(app);
     // The request itself was charged, which covers its first operation.
     let mut is_charged = true;
-    while let Some(step) = run.next_step() {
+    while let Some(mut step) = run.next_step() {
+        // An operation that fails at once does not wait for anything.
+        yield_now().await;
         let location = location(&base, &step);
         let charged = if mem::take(&mut is_charged) { Ok(()) } else { bulk_call.charge(app) };
         let done = match charged {
-            Ok(()) => Box::pin(bulk_call.execute(app, &step)).await,
+            Ok(()) => Box::pin(bulk_call.execute(app, &mut step)).await,
             Err(problem) => Err(problem.into()),
         };
         let done = done.map(|(status, outcome)| done_at(&base, &step, status, &outcome));
@@ -81,7 +89,7 @@ pub(crate) async fn bulk(
             }
         }
     }
-    Ok(json(&run.response(), media))
+    Ok(json_response(&run.response(), media))
 }
 
 /// What all operations of the request share.
@@ -91,8 +99,8 @@ struct BulkCall<'a> {
     address: IpAddr,
     strictness: Strictness,
     log_charges: LogCharges,
-    /// The share of one operation in the bytes of the request.
-    operation_bytes: usize,
+    /// Bounds the comparisons of all PATCH operations together.
+    work: Work,
 }
 
 impl BulkCall<'_> {
@@ -101,7 +109,11 @@ impl BulkCall<'_> {
         app.admission.charge(&identity(&self.caller.actor, self.address), &mut None)
     }
 
-    async fn execute(&self, app: &AppState, step: &Step) -> Result<(u16, Outcome), ScimProblem> {
+    async fn execute(
+        &self,
+        app: &AppState,
+        step: &mut Step,
+    ) -> Result<(u16, Outcome), ScimProblem> {
         let operation = Some(Operation::ScimBulk);
         let authority = reauthorize(app, self.parts, operation).await?;
         authority.permit::<ReadUsers>().map_err(Problem::from)?;
@@ -118,23 +130,26 @@ impl BulkCall<'_> {
         &self,
         app: &AppState,
         may: Permit<WriteUsers>,
-        step: &Step,
+        step: &mut Step,
     ) -> Result<(u16, Outcome), ScimProblem> {
-        let terms = self.terms(step);
-        let (directory, strictness) = (&app.directory, self.strictness);
+        let data = step.take_data();
+        let terms = self.terms(step, data.size());
+        let directory = &app.directory;
         Ok(match &step.act {
-            Act::Create(sent) => {
-                let draft = self.draft(app, sent, Sent::Created)?;
+            Act::Create(_) => {
+                let draft = self.draft(app, data, Sent::Created).await?;
                 (201, with_admission(app, directory.create(may, draft, terms)).await?)
             }
-            Act::Replace(id, sent) => {
+            Act::Replace(id, _) => {
                 let id = user_id(id)?;
-                let draft = self.draft(app, sent, Sent::Replaced)?;
+                let draft = self.draft(app, data, Sent::Replaced).await?;
                 (200, with_admission(app, directory.replace(may, id, draft, terms)).await?)
             }
-            Act::Patch(id, sent) => {
-                let operations = patch::read(sent.clone(), strictness)?;
-                let patch = patch_user(app, may, user_id(id)?, operations, strictness, terms);
+            Act::Patch(id, _) => {
+                let (strictness, schema) = (self.strictness, directory.schema());
+                let read = move |data| UserPatch::read(data, strictness, &schema);
+                let patch = convert(app, data, read).await?;
+                let patch = patch_user(app, may, user_id(id)?, patch, terms, &self.work);
                 (200, with_admission(app, patch).await?)
             }
             Act::Delete(id) => {
@@ -144,8 +159,10 @@ impl BulkCall<'_> {
         })
     }
 
-    fn draft(&self, app: &AppState, body: &Json, sent: Sent) -> Result<Draft, ScimProblem> {
-        let read = user::read(body.clone(), self.strictness, sent, &app.directory.schema())?;
+    async fn draft(&self, app: &AppState, body: Json, sent: Sent) -> Result<Draft, ScimProblem> {
+        let (strictness, schema) = (self.strictness, app.directory.schema());
+        let read = move |body| user::read(body, strictness, sent, &schema);
+        let read = convert(app, body, read).await?;
         app.dropped_attributes.add(&read.dropped);
         Ok(read.draft)
     }
@@ -154,29 +171,33 @@ impl BulkCall<'_> {
         &self,
         app: &AppState,
         may: Permit<WriteUsers>,
-        step: &Step,
+        step: &mut Step,
     ) -> Result<(u16, Outcome), ScimProblem> {
-        let terms = self.terms(step);
-        let desk = app.directory.groups();
+        let data = step.take_data();
+        let terms = self.terms(step, data.size());
+        let (desk, strictness) = (app.directory.groups(), self.strictness);
+        let read_group = move |text: &[u8]| group::read(text, strictness);
         Ok(match &step.act {
-            Act::Create(sent) => {
-                let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
+            Act::Create(_) => {
+                let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
                 (
                     201,
                     with_admission(app, of_groups(desk.create(may, draft, members, terms))).await?,
                 )
             }
-            Act::Replace(id, sent) => {
+            Act::Replace(id, _) => {
                 let id = group_id(id)?;
-                let GroupBody { draft, members } = group::read(sent.clone(), self.strictness)?;
+                let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
                 (200, with_admission(app, of_groups(change)).await?)
             }
-            Act::Patch(id, sent) => {
-                let operations = patch::read(sent.clone(), self.strictness)?;
+            Act::Patch(id, _) => {
+                let read = move |text: &[u8]| patch::group::read(text, strictness);
+                let operations = convert_text(app, data, read).await?;
                 let id = group_id(id)?;
-                let patch = patch_group(app, may, id, operations, self.strictness, terms);
+                let how = (strictness, &self.work);
+                let patch = patch_group(app, may, id, operations, how, terms);
                 (204, with_admission(app, patch).await?)
             }
             Act::Delete(id) => {
@@ -186,15 +207,40 @@ impl BulkCall<'_> {
         })
     }
 
-    fn terms(&self, step: &Step) -> Terms {
+    fn terms(&self, step: &Step, bytes: usize) -> Terms {
         // A new resource has no version to compare.
         let version = step.version.as_deref().filter(|_| !matches!(step.act, Act::Create(_)));
         Terms {
             preconditions: preconditions(version),
-            start: self.log_charges.start(self.operation_bytes),
+            start: self.log_charges.start(bytes),
             ..Terms::of(self.caller.clone())
         }
     }
+}
+
+/// Parses the body of an operation.
+async fn convert<T: Send + 'static>(
+    app: &AppState,
+    data: Json,
+    read: impl FnOnce(Json) -> Result<T, ScimError> + Send + 'static,
+) -> Result<T, ScimProblem> {
+    Ok(app.json.work(data.size(), move || read(data)).await??)
+}
+
+/// Parses the text of the body of an operation.
+async fn convert_text<T: Send + 'static>(
+    app: &AppState,
+    data: Json,
+    read: impl FnOnce(&[u8]) -> Parsed<T> + Send + 'static,
+) -> Result<T, ScimProblem> {
+    let size = data.size();
+    let convert = move || {
+        let mut text = Vec::new();
+        write_json(&mut text, &data);
+        read(&text)
+    };
+    let malformed = |fault: JsonFault| Problem::saying(ProblemCode::MalformedJson, fault.detail);
+    Ok(app.json.work(size, convert).await?.map_err(malformed)??)
 }
 
 /// Executes a write after admission.

@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use bytes::Bytes;
 use http::{header::IF_NONE_MATCH, request::Parts};
 use roster_core::{
-    GroupId, Json, Preconditions, Tags, Terms, UserId, UserSchema,
+    GroupId, Preconditions, Tags, Terms, UserId, UserSchema,
     access::{Permit, ReadUsers, Scope, WriteUsers},
+    json::{self, JsonFault},
     limits::GROUP_BODY_BYTES_MAX,
 };
 use roster_scim::{
     ListRequest, Projection, ResourceType, ScimError, ScimType, Strictness,
     group::{self, GroupBody},
     list,
-    patch::{self, Operation as PatchOperation},
+    patch::{self, group::GroupOperations},
     schema::{GROUP, USER},
-    user::{self, Sent},
+    user::{self, Sent, UserPatch},
 };
+use roster_server::HeldBytes;
 
 use super::ScimProblem;
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     },
     operation::Operation,
     problem::Problem,
-    request::{Call, RequestContext, UnreadCall},
+    request::{BodyFacts, Call, RequestContext, UnreadCall},
     state::AppState,
 };
 
@@ -68,22 +69,30 @@ pub(crate) struct ScimBody<T> {
     pub(super) read_permit: Permit<ReadUsers>,
     pub(super) value: T,
     call: Call,
-    bytes: Bytes,
+    facts: BodyFacts,
+    _held: HeldBytes,
 }
 
-/// What a request body is converted to.
+/// The memory of the id of a member in a set, in bytes.
+const MEMBER_MEMORY: usize = 2 * size_of::<UserId>();
+
+/// What a request body is parsed to.
 pub(crate) trait FromScim: Sized + Send + 'static {
-    fn from_scim(
-        json: Json,
-        strictness: Strictness,
-        schema: &UserSchema,
-    ) -> Result<Self, ScimError>;
+    fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self>;
 
     /// The names of the attributes that no schema has.
     fn dropped(&self) -> &[String] {
         &[]
     }
+
+    /// About the number of bytes of memory that it takes.
+    fn memory(&self) -> usize {
+        0
+    }
 }
+
+/// A parsed body, or the error of one that is valid JSON.
+pub(super) type Parsed<T> = Result<Result<T, ScimError>, JsonFault>;
 
 /// A user to create.
 pub(crate) struct NewUser(pub(super) user::Read);
@@ -92,12 +101,8 @@ pub(crate) struct NewUser(pub(super) user::Read);
 pub(crate) struct ReplacedUser(pub(super) user::Read);
 
 impl FromScim for NewUser {
-    fn from_scim(
-        json: Json,
-        strictness: Strictness,
-        schema: &UserSchema,
-    ) -> Result<Self, ScimError> {
-        user::read(json, strictness, Sent::Created, schema).map(Self)
+    fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self> {
+        Ok(user::read(json::read(text)?, strictness, Sent::Created, schema).map(Self))
     }
 
     fn dropped(&self) -> &[String] {
@@ -106,12 +111,8 @@ impl FromScim for NewUser {
 }
 
 impl FromScim for ReplacedUser {
-    fn from_scim(
-        json: Json,
-        strictness: Strictness,
-        schema: &UserSchema,
-    ) -> Result<Self, ScimError> {
-        user::read(json, strictness, Sent::Replaced, schema).map(Self)
+    fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self> {
+        Ok(user::read(json::read(text)?, strictness, Sent::Replaced, schema).map(Self))
     }
 
     fn dropped(&self) -> &[String] {
@@ -119,15 +120,33 @@ impl FromScim for ReplacedUser {
     }
 }
 
-impl FromScim for GroupBody {
-    fn from_scim(json: Json, strictness: Strictness, _: &UserSchema) -> Result<Self, ScimError> {
-        group::read(json, strictness)
+impl FromScim for UserPatch {
+    fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self> {
+        Ok(Self::read(json::read(text)?, strictness, schema))
+    }
+
+    fn memory(&self) -> usize {
+        self.memory()
     }
 }
 
-impl FromScim for Vec<PatchOperation> {
-    fn from_scim(json: Json, strictness: Strictness, _: &UserSchema) -> Result<Self, ScimError> {
-        patch::read(json, strictness)
+impl FromScim for GroupBody {
+    fn from_scim(text: &[u8], strictness: Strictness, _: &UserSchema) -> Parsed<Self> {
+        group::read(text, strictness)
+    }
+
+    fn memory(&self) -> usize {
+        self.members.len() * MEMBER_MEMORY
+    }
+}
+
+impl FromScim for GroupOperations {
+    fn from_scim(text: &[u8], strictness: Strictness, _: &UserSchema) -> Parsed<Self> {
+        patch::group::read(text, strictness)
+    }
+
+    fn memory(&self) -> usize {
+        self.members_named() * MEMBER_MEMORY
     }
 }
 
@@ -223,19 +242,20 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
         let call = UnreadCall::from_request(request, app).await?;
         let strictness = call.strictness();
         let schema = app.directory.schema();
-        let read = move |json| T::from_scim(json, strictness, &schema);
-        let (call, value, bytes) = read_body(app, call, read).await?;
+        let parse = move |text: &[u8]| T::from_scim(text, strictness, &schema);
+        let (call, value, facts) = read_body(app, call, parse).await?;
         let value = value?;
         app.dropped_attributes.add(value.dropped());
+        let held = call.peer().memory().hold(value.memory());
         let (permit, read_permit) = (call.permit()?, call.permit()?);
-        Ok(Self { permit, read_permit, value, call, bytes })
+        Ok(Self { permit, read_permit, value, call, facts, _held: held })
     }
 }
 
 impl<T> ScimBody<T> {
     /// What the directory checks and stores with the write.
     pub(super) fn terms(&self, write: &ScimWrite) -> Terms {
-        write.options.terms(&self.call, &self.bytes)
+        write.options.terms_with(&self.call, self.facts)
     }
 }
 
@@ -303,12 +323,12 @@ pub(super) fn guard_filter(app: &AppState, request: &ListRequest) -> Result<(), 
     Err(ScimError::new(ScimType::Sensitive, detail))
 }
 
-/// Reads the body as one JSON text, and converts it.
+/// Reads the body as one JSON text with the given function.
 pub(super) async fn read_body<T: Send + 'static>(
     app: &AppState,
     call: UnreadCall,
-    convert: impl FnOnce(Json) -> T + Send + 'static,
-) -> Result<(Call, T, Bytes), Problem> {
+    parse: impl FnOnce(&[u8]) -> Result<T, JsonFault> + Send + 'static,
+) -> Result<(Call, T, BodyFacts), Problem> {
     let kind = match call.strictness() {
         Strictness::Tolerant => BodyKind::Scim,
         Strictness::Strict => BodyKind::ScimStrict,
@@ -317,5 +337,5 @@ pub(super) async fn read_body<T: Send + 'static>(
     let is_group = resource_type(call.context().operation).name == GROUP.name;
     let most = app.settings.body_bytes_max;
     let most = if is_group { most.max(GROUP_BODY_BYTES_MAX) } else { most };
-    call.read_and_authorize(app, kind, most, convert).await
+    call.read_and_authorize(app, kind, most, parse).await
 }

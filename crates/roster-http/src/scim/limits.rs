@@ -15,6 +15,10 @@ pub(crate) const CURSOR_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
 pub(crate) const SKIP_MAX: u64 = 20_000;
 /// A page by index combines pages of the store until it has this many bytes.
 pub(crate) const PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The maximum number of pages of the store that one page by index reads.
+pub(crate) const PAGE_READS_MAX: usize = 100;
+/// The maximum number of memberships that the users of one page show.
+pub(crate) const PAGE_GROUPS_MAX: usize = 100_000;
 /// A page of groups ends early once its groups show this many members.
 pub(crate) const PAGE_MEMBERS_MAX: usize = 20_000;
 

@@ -2,6 +2,7 @@
 //! 9865).
 
 use axum::{extract::State, response::Response};
+use roster_core::json;
 use roster_scim::{ListRequest, list::Envelope, schema::GROUP};
 
 use super::{
@@ -35,7 +36,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
-    let (call, json, _) = read_body(&app, call, |json| json).await?;
+    let (call, json, _) = read_body(&app, call, json::read).await?;
     let resource_type = resource_type(call.context().operation);
     let request = ListRequest::of_body(resource_type, json, call.strictness())?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);

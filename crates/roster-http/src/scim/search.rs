@@ -6,7 +6,7 @@
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Json,
+    Json, json,
     list::{Direction, Sort, SortBy},
 };
 use roster_scim::{
@@ -36,7 +36,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
-    let (call, json, _) = read_body(&app, call, |json| json).await?;
+    let (call, json, _) = read_body(&app, call, json::read).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     in_time(limit, page(&app, &call, json, media)).await?
 }

@@ -11,6 +11,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     task::Poll,
+    time::{Duration, Instant},
 };
 
 use tokio::{
@@ -25,9 +26,21 @@ use crate::failure::QueryResult;
 #[derive(Debug)]
 pub(crate) struct Connection {
     client: Client,
-    statements: Mutex<HashMap<String, Statement>>,
+    statements: Mutex<Statements>,
     state: Arc<State>,
     driver: AbortHandle,
+}
+
+/// How long a session uses the plan of a statement. A plan that was made while a table was nearly
+/// empty may read the whole table, and the server makes another one only after it has analyzed the
+/// table.
+pub(crate) const PLANS_KEEP: Duration = Duration::from_secs(10);
+
+/// The prepared statements of a connection. A new one has a new plan.
+#[derive(Debug)]
+struct Statements {
+    by_text: HashMap<String, Statement>,
+    since: Instant,
 }
 
 /// The state that the task of the connection reports.
@@ -70,7 +83,7 @@ impl Connection {
             }
             shared.given_up.store(true, Ordering::Release);
         });
-        let statements = Mutex::default();
+        let statements = Mutex::new(Statements { by_text: HashMap::new(), since: Instant::now() });
         Self { client, statements, state, driver: driver.abort_handle() }
     }
 
@@ -78,16 +91,23 @@ impl Connection {
         &self.client
     }
 
-    /// Returns a statement; prepares it on the first call.
+    /// Returns a statement; prepares it on the first call, and again when its plan is old.
     pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Error> {
-        let kept = self.statements.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
-        if let Some(statement) = kept {
+        if let Some(statement) = self.prepared(sql) {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
         let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
-        statements.insert(sql.to_owned(), statement.clone());
+        statements.by_text.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    fn prepared(&self, sql: &str) -> Option<Statement> {
+        let mut statements = self.statements.lock().unwrap_or_else(PoisonError::into_inner);
+        if statements.since.elapsed() > PLANS_KEEP {
+            *statements = Statements { by_text: HashMap::new(), since: Instant::now() };
+        }
+        statements.by_text.get(sql).cloned()
     }
 
     /// Runs a transaction: the statement `begin`, then `work`, then `COMMIT` if that succeeded.

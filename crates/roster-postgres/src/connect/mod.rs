@@ -69,6 +69,10 @@ const SESSION: &[(&str, &str)] = &[
     ("synchronous_commit", "on"),
 ];
 
+/// Overrides for a session that writes: its timeout for locks is longer than the default of
+/// `deadlock_timeout`, so that PostgreSQL finds a deadlock and ends one of its transactions.
+const WRITES: &[(&str, &str)] = &[("lock_timeout", "1500")];
+
 /// Overrides for a session whose work grows with the data: changes of the schema, index builds,
 /// loads and their digests.
 const MAINTENANCE: &[(&str, &str)] = &[
@@ -138,12 +142,24 @@ impl Connector {
     /// Like [`Connector::connect_patiently`], for work whose time depends on the amount of data:
     /// the session has no timeouts.
     pub(crate) async fn connect_for_maintenance(&self) -> Result<Connection, ConnectError> {
-        let connection = self.connect_patiently().await?;
+        self.set(self.connect_patiently().await?, MAINTENANCE).await
+    }
+
+    /// Like [`Connector::connect`], for a session that writes users.
+    pub(crate) async fn connect_for_writes(&self) -> Result<Connection, ConnectError> {
+        self.set(self.connect().await?, WRITES).await
+    }
+
+    async fn set(
+        &self,
+        connection: Connection,
+        settings: &[(&str, &str)],
+    ) -> Result<Connection, ConnectError> {
         let refused = |error| ConnectError::Refused {
             host: self.shown(),
             reason: WithoutDetail(error).to_string(),
         };
-        set(&connection, MAINTENANCE).await.map_err(refused)?;
+        set(&connection, settings).await.map_err(refused)?;
         Ok(connection)
     }
 

@@ -31,9 +31,12 @@ pub(super) enum Enters {
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
 /// Conditions that a plan may test on rows of an index: on a bounded stretch of the log, on one
-/// row, on groups, on the pages of one walk, or on the record that the purge itself leaves.
-const TESTED: [&str; 8] = [
+/// row, on groups, on the pages of one walk, on the record that the purge itself leaves, or on the
+/// keys that a batch claims.
+const TESTED: [&str; 10] = [
     "(kind = ",
+    "(pg_advisory_xact_lock(claim) IS NULL",
+    "(NOT pg_try_advisory_xact_lock(claim)",
     "(stretch.kind = ",
     "(COALESCE(counted.bytes, ",
     "(era = ",
@@ -84,24 +87,58 @@ INSERT INTO walk_ends SELECT n, decode(lpad(to_hex(n % 100), 64, '0'), 'hex'), n
 ANALYZE groups, group_members, walk_ends;
 ANALYZE users, deleted_users, events, words, further_keys, idempotency_keys";
 
+/// The same in fewer rows: one to sixty of each kind.
+fn few_rows() -> String {
+    FILL.replace("000) AS n", ") AS n")
+}
+
+/// Empties all tables that [`FILL`] fills.
+const EMPTY: &str = "TRUNCATE users, keys, deleted_users, events, words, further_keys, \
+     idempotency_keys, groups, group_members, walk_ends";
+
+/// Updates the statistics of all tables.
+const ANALYZE: &str = "ANALYZE groups, group_members, walk_ends, keys, users, deleted_users, \
+     events, words, further_keys, idempotency_keys, erasures, settings, groups_head, clock_mark";
+
 /// The name of a group, and its statements.
 pub(super) type Group = (&'static str, Vec<Statement>);
 
-/// The statements of each group with their plans, each once. Fails unless the plans are the same in
-/// empty tables and with 20,000 analyzed users, and under each of these rules.
-pub(super) async fn explain(rules: &[Rules], groups: &[Group]) -> Vec<(&'static str, String)> {
+/// The sizes of tables at which statements must have the same plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sizes {
+    /// New tables, and 20,000 analyzed users.
+    NewAndFull,
+    /// Also tables that were analyzed while they were empty or had few rows. A session keeps a plan
+    /// for some seconds while the tables grow, so the plan must be good for many rows too.
+    All,
+}
+
+/// The statements of each group with their plans, each once. Fails unless the plans are the same at
+/// these sizes and under each of these rules.
+pub(super) async fn explain(
+    rules: &[Rules],
+    groups: &[Group],
+    sizes: Sizes,
+) -> Vec<(&'static str, String)> {
     let schema = schema();
     let url = schema.url();
     let client = beside(&url).await;
     open_with(&url, rules[0]).await.close().await;
     let mut states = Vec::new();
-    for filled in [false, true] {
-        if filled {
-            client.batch_execute(FILL).await.unwrap();
-        }
+    let few = format!("{}; {ANALYZE}", few_rows());
+    let full = format!("{EMPTY}; {FILL}; {ANALYZE}");
+    let states_of_tables = [
+        ("new", "", Sizes::NewAndFull),
+        ("analyzed while empty", ANALYZE, Sizes::All),
+        ("analyzed with few rows", &few, Sizes::All),
+        ("full", &full, Sizes::NewAndFull),
+    ];
+    let of_these = |(.., needed): &(_, _, Sizes)| sizes == Sizes::All || *needed == sizes;
+    for (state, change, _) in states_of_tables.into_iter().filter(of_these) {
+        client.batch_execute(change).await.unwrap();
         for rules in rules {
             set_policy(&url, *rules).await;
-            let state = format!("{} and {:?}", if filled { "full" } else { "empty" }, rules);
+            let state = format!("{state} and {rules:?}");
             states.push((state, plans(&url, groups).await));
         }
     }

@@ -13,6 +13,7 @@ mod keeping;
 mod locking;
 mod names;
 mod opening;
+mod ordering;
 mod plans;
 mod racing;
 mod repeating;

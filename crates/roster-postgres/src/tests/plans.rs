@@ -13,11 +13,19 @@ use roster_engine as engine;
 
 use super::explain::{
     Enters::{AtKey, AtStart},
-    Statement, explain,
+    Sizes, Statement, explain,
 };
 use crate::{
-    connect::Connection, engine::WRITE_CLOCK_MARK, erasure, establish::KEYS, events,
-    in_force::STATE, keys, page::with_head, user_lookups, walks, writer::sql,
+    connect::Connection,
+    engine::{PROBE, WRITE_CLOCK_MARK},
+    erasure,
+    establish::KEYS,
+    events,
+    in_force::STATE,
+    keys,
+    page::with_head,
+    user_lookups, walks,
+    writer::sql,
 };
 
 /// The dialect of this engine.
@@ -48,9 +56,38 @@ async fn every_statement_uses_its_index_at_every_table_size() {
         rules(Sharing::Shared, Sharing::Unique),
         rules(Sharing::Unique, Sharing::Unique),
     ];
-    for (name, plans) in explain(&rules, &groups).await {
+    for (name, plans) in explain(&rules, &groups, Sizes::NewAndFull).await {
         insta::assert_snapshot!(name, plans);
     }
+}
+
+#[tokio::test]
+async fn statements_of_many_ids_have_one_plan_while_tables_grow() {
+    let rules = [rules(Sharing::Unique, Sharing::Shared)];
+    let groups = [("grown", of_many_ids())];
+    for (name, plans) in explain(&rules, &groups, Sizes::All).await {
+        insta::assert_snapshot!(name, plans);
+    }
+}
+
+/// Statements whose cost is the product of two lengths if their plan is wrong.
+fn of_many_ids() -> Vec<Statement> {
+    vec![
+        at_key(&["users_pkey"], user_lookups::GET),
+        at_key(&["users_pkey"], sql::LOCK),
+        at_key(&["users_pkey"], sql::DELETE),
+        at_key(&["users_pkey"], sql::REPLACE),
+        at_key(&["words_pkey"], sql::DROP_WORDS),
+        at_key(&["further_keys_pkey"], sql::DROP_KEYS),
+        at_key(&["groups_pkey"], engine::groups_of_ids::<Db>()),
+        at_key(&["group_members_member", "groups_pkey"], engine::direct_groups::<Db>()),
+        at_key(&["group_members_member"], engine::members_among::<Db>()),
+        at_key(&["group_members_member", "groups_pkey", "users_pkey"], engine::newcomers::<Db>()),
+        at_key(&["group_members_member"], engine::groups_above::<Db>()),
+        at_key(&["group_members_nested"], engine::groups_below::<Db>()),
+        at_key(&["groups_pkey"], sql::UPDATE_GROUPS),
+        at_key(&["group_members_member"], sql::REMOVE_MEMBERSHIPS),
+    ]
 }
 
 #[tokio::test]
@@ -64,12 +101,16 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
         at_key(&["settings_pkey"], engine::SETTING),
     ];
     // The lookup of holders, while the external ids are unique.
-    let held = vec![at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS)];
+    let all = &["users_pkey", "users_username", "users_email", "users_external_id"];
+    let held = vec![
+        at_key(&["users_external_id"], sql::HOLDERS_OF_EXTERNAL_IDS),
+        at_key(all, sql::LOCK_HOLDERS),
+    ];
     for (sharing, name, statements) in
         [(Sharing::Shared, "counted_keys", counted), (Sharing::Unique, "unique_keys", held)]
     {
         let rules = [rules(Sharing::Shared, sharing)];
-        for (name, plans) in explain(&rules, &[(name, statements)]).await {
+        for (name, plans) in explain(&rules, &[(name, statements)], Sizes::NewAndFull).await {
             insta::assert_snapshot!(name, plans);
         }
     }
@@ -268,8 +309,23 @@ fn reads() -> Vec<Statement> {
 /// All statements of a write.
 fn writes() -> Vec<Statement> {
     vec![
+        at_key(
+            &[
+                "users_pkey",
+                "deleted_users_pkey",
+                "words_pkey",
+                "further_keys_pkey",
+                "events_pkey",
+                "idempotency_keys_pkey",
+                "group_members_pkey",
+                "groups_pkey",
+            ],
+            PROBE,
+        ),
         at_key(&["users_pkey"], sql::LOAD),
         at_key(&["users_pkey"], sql::LOCK),
+        at_key(&[], sql::CLAIM),
+        at_key(&[], sql::CLAIM_AT_ONCE),
         at_key(&["deleted_users_pkey"], sql::LOAD_DELETED),
         at_key(&["deleted_users_pkey"], sql::LOCK_DELETED),
         at_key(&["users_username", "users_email"], sql::HOLDERS),

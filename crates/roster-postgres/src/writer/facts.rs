@@ -28,12 +28,19 @@ pub(super) struct FactMap<K, V> {
 pub(super) struct Fetched {
     pub(super) live: FactMap<UserId, UserRow>,
     pub(super) deleted: FactMap<UserId, UserRow>,
-    pub(super) holders: FactMap<(ClaimKind, String), Option<UserId>>,
+    pub(super) holders: FactMap<Claim, Option<UserId>>,
+    /// The missing holders whose rows the batch reads or changes.
+    pub(super) followed: BTreeSet<Claim>,
     pub(super) idempotency: FactMap<[u8; 32], Option<IdempotencyRecord>>,
     pub(super) groups_of: FactMap<UserId, Vec<Group>>,
     /// The rows of statements about groups, by text and parameters.
     pub(super) rows: FactMap<(String, Vec<Cell>), Arc<Vec<Values>>>,
+    /// Whether memberships must be locked in the first step.
+    pub(super) locks_groups: bool,
 }
+
+/// A unique key.
+pub(super) type Claim = (ClaimKind, String);
 
 impl<K, V> Default for FactMap<K, V> {
     fn default() -> Self {
@@ -61,6 +68,11 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
         Ok(())
     }
 
+    fn again(self) -> Self {
+        let missing = self.fetched.into_keys().chain(self.missing).collect();
+        Self { fetched: HashMap::new(), missing }
+    }
+
     /// Returns a fetched fact. Records the key of a missing one.
     fn get(&mut self, key: K) -> Result<V, CommandError> {
         if let Some(fact) = self.fetched.get(&key) {
@@ -68,6 +80,21 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
         }
         self.missing.insert(key);
         Err(CommandError::MissingFact)
+    }
+}
+
+impl Fetched {
+    /// The facts of another attempt: none, but what this attempt needed is fetched in the first
+    /// step, so that the locks of all users and keys are taken there in their order.
+    pub(super) fn again(self) -> Self {
+        Self {
+            live: self.live.again(),
+            deleted: self.deleted.again(),
+            holders: self.holders.again(),
+            locks_groups: self.locks_groups
+                || !(self.groups_of.fetched.is_empty() && self.rows.fetched.is_empty()),
+            ..Self::default()
+        }
     }
 }
 
@@ -88,6 +115,18 @@ impl Facts for Fetched {
 
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
         self.holders.get((kind, key.to_owned()))
+    }
+
+    fn holder_to_follow(
+        &mut self,
+        kind: ClaimKind,
+        key: &str,
+    ) -> Result<Option<UserId>, CommandError> {
+        let holder = self.holder(kind, key);
+        if holder.is_err() {
+            self.followed.insert((kind, key.to_owned()));
+        }
+        holder
     }
 
     fn idempotency_record(

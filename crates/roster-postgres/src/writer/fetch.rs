@@ -1,35 +1,51 @@
 //! Fetching the facts of a batch.
 //!
-//! There is one statement for each kind of fact, and all of them are sent at once. A writer locks
-//! the rows of users in the order of their ids, so that two writers never wait for each other.
+//! There is one statement for each kind of fact, and all of them are sent at once.
+//!
+//! Two transactions must never wait for each other. So each waits for locks only in its first step,
+//! and in one order: memberships, then the keys that it may give to users, then users by their ids,
+//! then deleted users. Without the locks of keys, two transactions that insert the same keys in
+//! another order would wait for each other in the unique indexes. A later step that finds a lock
+//! taken does not wait: the transaction begins again and takes that lock in its first step.
 
-use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use futures_util::future::{join, try_join_all};
-use roster_core::{StoreError, UserId};
+use roster_core::{LogId, StoreError, UserId};
 use roster_engine::{ClaimKind, Current, IdempotencyRecord, Values, direct_groups};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{
-    facts::{Fetched, UserRow},
+    facts::{Claim, Fetched, UserRow},
     sql,
     steps::{Parameter, Step, begin, prepare},
 };
 use crate::{
     columns::uuid,
     connect::Connection,
-    failure::QueryResult,
+    failure::{QueryError, QueryResult},
     rows::{self, values},
 };
 
+/// What a step locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lock {
-    Rows,
+    /// Everything that the batch may change, after a wait if necessary. The keys are those of this
+    /// log: two stores may be in one database.
+    Wait(LogId),
+    /// The same, without a wait.
+    AtOnce(LogId),
+    /// Nothing: the transaction writes nothing.
     Nothing,
 }
 
-type Keep = Box<dyn FnOnce(&mut Fetched, Vec<Values>) -> Result<(), StoreError> + Send>;
+type Keep = Box<dyn FnOnce(&mut Fetched, Vec<Values>) -> QueryResult<()> + Send>;
 
 /// A statement that fetches facts, and the function that keeps its rows.
 type Query = (Step<'static>, Keep);
@@ -37,7 +53,7 @@ type Query = (Step<'static>, Keep);
 fn query(
     sql: impl Into<Cow<'static, str>>,
     parameters: impl Into<Vec<Parameter<'static>>>,
-    keep: impl FnOnce(&mut Fetched, Vec<Values>) -> Result<(), StoreError> + Send + 'static,
+    keep: impl FnOnce(&mut Fetched, Vec<Values>) -> QueryResult<()> + Send + 'static,
 ) -> Query {
     (Step { sql: sql.into(), parameters: parameters.into() }, Box::new(keep))
 }
@@ -62,45 +78,35 @@ pub(super) async fn fetch(
 pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     let mut queries = Vec::new();
     let groups = missing_groups(facts);
-    if lock == Lock::Rows && !groups.is_empty() {
-        // This statement is first: no transaction that waits for this lock has another one.
-        queries.push(query(sql::LOCK_GROUPS, [], |_, _| Ok(())));
+    let locks = lock != Lock::Nothing;
+    if locks && (facts.locks_groups || !groups.is_empty()) {
+        facts.locks_groups = false;
+        queries.push(query(locking(sql::LOCK_GROUPS, lock), [], |_, _| Ok(())));
     }
-    let (load, load_deleted) = match lock {
-        Lock::Rows => (sql::LOCK, sql::LOCK_DELETED),
-        Lock::Nothing => (sql::LOAD, sql::LOAD_DELETED),
-    };
-    let live = facts.live.take_missing();
-    if !live.is_empty() {
-        queries.push(query(load, [uuids(&live)], |facts, rows| {
-            facts.live.keep(&rows, |row| user(row, "users"))
-        }));
+    let mut holders = facts.holders.take_missing();
+    queries.extend(claim(&holders, lock));
+    let mut followed = std::mem::take(&mut facts.followed);
+    if locks {
+        holders.retain(|claim| !followed.contains(claim));
+    } else {
+        followed.clear();
     }
-    let deleted = facts.deleted.take_missing();
-    if !deleted.is_empty() {
-        queries.push(query(load_deleted, [uuids(&deleted)], |facts, rows| {
-            facts.deleted.keep(&rows, |row| user(row, "deleted_users"))
-        }));
-    }
-    let holders = facts.holders.take_missing();
-    let keys = |kind| -> Vec<Vec<u8>> {
-        let claims = holders.iter().filter(|(of, _)| *of == kind);
-        claims.map(|(_, key)| key.as_bytes().to_vec()).collect()
-    };
-    let (usernames, emails) = (keys(ClaimKind::Username), keys(ClaimKind::Email));
+    queries.extend(missing_users(facts, followed, lock));
+    let of = |kind| keys(&holders, kind);
+    let (usernames, emails) = (of(ClaimKind::Username), of(ClaimKind::Email));
     if !(usernames.is_empty() && emails.is_empty()) {
         queries.push(query(
             sql::HOLDERS,
             [parameter(usernames), parameter(emails)],
-            |facts, rows| facts.holders.keep(&rows, holder),
+            |facts, rows| Ok(facts.holders.keep(&rows, holder)?),
         ));
     }
-    let external_ids = keys(ClaimKind::ExternalId);
+    let external_ids = of(ClaimKind::ExternalId);
     if !external_ids.is_empty() {
         queries.push(query(
             sql::HOLDERS_OF_EXTERNAL_IDS,
             [parameter(external_ids)],
-            |facts, rows| facts.holders.keep(&rows, holder),
+            |facts, rows| Ok(facts.holders.keep(&rows, holder)?),
         ));
     }
     queries.extend(groups);
@@ -110,10 +116,99 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
         // committed its record.
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
         queries.push(query(sql::IDEMPOTENCY, [parameter(keys)], |facts, rows| {
-            facts.idempotency.keep(&rows, idempotency_record)
+            Ok(facts.idempotency.keep(&rows, idempotency_record)?)
         }));
     }
     queries
+}
+
+/// A statement that locks rows.
+fn locking(sql: &'static str, lock: Lock) -> Cow<'static, str> {
+    match lock {
+        Lock::AtOnce(_) => format!("{sql}{}", sql::NO_WAIT).into(),
+        Lock::Wait(_) | Lock::Nothing => sql.into(),
+    }
+}
+
+/// The statement that locks the keys whose holders are fetched: the batch may give them to users.
+fn claim(claims: &BTreeSet<Claim>, lock: Lock) -> Option<Query> {
+    let (log, sql) = match lock {
+        Lock::Wait(log) => (log, sql::CLAIM),
+        Lock::AtOnce(log) => (log, sql::CLAIM_AT_ONCE),
+        Lock::Nothing => return None,
+    };
+    // Two keys of one digest only wait for each other.
+    let digest = |claim: &Claim| {
+        let mut hasher = DefaultHasher::new();
+        (log, claim).hash(&mut hasher);
+        hasher.finish().cast_signed()
+    };
+    let digests: BTreeSet<i64> = claims.iter().map(digest).collect();
+    (!digests.is_empty()).then(|| {
+        query(sql, [parameter(Vec::from_iter(digests))], |_, rows| {
+            if rows.is_empty() { Ok(()) } else { Err(QueryError::Locked) }
+        })
+    })
+}
+
+/// The statements for missing users, those that hold one of the followed keys included.
+fn missing_users(facts: &mut Fetched, followed: BTreeSet<Claim>, lock: Lock) -> Vec<Query> {
+    let mut queries = Vec::new();
+    let (load, load_deleted) = match lock {
+        Lock::Nothing => (sql::LOAD, sql::LOAD_DELETED),
+        Lock::Wait(_) | Lock::AtOnce(_) => (sql::LOCK, sql::LOCK_DELETED),
+    };
+    let live = facts.live.take_missing();
+    if !followed.is_empty() {
+        let of = |kind| parameter(keys(&followed, kind));
+        let parameters = [
+            uuids(&live),
+            of(ClaimKind::Username),
+            of(ClaimKind::Email),
+            of(ClaimKind::ExternalId),
+        ];
+        queries.push(query(locking(sql::LOCK_HOLDERS, lock), parameters, move |facts, rows| {
+            facts.live.keep(&rows, |row| user(row, "users"))?;
+            keep_followed(facts, &followed, &rows)
+        }));
+    } else if !live.is_empty() {
+        queries.push(query(locking(load, lock), [uuids(&live)], |facts, rows| {
+            Ok(facts.live.keep(&rows, |row| user(row, "users"))?)
+        }));
+    }
+    let deleted = facts.deleted.take_missing();
+    if !deleted.is_empty() {
+        queries.push(query(locking(load_deleted, lock), [uuids(&deleted)], |facts, rows| {
+            Ok(facts.deleted.keep(&rows, |row| user(row, "deleted_users"))?)
+        }));
+    }
+    queries
+}
+
+/// Keeps which of the locked users hold the followed keys. A key without a holder here may have got
+/// another one during the wait. Then the unique index rejects the batch, which runs again.
+fn keep_followed(
+    facts: &mut Fetched,
+    followed: &BTreeSet<Claim>,
+    rows: &[Values],
+) -> QueryResult<()> {
+    let kinds = [(2, ClaimKind::Username), (3, ClaimKind::Email), (4, ClaimKind::ExternalId)];
+    for row in rows {
+        for (index, kind) in kinds {
+            // An absent key is not a text.
+            let Ok(key) = row.text(index, "") else { continue };
+            let claim = (kind, key.to_owned());
+            if followed.contains(&claim) {
+                facts.holders.fetched.insert(claim, Some(row.id(0, "users.id")?));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn keys(claims: &BTreeSet<Claim>, kind: ClaimKind) -> Vec<Vec<u8>> {
+    let claims = claims.iter().filter(|(of, _)| *of == kind);
+    claims.map(|(_, key)| key.as_bytes().to_vec()).collect()
 }
 
 /// The statements for missing facts about groups.
@@ -152,7 +247,7 @@ fn user(row: &Values, table: &str) -> Result<(UserId, UserRow), StoreError> {
     Ok((id, Some(current)))
 }
 
-fn keep_groups_of(facts: &mut Fetched, rows: Vec<Values>) -> Result<(), StoreError> {
+fn keep_groups_of(facts: &mut Fetched, rows: Vec<Values>) -> QueryResult<()> {
     let groups_of = &mut facts.groups_of.fetched;
     for row in rows {
         let member = row.id(3, "group_members.member_id")?;

@@ -15,11 +15,14 @@ mod steps;
 mod transaction;
 
 use std::{
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, StoreError};
+use roster_core::{Failure, StoreError, store::WriteFaults};
 use roster_engine::{Queue, Request, Results, Work, batches};
 use tokio::time::{sleep, timeout_at};
 
@@ -28,6 +31,7 @@ use crate::{
     failure::too_slow,
     in_force::RulesInForce,
 };
+use facts::Fetched;
 pub(crate) use transaction::dry_run;
 use transaction::{Fault, FaultKind, execute};
 
@@ -45,11 +49,48 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// The number of conflicts after which each command of a batch has its own transaction.
 const CONFLICTS_MAX: u32 = 4;
 
+/// The number of commands in a row that waited too long for a lock, each in its own transaction,
+/// after which the others of their batch are refused: the lock is not that of a single user.
+const LOCK_TIMEOUTS_MAX: u32 = 2;
+
 pub(crate) struct Writer {
     connector: Connector,
     queue: Arc<Queue>,
     in_force: Arc<RulesInForce>,
+    counters: Arc<Counters>,
     connection: Option<Connection>,
+}
+
+/// How often transactions of writes failed.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    conflicts: AtomicU64,
+    lock_timeouts: AtomicU64,
+    commits_in_doubt: AtomicU64,
+}
+
+impl Counters {
+    fn count(&self, kind: FaultKind) {
+        let counter = match kind {
+            FaultKind::Conflict => &self.conflicts,
+            FaultKind::LockTimeout => &self.lock_timeouts,
+            FaultKind::InDoubt => &self.commits_in_doubt,
+            FaultKind::Disconnected
+            | FaultKind::EraEnded
+            | FaultKind::Command
+            | FaultKind::Batch => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> WriteFaults {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        WriteFaults {
+            conflicts: read(&self.conflicts),
+            lock_timeouts: read(&self.lock_timeouts),
+            commits_in_doubt: read(&self.commits_in_doubt),
+        }
+    }
 }
 
 impl Writer {
@@ -57,8 +98,9 @@ impl Writer {
         connector: Connector,
         queue: Arc<Queue>,
         in_force: Arc<RulesInForce>,
+        counters: Arc<Counters>,
     ) -> Self {
-        Self { connector, queue, in_force, connection: None }
+        Self { connector, queue, in_force, counters, connection: None }
     }
 
     /// Writes until the queue is closed and empty.
@@ -85,20 +127,38 @@ impl Writer {
         match self.execute_repeatedly(batch, end).await {
             Ok(results) => results,
             // One of them is faulty, or conflicts with other transactions.
-            Err(Fault { kind: FaultKind::Conflict | FaultKind::Command, .. })
-                if batch.len() > 1 =>
-            {
-                let mut results = Results::with_capacity(batch.len());
-                for request in batch {
-                    // Each command has its own timeout.
-                    let end = end.max(Instant::now() + ATTEMPT_TIMEOUT);
-                    let result = self.execute_repeatedly(&[request], end).await;
-                    results.extend(result.unwrap_or_else(|fault| refuse(1, fault)));
-                }
-                results
-            }
+            Err(Fault {
+                kind: FaultKind::Conflict | FaultKind::LockTimeout | FaultKind::Command,
+                ..
+            }) if batch.len() > 1 => self.execute_singly(batch, end).await,
             Err(fault) => refuse(batch.len(), fault),
         }
+    }
+
+    /// Executes each command of a batch in its own transaction.
+    async fn execute_singly(&mut self, batch: &[&Request], end: Instant) -> Results {
+        let mut results = Results::with_capacity(batch.len());
+        let mut lock_timeouts = 0;
+        for request in batch {
+            // Each command has its own timeout.
+            let end = end.max(Instant::now() + ATTEMPT_TIMEOUT);
+            match self.execute_repeatedly(&[request], end).await {
+                Ok(result) => {
+                    lock_timeouts = 0;
+                    results.extend(result);
+                }
+                Err(fault) if fault.kind == FaultKind::LockTimeout => {
+                    lock_timeouts += 1;
+                    if lock_timeouts >= LOCK_TIMEOUTS_MAX {
+                        results.extend(refuse(batch.len() - results.len(), fault));
+                        return results;
+                    }
+                    results.extend(refuse(1, fault));
+                }
+                Err(fault) => results.extend(refuse(1, fault)),
+            }
+        }
+        results
     }
 
     /// Executes a batch in one transaction. Repeats it after a failure if its commit was not sent.
@@ -108,9 +168,11 @@ impl Writer {
         end: Instant,
     ) -> Result<Results, Fault> {
         let (mut conflicts, mut pause) = (0, PAUSE);
+        let mut facts = Fetched::default();
         loop {
-            let result = self.attempt(batch, end).await;
+            let result = self.attempt(batch, &mut facts, end).await;
             let Err(fault) = result else { return result };
+            self.counters.count(fault.kind);
             match fault.kind {
                 FaultKind::Conflict if conflicts < CONFLICTS_MAX || batch.len() == 1 => {
                     conflicts += 1;
@@ -120,8 +182,10 @@ impl Writer {
                     }
                 }
                 FaultKind::EraEnded => self.refresh_rules().await?,
-                FaultKind::Disconnected | FaultKind::Busy => {}
+                FaultKind::Disconnected => {}
+                FaultKind::LockTimeout if batch.len() == 1 => {}
                 FaultKind::Conflict
+                | FaultKind::LockTimeout
                 | FaultKind::Command
                 | FaultKind::Batch
                 | FaultKind::InDoubt => return Err(fault),
@@ -129,7 +193,7 @@ impl Writer {
             if Instant::now() + pause >= end {
                 return Err(fault);
             }
-            sleep(pause).await;
+            sleep(jittered(pause)).await;
             pause = (pause * 2).min(Duration::from_millis(100));
         }
     }
@@ -138,11 +202,16 @@ impl Writer {
         self.in_force.refresh().await.map_err(|error| Fault::new(FaultKind::Batch, error))
     }
 
-    async fn attempt(&mut self, batch: &[&Request], end: Instant) -> Result<Results, Fault> {
+    async fn attempt(
+        &mut self,
+        batch: &[&Request],
+        facts: &mut Fetched,
+        end: Instant,
+    ) -> Result<Results, Fault> {
         let connection = self.connection(end).await?;
         let end = end.min(Instant::now() + ATTEMPT_TIMEOUT);
         let commit_may_arrive = AtomicBool::new(false);
-        let executing = execute(&connection, self.in_force.known(), batch, &commit_may_arrive);
+        let executing = execute(&connection, &self.in_force, batch, facts, &commit_may_arrive);
         let silence = |_| Err(Fault::of_silence(&commit_may_arrive));
         let result = timeout_at(end.into(), executing).await.unwrap_or_else(silence);
         // After any other fault a statement may still run on the connection.
@@ -161,7 +230,7 @@ impl Writer {
         {
             return Ok(connection);
         }
-        let error = match timeout_at(end.into(), self.connector.connect()).await {
+        let error = match timeout_at(end.into(), self.connector.connect_for_writes()).await {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => {
                 sleep(RECONNECT_PAUSE).await;
@@ -171,6 +240,13 @@ impl Writer {
         };
         Err(Fault::new(FaultKind::Disconnected, error))
     }
+}
+
+/// A pause of random length, half as long as this one or longer, so that two transactions do not
+/// conflict again at the same time.
+fn jittered(pause: Duration) -> Duration {
+    let random = getrandom::u32().unwrap_or_default();
+    pause / 2 + pause.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 /// A result for each command of a batch that failed.

@@ -6,6 +6,25 @@ pub(crate) const LOAD: &str = "SELECT id, record FROM users WHERE id = ANY($1) O
 pub(crate) const LOCK: &str =
     "SELECT id, record FROM users WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
+/// Locks the users of some ids, and those that hold some keys: all in one order, so that two
+/// batches never wait for each other. The keys show whether a user still holds them.
+pub(crate) const LOCK_HOLDERS: &str = "SELECT id, record, username_key, email_key, external_id \
+     FROM users WHERE id = ANY(ARRAY(SELECT unnest($1::uuid[]) \
+     UNION ALL SELECT id FROM users WHERE username_key = ANY($2) \
+     UNION ALL SELECT id FROM users WHERE email_key = ANY($3) \
+     UNION ALL SELECT id FROM users WHERE external_id = ANY($4))) ORDER BY id FOR UPDATE";
+
+/// The end of a statement that locks rows, if it must not wait for another transaction.
+pub(crate) const NO_WAIT: &str = " NOWAIT";
+
+/// Locks keys, given as digests in their order, until the end of the transaction. Returns nothing.
+pub(crate) const CLAIM: &str = "SELECT 0 FROM unnest($1::bigint[]) AS claim \
+     WHERE pg_advisory_xact_lock(claim) IS NULL";
+
+/// Does the same without a wait. Returns a row for each key that another transaction has locked.
+pub(crate) const CLAIM_AT_ONCE: &str = "SELECT 0 FROM unnest($1::bigint[]) AS claim \
+     WHERE NOT pg_try_advisory_xact_lock(claim)";
+
 pub(crate) const LOAD_DELETED: &str =
     "SELECT id, record FROM deleted_users WHERE id = ANY($1) ORDER BY id";
 
@@ -22,7 +41,7 @@ pub(crate) const HOLDERS_OF_EXTERNAL_IDS: &str =
     "SELECT 2, external_id, id FROM users WHERE external_id = ANY($1)";
 
 /// Idempotency records. The record of a changed user is in its event. Records of a purged user that
-/// are not erased yet appear as expired.
+/// are not erased yet have the time 0.
 pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \
      CASE WHEN known.effect = 'user.purged' OR (SELECT erasures.id FROM erasures \
      WHERE erasures.id = known.user_id) IS NULL THEN known.at ELSE 0 END, \
@@ -31,7 +50,8 @@ pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \
      FROM idempotency_keys AS known LEFT JOIN events ON events.position = known.position \
      WHERE known.key = ANY($1)";
 
-pub(crate) const DELETE: &str = "DELETE FROM users WHERE id = ANY($1)";
+pub(crate) const DELETE: &str = "DELETE FROM users WHERE ctid = ANY(ARRAY(\
+     SELECT ctid FROM users WHERE id = ANY($1) ORDER BY id))";
 
 pub(crate) const DROP_DELETED: &str = "DELETE FROM deleted_users WHERE id = ANY($1)";
 
@@ -45,14 +65,19 @@ pub(crate) const CREATE: &str = "WITH created AS (INSERT INTO users (id, version
      INSERT INTO further_keys (kind, key, id) \
      SELECT * FROM unnest($14::smallint[], $15::bytea[], $16::uuid[])";
 
+/// Here and below, a subquery finds the place of each row. With a join of the keys, the planner may
+/// read the whole table and search the arrays for each row. The order admits one index only.
 pub(crate) const REPLACE: &str = "UPDATE users SET version = new.version, status = new.status, \
      updated_at = new.updated_at, username_key = new.username_key, email_key = new.email_key, \
      phone_number_key = new.phone_number_key, external_id = new.external_id, \
      family_name_key = new.family_name_key, name_key = new.name_key, record = new.record \
-     FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bytea[], \
-     $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::text[]) \
+     FROM (SELECT found.ctid AS place, new.* FROM unnest($1::uuid[], $2::bigint[], \
+     $3::smallint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], \
+     $9::bytea[], $10::bytea[], $11::text[]) \
      AS new (id, version, status, updated_at, username_key, email_key, phone_number_key, \
-     external_id, family_name_key, name_key, record) WHERE users.id = new.id";
+     external_id, family_name_key, name_key, record) CROSS JOIN LATERAL (SELECT ctid FROM users \
+     WHERE id BETWEEN new.id AND new.id ORDER BY id LIMIT 1) AS found) AS new \
+     WHERE users.ctid = new.place";
 
 pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
      (id, version, deleted_at, username_key, email_key, external_id, record) \
@@ -64,15 +89,18 @@ pub(crate) const ADD_WORDS: &str =
 
 pub(crate) const DROP_WORDS: &str = "DELETE FROM words \
      USING unnest($1::bytea[], $2::uuid[]) AS gone (word, id) \
-     WHERE words.word = gone.word AND words.id = gone.id";
+     WHERE (words.word, words.id) >= (gone.word, gone.id) \
+     AND (words.word, words.id) <= (gone.word, gone.id)";
 
 pub(crate) const ADD_KEYS: &str = "INSERT INTO further_keys (kind, key, id) \
      SELECT * FROM unnest($1::smallint[], $2::bytea[], $3::uuid[])";
 
 pub(crate) const DROP_KEYS: &str = "DELETE FROM further_keys \
      USING unnest($1::smallint[], $2::bytea[], $3::uuid[]) AS gone (kind, key, id) \
-     WHERE further_keys.kind = gone.kind AND further_keys.key = gone.key \
-     AND further_keys.id = gone.id";
+     WHERE (further_keys.kind, further_keys.key, further_keys.id) \
+     >= (gone.kind, gone.key, gone.id) \
+     AND (further_keys.kind, further_keys.key, further_keys.id) \
+     <= (gone.kind, gone.key, gone.id)";
 
 pub(crate) const DELETE_EXPIRED_IDEMPOTENCY: &str =
     "DELETE FROM idempotency_keys WHERE key = ANY($1)";
@@ -112,8 +140,12 @@ pub(crate) const CREATE_GROUPS: &str = "INSERT INTO groups \
 pub(crate) const UPDATE_GROUPS: &str = "UPDATE groups SET version = new.version, \
      members = groups.members + new.more, name_key = new.name_key, \
      external_id = new.external_id, record = new.record \
-     FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[], $6::text[]) \
-     AS new (id, version, more, name_key, external_id, record) WHERE groups.id = new.id";
+     FROM (SELECT found.ctid AS place, new.* FROM unnest($1::uuid[], $2::bigint[], \
+     $3::bigint[], $4::bytea[], $5::bytea[], $6::text[]) \
+     AS new (id, version, more, name_key, external_id, record) \
+     CROSS JOIN LATERAL (SELECT ctid FROM groups \
+     WHERE id BETWEEN new.id AND new.id ORDER BY id LIMIT 1) AS found) AS new \
+     WHERE groups.ctid = new.place";
 
 pub(crate) const DELETE_GROUPS: &str = "DELETE FROM groups WHERE id = ANY($1)";
 
@@ -124,8 +156,9 @@ pub(crate) const ADD_MEMBERSHIPS: &str = "INSERT INTO group_members (group_id, m
      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[])";
 
 pub(crate) const REMOVE_MEMBERSHIPS: &str = "DELETE FROM group_members \
-     USING unnest($1::uuid[], $2::uuid[]) AS gone (group_id, member_id) \
-     WHERE group_members.member_id = gone.member_id \
-     AND group_members.group_id BETWEEN gone.group_id AND gone.group_id";
+     USING (SELECT found.ctid FROM unnest($1::uuid[], $2::uuid[]) AS gone (group_id, member_id) \
+     CROSS JOIN LATERAL (SELECT ctid FROM group_members WHERE group_id = gone.group_id \
+     AND member_id = gone.member_id OFFSET 0) AS found) AS gone \
+     WHERE group_members.ctid = gone.ctid";
 
 pub(crate) const COUNT_GROUPS: &str = "UPDATE groups_head SET total = total + $1 WHERE id = 1";

@@ -1,8 +1,11 @@
 //! One attempt at a transaction, and a dry run, which is a transaction without its writes.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
@@ -18,7 +21,7 @@ use crate::{
     connect::Connection,
     failure::{QueryError, QueryResult},
     failure::{Remedy, remedy, too_slow},
-    in_force::InForce,
+    in_force::{InForce, RulesInForce},
     rows::SNAPSHOT,
 };
 
@@ -36,7 +39,7 @@ pub(super) enum FaultKind {
     /// Another transaction changed the same data.
     Conflict,
     /// Another transaction held a lock for too long.
-    Busy,
+    LockTimeout,
     /// The connection is lost, and the commit was not sent.
     Disconnected,
     /// The uniqueness policy has changed since the batch was decided.
@@ -65,12 +68,13 @@ impl Fault {
         let remedy = match &error {
             QueryError::Database(error) => remedy(&error.0),
             QueryError::EraEnded => return Self::new(FaultKind::EraEnded, error.into()),
+            QueryError::Locked => return Self::new(FaultKind::Conflict, error.into()),
             QueryError::Store(_) => Remedy::Nothing,
         };
         let error = StoreError::from(error);
         let kind = match (remedy, &error) {
             (Remedy::Again, _) => FaultKind::Conflict,
-            (Remedy::Wait, _) => FaultKind::Busy,
+            (Remedy::Wait, _) => FaultKind::LockTimeout,
             (Remedy::Reconnect, _) => FaultKind::Disconnected,
             (_, StoreError::Full(_) | StoreError::Unavailable(_)) => FaultKind::Batch,
             _ => FaultKind::Command,
@@ -91,16 +95,19 @@ impl Fault {
     }
 }
 
-/// Executes a batch in one transaction. There may be fewer results than requests. If the caller
-/// drops the future, `commit_may_arrive` shows whether the commit may have reached the database.
+/// Executes a batch in one transaction. There may be fewer results than requests. `facts` are those
+/// of the attempt before. If the caller drops the future, `commit_may_arrive` shows whether the
+/// commit may have reached the database.
 pub(super) async fn execute(
     connection: &Connection,
-    in_force: InForce,
+    rules: &RulesInForce,
     requests: &[&Request],
+    facts: &mut Fetched,
     commit_may_arrive: &AtomicBool,
 ) -> Result<Results, Fault> {
     let is_sent = || commit_may_arrive.load(Ordering::Acquire);
-    match try_execute(connection, in_force, requests, commit_may_arrive).await {
+    *facts = mem::take(facts).again();
+    match try_execute(connection, rules, requests, facts, commit_may_arrive).await {
         Ok(_) if is_sent() && connection.was_warned() => {
             let text = "the database warned at the commit: the fate of the write is not known";
             Err(Fault::new(FaultKind::InDoubt, StoreError::Unavailable(text.into())))
@@ -113,20 +120,21 @@ pub(super) async fn execute(
 
 async fn try_execute(
     connection: &Connection,
-    InForce { rules, schema, era }: InForce,
+    in_force: &RulesInForce,
     requests: &[&Request],
+    facts: &mut Fetched,
     commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
-    let mut facts = Fetched::default();
-    let mut has_begun = false;
+    let InForce { rules, schema, era } = in_force.known();
+    let (mut has_begun, mut lock) = (false, Lock::Wait(in_force.log_id));
     let Completed { results, writes } = loop {
-        let completed = run(rules, &schema, requests, &mut facts);
-        let queries = missing(&mut facts, Lock::Rows);
+        let completed = run(rules, &schema, requests, facts);
+        let queries = missing(facts, lock);
         if queries.is_empty() {
             break completed;
         }
-        fetch(connection, has_begun, queries, &mut facts).await?;
-        has_begun = true;
+        fetch(connection, has_begun, queries, facts).await?;
+        (has_begun, lock) = (true, Lock::AtOnce(in_force.log_id));
     };
     let before = if writes.is_empty() {
         position(connection, era, has_begun, &results).await?

@@ -4,7 +4,10 @@
 //! creates what it refers to. Operations that refer to each other in a circle fail: nothing is
 //! created in two steps (RFC 7644 section 3.7.1).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use roster_core::Json;
 
@@ -19,7 +22,14 @@ use crate::{ResourceType, ScimError, ScimType};
 #[derive(Debug)]
 pub struct Run {
     served: &'static [&'static ResourceType],
-    waiting: Vec<Waiting>,
+    /// The operations that have not begun, by their place.
+    waiting: BTreeMap<usize, Waiting>,
+    /// Those of them that wait for no other.
+    ready: BTreeSet<usize>,
+    /// The operations that wait for the one with this `bulkId`.
+    waiting_for: BTreeMap<String, Vec<usize>>,
+    /// The `bulkId`s of the operations that have not begun.
+    unbegun: BTreeSet<String>,
     /// The ids of created resources, by `bulkId`; `None` for an operation that failed.
     created: BTreeMap<String, Option<String>>,
     results: Vec<Option<Json>>,
@@ -28,9 +38,10 @@ pub struct Run {
 
 #[derive(Debug)]
 struct Waiting {
-    at: usize,
     operation: BulkOperation,
     refers_to: BTreeSet<String>,
+    /// How many of them are not executed.
+    missing: usize,
 }
 
 /// One operation to execute.
@@ -73,47 +84,78 @@ pub struct Done {
     pub version: Option<String>,
 }
 
+impl Step {
+    /// Takes the body out of the step.
+    pub fn take_data(&mut self) -> Json {
+        match &mut self.act {
+            Act::Create(data) | Act::Replace(_, data) | Act::Patch(_, data) => {
+                mem::replace(data, Json::Null)
+            }
+            Act::Delete(_) => Json::Null,
+        }
+    }
+}
+
 impl Run {
     /// Starts a request for the resource types `served`.
     pub fn new(request: BulkRequest, served: &'static [&'static ResourceType]) -> Self {
         let results = request.operations.iter().map(|_| None).collect();
-        let waiting = request.operations.into_iter().enumerate().map(|(at, operation)| {
+        let named = request.operations.iter().filter_map(|operation| operation.bulk_id.clone());
+        let unbegun = named.collect();
+        let (mut ready, mut waiting) = (BTreeSet::new(), BTreeMap::new());
+        let mut waiting_for: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, operation) in request.operations.into_iter().enumerate() {
             let mut refers_to = BTreeSet::new();
             operation.data.iter().for_each(|data| references(data, &mut refers_to));
             refers_to.extend(operation.path.split('/').filter_map(referred).map(str::to_owned));
-            Waiting { at, operation, refers_to }
-        });
-        Self {
-            served,
-            waiting: waiting.collect(),
-            created: BTreeMap::new(),
-            results,
-            failures_left: request.fail_on_errors,
+            for name in &refers_to {
+                waiting_for.entry(name.clone()).or_default().push(at);
+            }
+            let missing = refers_to.len();
+            if missing == 0 {
+                ready.insert(at);
+            }
+            waiting.insert(at, Waiting { operation, refers_to, missing });
         }
+        let (served, created, failures_left) = (served, BTreeMap::new(), request.fail_on_errors);
+        Self { served, waiting, ready, waiting_for, unbegun, created, results, failures_left }
     }
 
     /// The next step; `None` if nothing is left or too many operations failed. Operations that
     /// cannot become a step are recorded as failures.
     pub fn next_step(&mut self) -> Option<Step> {
         loop {
-            if self.failures_left == Some(0) || self.waiting.is_empty() {
+            if self.failures_left == Some(0) {
                 return None;
             }
-            let is_ready = |waiting: &Waiting| {
-                waiting.refers_to.iter().all(|name| self.created.contains_key(name))
-            };
-            let ready = self.waiting.iter().position(is_ready);
-            let Waiting { at, operation, refers_to } = self.waiting.remove(ready.unwrap_or(0));
+            let ready = self.ready.pop_first();
+            let at = ready.or_else(|| self.waiting.keys().next().copied())?;
+            let Waiting { operation, refers_to, .. } = self.waiting.remove(&at)?;
             let (method, bulk_id) = (operation.method, operation.bulk_id.clone());
             let step = match ready {
                 Some(_) => self.step(at, operation, &refers_to),
-                None => Err(self.unresolved(&operation, &refers_to)),
+                None => Err(self.unresolved(&refers_to)),
             };
+            if let Some(name) = &bulk_id {
+                self.unbegun.remove(name);
+            }
             match step {
                 Ok(step) => return Some(step),
                 Err(error) => self.fail(at, method, bulk_id, &error, None),
             }
         }
+    }
+
+    /// Notes the result of the operation with this `bulkId`: the id of what it created, if it did.
+    fn ended(&mut self, name: String, id: Option<String>) {
+        for at in self.waiting_for.remove(&name).unwrap_or_default() {
+            let Some(waiting) = self.waiting.get_mut(&at) else { continue };
+            waiting.missing -= 1;
+            if waiting.missing == 0 {
+                self.ready.insert(at);
+            }
+        }
+        self.created.insert(name, id);
     }
 
     /// Records that a step succeeded.
@@ -124,7 +166,7 @@ impl Run {
         members.extend(version);
         members.push(("status".to_owned(), Json::Text(done.status.to_string())));
         if let Some(name) = step.bulk_id {
-            self.created.insert(name, Some(done.id));
+            self.ended(name, Some(done.id));
         }
         self.record_result(step.at, members);
     }
@@ -201,13 +243,9 @@ impl Run {
     }
 
     /// The error of an operation that can never run.
-    fn unresolved(&self, operation: &BulkOperation, refers_to: &BTreeSet<String>) -> ScimError {
-        let is_there = |name: &String| {
-            let is_it = |other: &BulkOperation| other.bulk_id.as_ref() == Some(name);
-            self.created.contains_key(name)
-                || is_it(operation)
-                || self.waiting.iter().any(|waiting| is_it(&waiting.operation))
-        };
+    fn unresolved(&self, refers_to: &BTreeSet<String>) -> ScimError {
+        let is_there =
+            |name: &String| self.created.contains_key(name) || self.unbegun.contains(name);
         if refers_to.iter().all(is_there) {
             let detail = "operations refer to each other in a circle: create the resources first, \
                           then connect them by a PATCH";
@@ -229,7 +267,7 @@ impl Run {
         members.push(("status".to_owned(), Json::Text(error.status.to_string())));
         members.push(("response".to_owned(), error.to_json()));
         if let Some(name) = bulk_id {
-            self.created.insert(name, None);
+            self.ended(name, None);
         }
         self.failures_left = self.failures_left.map(|left| left - 1);
         self.record_result(at, members);

@@ -17,6 +17,9 @@ use crate::{
     schema::{GROUP, GROUP_URN},
 };
 
+/// The number of bytes of a group's record that a test reads in the time of one comparison.
+const TEXT_BYTES_PER_COMPARISON: usize = 64;
+
 /// A filter of groups. All conditions must be true.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupFilter {
@@ -81,6 +84,13 @@ impl GroupFilter {
     pub fn matches(&self, group: &GroupFacts<'_>) -> bool {
         let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
         self.rest.iter().all(|one| holds(one, &test, &|_, _| false))
+    }
+
+    /// An upper bound of the comparisons that testing a group takes, whose record has this size.
+    pub fn comparisons(&self, record_bytes: usize) -> usize {
+        let tests: usize = self.rest.iter().map(tests).sum();
+        // Each test may normalize the texts of the group.
+        (1 + tests).saturating_mul(1 + record_bytes / TEXT_BYTES_PER_COMPARISON)
     }
 
     /// Moves a condition that an index covers into its field. Returns any other condition.
@@ -148,6 +158,15 @@ fn found<'g>(path: GroupPath, group: &GroupFacts<'g>) -> Found<'g> {
         GroupPath::Created => Found::Time(group.created),
         GroupPath::LastModified => Found::Time(group.last_modified),
         GroupPath::Member => Found::Null,
+    }
+}
+
+/// The number of tests of an expression.
+fn tests(expression: &Expression<GroupPath>) -> usize {
+    match expression {
+        Expression::And(all) | Expression::Or(all) => all.iter().map(tests).sum(),
+        Expression::Not(inner) | Expression::Entry(_, inner) => tests(inner),
+        Expression::Test(_) => 1,
     }
 }
 

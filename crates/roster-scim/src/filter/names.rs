@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Strictness,
-    declared::{Named as Declared, resolve},
+    declared::{Extensions, Named as Declared},
     schema::{
         AttributeSchema, AttributeType, ROSTER_USER, Returned, Schema, ScimPath, USER, USER_URN,
         scim_part, scim_path,
@@ -64,7 +64,7 @@ impl<'s> UserNames<'s> {
 
     fn whole(self, word: &str) -> Result<Named, String> {
         let unknown = || unknown(word);
-        if let Some(Declared::Attribute(member)) = resolve(self.declared, word) {
+        if let Some(Declared::Attribute(member)) = Extensions::of(self.declared).resolve(word) {
             let attributes = ROSTER_USER.attribute("attributes").ok_or_else(unknown)?;
             let path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
             return Ok(Named::Values(path, attributes));

@@ -6,8 +6,9 @@
 
 mod fault;
 mod read;
+pub(crate) mod stream;
 mod write;
 
 pub use fault::refused;
-pub use read::{GroupBody, read};
+pub use read::{GroupBody, read, read_own};
 pub use write::{GroupWriter, location, member_location, own_tree, shows_members};

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use roster_core::{Json, UserId, group::GroupDraft};
+use roster_core::{Json, UserId, group::GroupDraft, json::JsonFault};
 
+use super::stream::{self, Fault, is_object};
 use crate::{
     error::{ScimError, ScimType},
     schema::{GROUP, GROUP_URN},
@@ -22,58 +23,100 @@ pub struct GroupBody {
     pub members: BTreeSet<UserId>,
 }
 
-/// Parses a group from a body.
-pub fn read(tree: Json, strictness: Strictness) -> Result<GroupBody, ScimError> {
-    let kind = tree.kind();
-    let Json::Object(sent) = tree else {
-        let detail = format!("send one group as a JSON object, not {kind}");
-        return Err(ScimError::new(ScimType::InvalidSyntax, detail));
-    };
-    let mut own = Vec::new();
-    let mut members = BTreeSet::new();
-    let mut schemas = None;
-    for (name, value) in unwrapped(sent) {
-        let name = own_name(&name);
-        if name.eq_ignore_ascii_case("schemas") {
-            schemas = Some(value);
-            continue;
-        }
-        let Some(attribute) = GROUP.schema.attribute(name) else {
-            if strictness == Strictness::Strict {
-                let detail = format!("{name}: a group has no such attribute");
-                return Err(ScimError::new(ScimType::InvalidSyntax, detail));
-            }
-            continue;
-        };
-        match attribute.name {
-            "displayName" => own.push(("display_name".to_owned(), as_text(value, strictness))),
-            "externalId" => own.push(("external_id".to_owned(), as_text(value, strictness))),
-            "members" => members = ids(value)?,
-            // Computed by the service.
-            _ => {}
-        }
-    }
-    if strictness == Strictness::Strict {
-        require_schemas(schemas.as_ref())?;
-    }
+/// Parses a group from a body. Its members are read as they come.
+pub fn read(
+    text: &[u8],
+    strictness: Strictness,
+) -> Result<Result<GroupBody, ScimError>, JsonFault> {
+    stream::nested(Reading::read(text, strictness))
+}
+
+/// Parses the attributes of a group, except the members, from the result of a PATCH.
+pub fn read_own(tree: Json, strictness: Strictness) -> Result<GroupDraft, ScimError> {
+    let Json::Object(members) = tree else { return draft(Vec::new()) };
+    let own = members.into_iter().filter_map(|(name, value)| own_member(&name, value, strictness));
+    draft(own.collect())
+}
+
+fn draft(own: Vec<(String, Json)>) -> Result<GroupDraft, ScimError> {
     let has_name = own.iter().any(|(name, value)| name == "display_name" && *value != Json::Null);
     if !has_name {
         return Err(ScimError::new(ScimType::InvalidValue, "displayName: it is required"));
     }
-    Ok(GroupBody { draft: GroupDraft::parse(Json::Object(own)), members })
+    Ok(GroupDraft::parse(Json::Object(own)))
 }
 
-/// The members, including those in an object below the URN of a group. RFC 7643 section 3.3 has
-/// such an object only for extensions; some clients send one for every schema.
-fn unwrapped(sent: Vec<(String, Json)>) -> impl Iterator<Item = (String, Json)> {
-    sent.into_iter().flat_map(|(name, value)| {
-        if name.eq_ignore_ascii_case(GROUP_URN)
-            && let Json::Object(members) = value
-        {
-            return members;
+/// A member of the record; `None` if the service computes it.
+fn own_member(name: &str, value: Json, strictness: Strictness) -> Option<(String, Json)> {
+    let name = match name {
+        "displayName" => "display_name",
+        "externalId" => "external_id",
+        _ => return None,
+    };
+    Some((name.to_owned(), as_text(value, strictness)))
+}
+
+struct Reading {
+    strictness: Strictness,
+    own: Vec<(String, Json)>,
+    members: BTreeSet<UserId>,
+    schemas: Option<Json>,
+}
+
+impl Reading {
+    fn read(text: &[u8], strictness: Strictness) -> Result<GroupBody, Fault> {
+        if !is_object(text) {
+            stream::check(text)?;
+            let kind = match text.trim_ascii_start().first() {
+                Some(b'[') => "an array",
+                Some(b'"') => "a string",
+                Some(b't' | b'f') => "a boolean",
+                Some(b'n') => "null",
+                _ => "a number",
+            };
+            let detail = format!("send one group as a JSON object, not {kind}");
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
         }
-        vec![(name, value)]
-    })
+        let (own, members, schemas) = (Vec::new(), BTreeSet::new(), None);
+        let mut reading = Self { strictness, own, members, schemas };
+        stream::members(text, |name, value| {
+            // RFC 7643 section 3.3 has an object below a URN only for extensions; some clients send
+            // one for every schema.
+            if name.eq_ignore_ascii_case(GROUP_URN) && is_object(value) {
+                return stream::members(value, |name, value| reading.take(&name, value));
+            }
+            reading.take(&name, value)
+        })?;
+        if strictness == Strictness::Strict {
+            require_schemas(reading.schemas.as_ref())?;
+        }
+        Ok(GroupBody { draft: draft(reading.own)?, members: reading.members })
+    }
+
+    fn take(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
+        let name = own_name(name);
+        if name.eq_ignore_ascii_case("schemas") {
+            self.schemas = Some(stream::small(value)?);
+            return Ok(());
+        }
+        let Some(attribute) = GROUP.schema.attribute(name) else {
+            if self.strictness == Strictness::Strict {
+                let detail = format!("{name}: a group has no such attribute");
+                return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+            }
+            return Ok(());
+        };
+        match attribute.name {
+            "members" => self.members = ids(value)?,
+            "displayName" | "externalId" => {
+                let value = stream::small(value)?;
+                self.own.extend(own_member(attribute.name, value, self.strictness));
+            }
+            // Computed by the service.
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// The name without the URN of a group in front of it (RFC 7644 section 3.10).
@@ -95,17 +138,21 @@ fn require_schemas(schemas: Option<&Json>) -> Result<(), ScimError> {
 }
 
 /// Parses the ids of the members.
-fn ids(value: Json) -> Result<BTreeSet<UserId>, ScimError> {
-    let members = match value {
-        Json::Null => Vec::new(),
-        Json::Array(members) => members,
-        one @ Json::Object(_) => vec![one],
-        Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Text(_) => {
+fn ids(value: &[u8]) -> Result<BTreeSet<UserId>, Fault> {
+    let mut ids = BTreeSet::new();
+    match value.first() {
+        Some(b'n') => {}
+        Some(b'[') => stream::items(value, |member| {
+            ids.insert(id(&stream::member(member)?)?);
+            Ok(())
+        })?,
+        Some(b'{') => drop(ids.insert(id(&stream::member(value)?)?)),
+        _ => {
             let detail = "members: send an array of objects, each with a value";
-            return Err(ScimError::new(ScimType::InvalidValue, detail));
+            return Err(ScimError::new(ScimType::InvalidValue, detail).into());
         }
-    };
-    members.iter().map(id).collect()
+    }
+    Ok(ids)
 }
 
 fn id(member: &Json) -> Result<UserId, ScimError> {
@@ -127,14 +174,12 @@ fn id(member: &Json) -> Result<UserId, ScimError> {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::json;
-
     use super::*;
 
     const ONE: &str = "0190d1c2-8000-7000-8000-000000000001";
 
     fn of(text: &str, strictness: Strictness) -> Result<GroupBody, ScimError> {
-        read(json::read(text.as_bytes()).expect("JSON"), strictness)
+        read(text.as_bytes(), strictness).expect("JSON")
     }
 
     #[test]

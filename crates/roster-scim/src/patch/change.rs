@@ -1,10 +1,11 @@
 //! Applies one operation to one attribute.
 
-use roster_core::Json;
+use roster_core::{Json, Work};
 
 use super::{
     Members, Op, entries, free,
     path::{Part, Target},
+    same::Index,
     value,
 };
 use crate::{
@@ -13,20 +14,21 @@ use crate::{
 };
 
 /// The value after the operation; `None` if the attribute is absent.
-pub(super) fn change(
+pub(super) fn change<'w>(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    strictness: Strictness,
+    (strictness, work): (Strictness, &'w Work),
+    index: &mut Option<Index<'w>>,
 ) -> Result<Option<Json>, ScimError> {
     if attribute.multi_valued {
-        return entries::change(op, target, attribute, current, value, strictness);
+        return entries::change(op, target, attribute, current, value, (strictness, work), index);
     }
     match &target.part {
         Some(Part::Free(keys)) => {
-            let changed = free::change(op, keys, current, value)?;
+            let changed = free::change(op, keys, current, value, work)?;
             Ok(changed.and_then(|changed| unless_empty(object(Some(changed)))))
         }
         Some(Part::Known(part)) => {
@@ -39,6 +41,10 @@ pub(super) fn change(
             // RFC 7643 section 2.5: null and an empty array mean absent, so this is a removal.
             None if op == Op::Replace => removed(attribute, current.is_some()),
             None => Ok(current),
+            // An object with any keys.
+            Some(Json::Object(parts)) if attribute.sub_attributes.is_empty() => {
+                Ok(unless_empty(free::merged(op, object(current), parts, work)?))
+            }
             Some(Json::Object(parts)) => {
                 let mut members = object(current);
                 merge(op, attribute, &mut members, parts)?;

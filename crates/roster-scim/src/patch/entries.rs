@@ -3,12 +3,15 @@
 //! A condition in brackets selects the values to change. At most one value is primary: a value that
 //! becomes primary clears the flag of the others (RFC 7644 section 3.5.2).
 
-use roster_core::{Json, limits::PATCH_VALUES_MAX};
+use std::collections::BTreeSet;
+
+use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
     Members, Op,
     change::{merge, object, put, set_part},
-    path::{Condition, Part, PartPath, Target, matches, seed},
+    path::{Condition, Part, Target, matches, seed},
+    same::Index,
     value,
 };
 use crate::{
@@ -17,22 +20,31 @@ use crate::{
 };
 
 /// The list after the operation; `None` if it is empty.
-pub(super) fn change(
+pub(super) fn change<'w>(
     op: Op,
     target: &Target,
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     value: Option<Json>,
-    strictness: Strictness,
+    (strictness, work): (Strictness, &'w Work),
+    index: &mut Option<Index<'w>>,
 ) -> Result<Option<Json>, ScimError> {
     let values = match current {
         Some(Json::Array(values)) => values,
         Some(one) => vec![one],
         None => Vec::new(),
     };
-    let mut list =
-        List { schema: target.schema, attribute, strictness, values, preferred: Vec::new() };
+    work.spend(1 + values.len() / VALUES_PER_COMPARISON)?;
+    let preferred = Preferred::None;
+    let mut list = List { schema: target.schema, attribute, strictness, work, values, preferred };
+    let known = index.take().filter(|known| known.is_of(target.schema, attribute));
     match (&target.condition, target.known_part()) {
+        (None, None) if op == Op::Add => {
+            let new = || Index::new(target.schema, attribute, work);
+            let mut known = known.unwrap_or_else(new);
+            list.add_all(value, &mut known)?;
+            *index = Some(known);
+        }
         (None, None) => list.whole(op, value)?,
         (None, Some(part)) => list.every(op, part, value)?,
         (Some(condition), part) => list.chosen(op, condition, part, value)?,
@@ -41,23 +53,35 @@ pub(super) fn change(
     list.finish()
 }
 
-struct List {
+/// How many bytes of a value are copied in the time of one comparison.
+const BYTES_COPIED_PER_COMPARISON: usize = 64;
+/// How many values are visited in the time of one comparison.
+const VALUES_PER_COMPARISON: usize = 8;
+
+struct List<'w> {
     schema: &'static Schema,
     attribute: &'static AttributeSchema,
     strictness: Strictness,
+    work: &'w Work,
     values: Vec<Json>,
-    /// The positions of the values that the operation made primary.
-    preferred: Vec<usize>,
+    preferred: Preferred,
 }
 
-impl List {
+/// The values that the operation made primary.
+enum Preferred {
+    None,
+    /// The value at this position.
+    One(usize),
+    Several,
+}
+
+impl List<'_> {
     /// Applies the operation to the whole list.
     fn whole(&mut self, op: Op, value: Option<Json>) -> Result<(), ScimError> {
         match op {
             Op::Add => {
-                for given in self.read(value)? {
-                    self.add(given);
-                }
+                let mut index = Index::new(self.schema, self.attribute, self.work);
+                self.add_all(value, &mut index)?;
             }
             Op::Replace => {
                 let given = self.read(value)?;
@@ -71,10 +95,12 @@ impl List {
                 None | Some(Json::Null) => self.values.clear(),
                 // Microsoft Entra sends the values to remove in `value`.
                 Some(value) if self.strictness.is_tolerant() => {
+                    let mut index = Index::new(self.schema, self.attribute, self.work);
+                    let mut removed = BTreeSet::new();
                     for given in self.read(Some(value))? {
-                        self.values
-                            .retain(|value| !is_same(self.schema, self.attribute, &given, value));
+                        removed.extend(index.equal(&given, &self.values)?);
                     }
+                    self.remove(&removed);
                 }
                 Some(_) => return Err(no_value_of_a_removal()),
             },
@@ -87,14 +113,22 @@ impl List {
         if values.len() > PATCH_VALUES_MAX { Err(self.too_many()) } else { Ok(values) }
     }
 
+    fn add_all(&mut self, value: Option<Json>, index: &mut Index<'_>) -> Result<(), ScimError> {
+        for given in self.read(value)? {
+            self.add(given, index)?;
+        }
+        Ok(())
+    }
+
     /// Adds a value, or updates the equal one.
-    fn add(&mut self, given: Members) {
-        let (schema, attribute) = (self.schema, self.attribute);
-        let same = |value: &Json| is_same(schema, attribute, &given, value);
-        let Some(at) = self.values.iter().position(same) else {
-            self.prefer(self.values.len(), &given);
-            self.values.push(Json::Object(given));
-            return;
+    fn add(&mut self, given: Members, index: &mut Index<'_>) -> Result<(), TooMuchWork> {
+        let Some(at) = index.equal(&given, &self.values)?.first().copied() else {
+            let at = self.values.len();
+            self.prefer(at, &given);
+            let value = Json::Object(given);
+            index.pushed(&value, at)?;
+            self.values.push(value);
+            return Ok(());
         };
         self.prefer(at, &given);
         if let Some(Json::Object(members)) = self.values.get_mut(at) {
@@ -102,7 +136,15 @@ impl List {
             for (name, part) in given.into_iter().filter(|(name, _)| name != "value") {
                 put(members, &name, part);
             }
+            index.changed();
         }
+        Ok(())
+    }
+
+    /// Removes the values at these positions.
+    fn remove(&mut self, positions: &BTreeSet<usize>) {
+        let mut at = 0..;
+        self.values.retain(|_| at.next().is_none_or(|at| !positions.contains(&at)));
     }
 
     /// Applies the operation to one part of every value.
@@ -127,9 +169,13 @@ impl List {
         part: Option<&'static AttributeSchema>,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        let (values, attribute) = (self.values.iter().enumerate(), self.attribute);
-        let matched: Vec<usize> =
-            values.filter(|(_, value)| matches(condition, value)).map(|(at, _)| at).collect();
+        let attribute = self.attribute;
+        let mut matched = Vec::new();
+        for (at, value) in self.values.iter().enumerate() {
+            if matches(condition, value, self.work)? {
+                matched.push(at);
+            }
+        }
         // RFC 7643 section 2.5: null and [] mean absent.
         let none = matches!(&value, Some(Json::Null))
             || matches!(&value, Some(Json::Array(items)) if items.is_empty());
@@ -195,18 +241,13 @@ impl List {
         for (name, value) in self.parts_of(value)? {
             put(&mut members, &name, value);
         }
-        for at in matched {
-            self.prefer(*at, &members);
-            if let Some(value) = self.values.get_mut(*at) {
-                *value = Json::Object(members.clone());
-            }
+        // All selected values would be equal, so only the first is kept.
+        let Some((first, others)) = matched.split_first() else { return Ok(()) };
+        self.prefer(*first, &members);
+        if let Some(value) = self.values.get_mut(*first) {
+            *value = Json::Object(members);
         }
-        // All selected values are equal now, so only one of them is kept.
-        let mut others = matched.iter().skip(1).copied().collect::<Vec<_>>();
-        while let Some(at) = others.pop() {
-            self.values.remove(at);
-            self.preferred.retain(|preferred| *preferred != at);
-        }
+        self.remove(&others.iter().copied().collect());
         Ok(())
     }
 
@@ -214,18 +255,18 @@ impl List {
     fn set(
         &mut self,
         op: Op,
-        mut matched: Vec<usize>,
+        matched: Vec<usize>,
         part: Option<&'static AttributeSchema>,
         value: Option<&Json>,
     ) -> Result<(), ScimError> {
         // A value without a required part is removed.
         let whole = part.is_none_or(|part| part.required);
         if op == Op::Remove && whole {
-            while let Some(at) = matched.pop() {
-                self.values.remove(at);
-            }
+            self.remove(&matched.into_iter().collect());
             return Ok(());
         }
+        // Each value gets a copy.
+        let copy = value.map_or(1, |value| 1 + value.size() / BYTES_COPIED_PER_COMPARISON);
         let given = match part {
             Some(_) => Vec::new(),
             None => self.parts_of(value.cloned())?,
@@ -233,15 +274,17 @@ impl List {
         let flags = part.map_or_else(|| value::is_primary(&given), |part| part.name == "primary");
         for at in matched {
             let Some(found) = self.values.get_mut(at) else { continue };
+            self.work.spend(copy)?;
             let mut members = object(Some(std::mem::replace(found, Json::Null)));
             match part {
                 Some(part) => set_part(op, part, &mut members, value.cloned(), self.strictness)?,
                 None => merge(op, self.attribute, &mut members, given.clone())?,
             }
-            if flags && value::is_primary(&members) {
-                self.preferred.push(at);
-            }
+            let is_preferred = flags && value::is_primary(&members);
             *found = Json::Object(members);
+            if is_preferred {
+                self.preferred.add(at);
+            }
         }
         Ok(())
     }
@@ -260,8 +303,8 @@ impl List {
     }
 
     fn prefer(&mut self, at: usize, given: &[(String, Json)]) {
-        if value::is_primary(given) && !self.preferred.contains(&at) {
-            self.preferred.push(at);
+        if value::is_primary(given) {
+            self.preferred.add(at);
         }
     }
 
@@ -269,10 +312,10 @@ impl List {
         if self.values.len() > PATCH_VALUES_MAX {
             return Err(self.too_many());
         }
-        match self.preferred.as_slice() {
-            [] => {}
-            [one] => {
-                let others = self.values.iter_mut().enumerate().filter(|(at, _)| at != one);
+        match self.preferred {
+            Preferred::None => {}
+            Preferred::One(one) => {
+                let others = self.values.iter_mut().enumerate().filter(|(at, _)| *at != one);
                 for (_, value) in others {
                     if let Json::Object(members) = value
                         && value::is_primary(members)
@@ -281,7 +324,7 @@ impl List {
                     }
                 }
             }
-            _ => {
+            Preferred::Several => {
                 let detail = format!("at most one value of {} can be primary", self.attribute.name);
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
@@ -296,31 +339,13 @@ impl List {
     }
 }
 
-/// Whether a given value equals an existing one: the same value and type or, for entries without a
-/// value, the same other parts.
-fn is_same(
-    schema: &Schema,
-    attribute: &'static AttributeSchema,
-    given: &[(String, Json)],
-    there: &Json,
-) -> bool {
-    let equal = |name: &str, one: &Json| match (attribute.sub_attribute(name), there.member(name)) {
-        (Some(part), Some(other @ Json::Text(_))) => {
-            one == other || PartPath::new(schema, attribute, part).same(one, other)
-        }
-        (_, Some(other)) => one == other,
-        (_, None) => false,
-    };
-    let has_value = given.iter().any(|(name, _)| name == "value");
-    let counts = |name: &str| match name {
-        "value" | "type" => true,
-        "primary" => false,
-        _ => !has_value,
-    };
-    let mut counted = given.iter().filter(|(name, _)| counts(name)).peekable();
-    match counted.peek() {
-        Some(_) => counted.all(|(name, one)| equal(name, one)),
-        None => given.iter().all(|(name, one)| equal(name, one)),
+impl Preferred {
+    fn add(&mut self, at: usize) {
+        *self = match *self {
+            Self::None => Self::One(at),
+            Self::One(known) if known == at => Self::One(at),
+            Self::One(_) | Self::Several => Self::Several,
+        };
     }
 }
 

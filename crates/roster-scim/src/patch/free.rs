@@ -3,13 +3,18 @@
 //! The attribute table has no parts for it. Keys are case-sensitive. An array is a list of values.
 //! Objects merge key by key, as complex attributes do.
 
-use roster_core::Json;
+use std::collections::HashMap;
+
+use roster_core::{Json, TooMuchWork, Work};
 
 use super::{
-    Op,
+    Members, Op,
     change::{object, put, unless_empty},
+    cost,
 };
-use crate::ScimError;
+
+/// How many names are compared in the time of one comparison of values.
+const NAMES_PER_COMPARISON: usize = 16;
 
 /// The object after a change of the value below `keys`.
 pub(super) fn change(
@@ -17,15 +22,17 @@ pub(super) fn change(
     keys: &[String],
     current: Option<Json>,
     value: Option<Json>,
-) -> Result<Option<Json>, ScimError> {
+    work: &Work,
+) -> Result<Option<Json>, TooMuchWork> {
     let Some((key, keys)) = keys.split_first() else {
-        return Ok(changed(op, current, value.unwrap_or(Json::Null)));
+        return changed(op, current, value.unwrap_or(Json::Null), work);
     };
     let mut members = object(current);
+    work.spend(1 + members.len() / NAMES_PER_COMPARISON)?;
     let at = members.iter().position(|(found, _)| found == key);
     let found = at.and_then(|at| members.get_mut(at));
     let found = found.map(|(_, found)| std::mem::replace(found, Json::Null));
-    match (change(op, keys, found, value)?, at) {
+    match (change(op, keys, found, value, work)?, at) {
         (Some(value), _) => put(&mut members, key, value),
         (None, Some(at)) => drop(members.remove(at)),
         (None, None) => {}
@@ -34,31 +41,65 @@ pub(super) fn change(
     Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
 }
 
-fn changed(op: Op, current: Option<Json>, value: Json) -> Option<Json> {
-    match (op, current, value) {
+fn changed(
+    op: Op,
+    current: Option<Json>,
+    value: Json,
+    work: &Work,
+) -> Result<Option<Json>, TooMuchWork> {
+    Ok(match (op, current, value) {
         (Op::Remove, _, _) | (Op::Replace, _, Json::Null) => None,
         (Op::Add, current, Json::Null) => current,
-        (Op::Add, Some(Json::Array(items)), value) => Some(appended(items, value)),
-        (Op::Add | Op::Replace, Some(Json::Object(mut members)), Json::Object(given)) => {
-            for (name, value) in given {
-                if value != Json::Null {
-                    put(&mut members, &name, value);
-                } else if op == Op::Replace {
-                    members.retain(|(found, _)| *found != name);
-                }
-            }
-            Some(Json::Object(members))
+        (Op::Add, Some(Json::Array(items)), value) => Some(appended(items, value, work)?),
+        (Op::Add | Op::Replace, Some(Json::Object(members)), Json::Object(given)) => {
+            Some(Json::Object(merged(op, members, given, work)?))
         }
         (Op::Add | Op::Replace, _, value) => Some(value),
+    })
+}
+
+/// The members with the given ones in their places, or after them. `null` has no effect in an
+/// addition, and removes in a replacement.
+pub(super) fn merged(
+    op: Op,
+    members: Members,
+    given: Members,
+    work: &Work,
+) -> Result<Members, TooMuchWork> {
+    work.spend(members.len() + given.len())?;
+    let mut merged: Vec<Option<(String, Json)>> = members.into_iter().map(Some).collect();
+    let names = merged.iter().enumerate();
+    let mut places: HashMap<String, usize> =
+        names.filter_map(|(at, member)| Some((member.as_ref()?.0.clone(), at))).collect();
+    for (name, value) in given {
+        let at = places.get(&name).copied();
+        match (value, at.and_then(|at| merged.get_mut(at))) {
+            (Json::Null, Some(member)) if op == Op::Replace => *member = None,
+            (Json::Null, _) => {}
+            (value, Some(member)) => *member = Some((name, value)),
+            (value, None) => {
+                places.insert(name.clone(), merged.len());
+                merged.push(Some((name, value)));
+            }
+        }
     }
+    Ok(merged.into_iter().flatten().collect())
 }
 
 /// The items, and the items of the value that are not among them.
-fn appended(mut items: Vec<Json>, value: Json) -> Json {
+fn appended(mut items: Vec<Json>, value: Json, work: &Work) -> Result<Json, TooMuchWork> {
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, item) in items.iter().enumerate() {
+        work.spend(cost(item.size()))?;
+        places.entry(item.fingerprint()).or_default().push(at);
+    }
     for one in value.into_values() {
-        if !items.contains(&one) {
+        let like = places.entry(one.fingerprint()).or_default();
+        work.spend(cost(one.size()).saturating_mul(1 + like.len()))?;
+        if like.iter().all(|at| items.get(*at) != Some(&one)) {
+            like.push(items.len());
             items.push(one);
         }
     }
-    Json::Array(items)
+    Ok(Json::Array(items))
 }

@@ -5,18 +5,30 @@
 
 use std::collections::BTreeSet;
 
-use roster_core::{Json, UserId};
+use roster_core::{Json, UserId, Work, json::JsonFault, limits::PATCH_OPERATIONS_MAX};
 
 use super::{
     Op, Operation, Patch,
+    change::object,
     entries::no_value_of_a_removal,
     path::{Target, alternatives},
-    value,
+    request::{Named, check_schemas, invalid, no_operations, operation, too_many_operations},
+    value, value_missing,
 };
 use crate::{
     ScimError, ScimType, Strictness,
+    group::stream::{self, Fault, is_object},
     schema::{AttributeSchema, GROUP},
 };
+
+/// The operations of a PATCH, parsed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GroupOperations {
+    /// The operations with their numbers, without what they do to the members.
+    operations: Vec<(usize, Operation)>,
+    /// What they do to the members, whatever these are.
+    members: MembersChange,
+}
 
 /// The result of a PATCH.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,93 +73,248 @@ impl MembersChange {
     }
 
     /// Applies one operation to `members`.
-    pub(super) fn step(
+    fn step(
         &mut self,
         op: Op,
         target: &Target,
-        attribute: &'static AttributeSchema,
-        value: Option<Json>,
+        value: Option<&[u8]>,
         strictness: Strictness,
-    ) -> Result<(), ScimError> {
+    ) -> Result<(), Fault> {
         let whole = target.known_part().is_none_or(|part| part.name == "value");
+        if op != Op::Remove && value.is_none() {
+            return Err(value_missing().into());
+        }
         if let Some(condition) = &target.condition {
             let ids = alternatives(condition, "value").ok_or_else(by_value)?;
             if op != Op::Remove || !whole {
-                return Err(parts_are_immutable());
+                return Err(parts_are_immutable().into());
             }
             // Ids of non-members and invalid ids are ignored: there is nothing to remove.
             ids.into_iter().filter_map(UserId::parse).for_each(|id| self.remove(id));
             return Ok(());
         }
-        if target.part.is_some() {
-            return Err(parts_are_immutable());
-        }
+        let Some(attribute) = target.attribute.filter(|_| target.part.is_none()) else {
+            return Err(parts_are_immutable().into());
+        };
         match (op, value) {
-            (Op::Remove, None | Some(Json::Null)) => self.replace(BTreeSet::new()),
+            (Op::Remove, None | Some(b"null")) => self.replace(BTreeSet::new()),
             (Op::Remove, Some(_)) if !strictness.is_tolerant() => {
-                return Err(no_value_of_a_removal());
+                return Err(no_value_of_a_removal().into());
             }
-            (Op::Remove, Some(value)) => {
-                for text in texts(attribute, value, strictness)? {
-                    if let Some(id) = UserId::parse(&text) {
-                        self.remove(id);
-                    }
+            (Op::Remove, Some(value)) => each_text(attribute, value, strictness, |text| {
+                if let Some(id) = UserId::parse(text) {
+                    self.remove(id);
                 }
-            }
+                Ok(())
+            })?,
             (Op::Add, value) => {
-                for id in ids(attribute, value.unwrap_or(Json::Null), strictness)? {
-                    self.add(id);
-                }
+                each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
+                    self.add(id(text)?);
+                    Ok(())
+                })?;
             }
             (Op::Replace, value) => {
-                self.replace(ids(attribute, value.unwrap_or(Json::Null), strictness)?);
+                let mut ids = BTreeSet::new();
+                each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
+                    ids.insert(id(text)?);
+                    Ok(())
+                })?;
+                self.replace(ids);
             }
         }
         Ok(())
     }
 }
 
+/// Parses the PATCH of a group. Its members are read as they come.
+pub fn read(
+    text: &[u8],
+    strictness: Strictness,
+) -> Result<Result<GroupOperations, ScimError>, JsonFault> {
+    stream::nested(GroupOperations::read(text, strictness))
+}
+
 /// Applies operations to a group. `tree` is the group without its members.
 pub fn apply(
-    tree: &Json,
-    operations: Vec<Operation>,
+    tree: Json,
+    patch: &GroupOperations,
     strictness: Strictness,
+    work: &Work,
 ) -> Result<GroupPatch, ScimError> {
-    let mut patch = Patch::new(&GROUP, tree, strictness);
-    patch.members.retain(|(name, _)| name != "members");
-    patch.membership = Some(MembersChange::default());
-    let mut patch = patch.apply_all(operations)?;
-    let members = patch.membership.take().unwrap_or_default();
-    Ok(GroupPatch { tree: patch.resource(), members })
+    let members = object(Some(tree));
+    let resource = Patch { resource_type: &GROUP, strictness, work, members, index: None };
+    let tree = resource.apply_all(patch.operations.iter().cloned())?;
+    Ok(GroupPatch { tree, members: patch.members.clone() })
 }
 
-fn ids(
-    attribute: &'static AttributeSchema,
-    value: Json,
-    strictness: Strictness,
-) -> Result<BTreeSet<UserId>, ScimError> {
-    let id = |text: String| {
-        let detail = "send the id of a user or of a group as the value of a member";
-        UserId::parse(&text).ok_or_else(|| ScimError::new(ScimType::InvalidValue, detail))
-    };
-    texts(attribute, value, strictness)?.into_iter().map(id).collect()
-}
+impl GroupOperations {
+    /// The number of members that are added or removed.
+    pub fn members_named(&self) -> usize {
+        self.members.added.len() + self.members.removed.len()
+    }
 
-/// The `value` of each given member.
-fn texts(
-    attribute: &'static AttributeSchema,
-    value: Json,
-    strictness: Strictness,
-) -> Result<Vec<String>, ScimError> {
-    let value_of = |parts: super::Members| {
-        let found = parts.into_iter().find(|(name, _)| name == "value");
-        if let Some((_, Json::Text(text))) = found {
-            return Ok(text);
+    fn read(text: &[u8], strictness: Strictness) -> Result<Self, Fault> {
+        if !is_object(text) {
+            stream::check(text)?;
+            return Err(invalid("the body: send an object").into());
         }
-        let detail = "send the id of each member as its value";
-        Err(ScimError::new(ScimType::InvalidValue, detail))
+        let (mut others, mut operations) = (Vec::new(), None);
+        stream::members(text, |name, value| {
+            if name.eq_ignore_ascii_case("Operations") {
+                if operations.replace(value).is_some() {
+                    return Err(invalid("the body: Operations occurs twice").into());
+                }
+            } else if name.eq_ignore_ascii_case("schemas") {
+                others.push((name, stream::small(value)?));
+            }
+            Ok(())
+        })?;
+        check_schemas(Named::of(Json::Object(others), "the body")?.take("schemas")?, strictness)?;
+        let operations = operations.filter(|operations| operations.starts_with(b"["));
+        let mut patch = Self::default();
+        let mut count = 0;
+        stream::items(operations.ok_or_else(no_operations)?, |one| {
+            count += 1;
+            if count > PATCH_OPERATIONS_MAX {
+                return Err(too_many_operations().into());
+            }
+            patch.read_operation(one, count, strictness)
+        })?;
+        if count == 0 { Err(invalid("send at least one operation").into()) } else { Ok(patch) }
+    }
+
+    fn read_operation(
+        &mut self,
+        text: &[u8],
+        number: usize,
+        strictness: Strictness,
+    ) -> Result<(), Fault> {
+        let (mut others, mut value) = (Vec::new(), None);
+        if is_object(text) {
+            stream::members(text, |name, sent| {
+                if !name.eq_ignore_ascii_case("value") {
+                    others.push((name, stream::small(sent)?));
+                } else if value.replace(sent).is_some() {
+                    let detail = format!("operation {number}: value occurs twice");
+                    return Err(invalid(detail).into());
+                }
+                Ok(())
+            })?;
+        } else {
+            return Err(invalid(format!("operation {number}: send an object")).into());
+        }
+        let Operation { op, path, .. } = operation(Json::Object(others), number, strictness)?;
+        let of_members = self.take_members(op, path.as_deref(), value, strictness);
+        let rest = of_members.map_err(|fault| fault.of_operation(number))?;
+        if let Rest::Value(value) = rest {
+            self.operations.push((number, Operation { op, path, value }));
+        }
+        Ok(())
+    }
+
+    /// Applies the part of an operation that is about members.
+    fn take_members(
+        &mut self,
+        op: Op,
+        path: Option<&str>,
+        value: Option<&[u8]>,
+        strictness: Strictness,
+    ) -> Result<Rest, Fault> {
+        let Some(path) = path else {
+            let Some(value) = value.filter(|value| is_object(value) && op != Op::Remove) else {
+                return Rest::of(value);
+            };
+            let rest = self.without_members(op, None, value, strictness)?;
+            return Ok(Rest::Value(Some(Json::Object(rest))));
+        };
+        match Target::parse(&GROUP, path, strictness)? {
+            Some(target) if target.is_members() => {
+                self.members.step(op, &target, value, strictness)?;
+                Ok(Rest::Nothing)
+            }
+            // The whole schema.
+            Some(Target { attribute: None, schema, .. }) => {
+                let Some(value) = value.filter(|value| is_object(value) && op != Op::Remove) else {
+                    return Rest::of(value);
+                };
+                let rest = self.without_members(op, Some(schema.urn), value, strictness)?;
+                Ok(Rest::Value(Some(Json::Object(rest))))
+            }
+            Some(_) | None => Rest::of(value),
+        }
+    }
+
+    /// The members of an object of attributes, without the members of the group, to which `op` is
+    /// applied.
+    fn without_members(
+        &mut self,
+        op: Op,
+        below: Option<&str>,
+        value: &[u8],
+        strictness: Strictness,
+    ) -> Result<Vec<(String, Json)>, Fault> {
+        let mut rest = Vec::new();
+        stream::members(value, |name, sent| {
+            let schema = GROUP.schema_of(&name).filter(|_| below.is_none() && is_object(sent));
+            if let Some(schema) = schema {
+                let inner = self.without_members(op, Some(schema.urn), sent, strictness)?;
+                rest.push((name, Json::Object(inner)));
+                return Ok(());
+            }
+            let path = below.map_or_else(|| name.clone(), |urn| format!("{urn}:{name}"));
+            match Target::of_member(&GROUP, &path, strictness) {
+                Ok(Some(target)) if target.is_members() => {
+                    self.members.step(op, &target, Some(sent), strictness)
+                }
+                // An error is reported when the operation is applied.
+                Ok(_) | Err(_) => {
+                    rest.push((name, stream::small(sent)?));
+                    Ok(())
+                }
+            }
+        })?;
+        Ok(rest)
+    }
+}
+
+/// What is left of an operation without its part about members.
+enum Rest {
+    Nothing,
+    /// An operation with this value.
+    Value(Option<Json>),
+}
+
+impl Rest {
+    fn of(value: Option<&[u8]>) -> Result<Self, Fault> {
+        Ok(Self::Value(value.map(stream::small).transpose()?))
+    }
+}
+
+fn id(text: &str) -> Result<UserId, ScimError> {
+    let detail = "send the id of a user or of a group as the value of a member";
+    UserId::parse(text).ok_or_else(|| ScimError::new(ScimType::InvalidValue, detail))
+}
+
+/// Calls the function with the `value` of each given member.
+fn each_text(
+    attribute: &'static AttributeSchema,
+    value: &[u8],
+    strictness: Strictness,
+    mut each: impl FnMut(&str) -> Result<(), ScimError>,
+) -> Result<(), Fault> {
+    let mut one = |member: &[u8]| -> Result<(), Fault> {
+        let member = stream::member(member)?;
+        for parts in value::many(attribute, Json::Array(vec![member]), strictness)? {
+            let found = parts.into_iter().find(|(name, _)| name == "value");
+            let Some((_, Json::Text(text))) = found else {
+                let detail = "send the id of each member as its value";
+                return Err(ScimError::new(ScimType::InvalidValue, detail).into());
+            };
+            each(&text)?;
+        }
+        Ok(())
     };
-    value::many(attribute, value, strictness)?.into_iter().map(value_of).collect()
+    if value.starts_with(b"[") { stream::items(value, one) } else { one(value) }
 }
 
 fn by_value() -> ScimError {

@@ -3,6 +3,9 @@
 //! A pure function of a resource and operations returns the new resource. Operations are applied to
 //! a copy, in order; if one fails, none has an effect. The result has the form that the attribute
 //! table describes. Core validates it as it validates a PUT.
+//!
+//! The operations, the values of the resource and the tests of a path can all be many. So each step
+//! whose length a caller chooses is counted in a [`Work`] before it is done.
 
 mod change;
 mod entries;
@@ -10,11 +13,12 @@ mod free;
 pub mod group;
 mod path;
 mod request;
+mod same;
 #[cfg(test)]
 mod tests;
 mod value;
 
-use roster_core::Json;
+use roster_core::{Json, Work};
 
 pub use request::{Op, Operation, PATCH_URN, read};
 
@@ -23,29 +27,43 @@ use crate::{
     schema::{AttributeSchema, Mutability, Schema},
 };
 use change::{object, put};
-use group::MembersChange;
 use path::Target;
+use same::Index;
 use value::Completeness;
 
 type Members = Vec<(String, Json)>;
 
+/// How many bytes of JSON are read in the time of one comparison.
+const BYTES_PER_COMPARISON: usize = 8;
+/// The number of comparisons that the search for the attribute of a path takes.
+const SEARCH_COMPARISONS: usize = 8;
+
 /// The resource after the operations. If they change nothing, it equals `tree`.
 pub fn apply(
     resource_type: &'static ResourceType,
-    tree: &Json,
+    tree: Json,
     operations: Vec<Operation>,
     strictness: Strictness,
+    work: &Work,
 ) -> Result<Json, ScimError> {
-    Patch::new(resource_type, tree, strictness).apply_all(operations).map(Patch::resource)
+    let members = object(Some(tree));
+    let patch = Patch { resource_type, strictness, work, members, index: None };
+    patch.apply_all((1..).zip(operations))
+}
+
+/// The number of comparisons that reading a value of this many bytes of JSON counts as.
+const fn cost(bytes: usize) -> usize {
+    1 + bytes / BYTES_PER_COMPARISON
 }
 
 /// A resource while operations are applied to it.
-struct Patch {
+struct Patch<'w> {
     resource_type: &'static ResourceType,
     strictness: Strictness,
+    work: &'w Work,
     members: Members,
-    /// The change of a group's members, which are not in the tree.
-    membership: Option<MembersChange>,
+    /// The values of the list to which the operation before added some.
+    index: Option<Index<'w>>,
 }
 
 /// Where the operation names its target.
@@ -57,30 +75,23 @@ enum Named {
     InValue,
 }
 
-impl Patch {
-    fn new(resource_type: &'static ResourceType, tree: &Json, strictness: Strictness) -> Self {
-        let members = object(Some(tree.clone()));
-        Self { resource_type, strictness, members, membership: None }
-    }
-
-    fn apply_all(mut self, operations: Vec<Operation>) -> Result<Self, ScimError> {
-        for (number, operation) in (1..).zip(operations) {
-            self.step(operation).map_err(|error| {
-                let detail = format!("operation {number}: {}", error.detail);
-                ScimError { detail: detail.into(), ..error }
-            })?;
+impl Patch<'_> {
+    fn apply_all(
+        mut self,
+        operations: impl Iterator<Item = (usize, Operation)>,
+    ) -> Result<Json, ScimError> {
+        for (number, operation) in operations {
+            self.step(operation).map_err(|error| error.of_operation(number))?;
         }
         self.normalize()?;
-        Ok(self)
-    }
-
-    fn resource(self) -> Json {
-        Json::Object(self.members)
+        Ok(Json::Object(self.members))
     }
 
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value } = operation;
+        self.work.spend(cost(value.as_ref().map_or(0, Json::size)))?;
         let Some(path) = path else { return self.apply_members(op, None, value) };
+        self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
         match Target::parse(self.resource_type, &path, self.strictness)? {
             Some(target) => self.apply_to(op, &target, value, Named::ByPath),
             // Unknown attributes are ignored in tolerant parsing.
@@ -114,6 +125,7 @@ impl Patch {
                 Some(schema) => format!("{}:{name}", schema.urn),
                 None => name,
             };
+            self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
             if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
                 self.apply_to(op, &target, Some(value), Named::InValue)?;
             }
@@ -129,10 +141,7 @@ impl Patch {
         named: Named,
     ) -> Result<(), ScimError> {
         let value = match (op, value) {
-            (Op::Add | Op::Replace, None) => {
-                let detail = "send the value to set, or null for no value";
-                return Err(ScimError::new(ScimType::InvalidValue, detail));
-            }
+            (Op::Add | Op::Replace, None) => return Err(value_missing()),
             (_, value) => value,
         };
         let Some(attribute) = target.attribute else {
@@ -141,24 +150,22 @@ impl Patch {
         if attribute.mutability == Mutability::ReadOnly {
             return self.read_only(op, target, attribute, value, named);
         }
-        if attribute.name == "members"
-            && let Some(membership) = &mut self.membership
-        {
-            return membership.step(op, target, attribute, value, self.strictness);
-        }
-        let strictness = self.strictness;
+        let how = (self.strictness, self.work);
+        let mut index = self.index.take();
         self.within(target.schema, |members| {
             let at = members.iter().position(|(name, _)| name == attribute.name);
             // The position is kept, so a changed order of members is not a change.
             let found = at.and_then(|at| members.get_mut(at));
             let current = found.map(|(_, value)| std::mem::replace(value, Json::Null));
-            match (change::change(op, target, attribute, current, value, strictness)?, at) {
+            match (change::change(op, target, attribute, current, value, how, &mut index)?, at) {
                 (Some(changed), _) => put(members, attribute.name, changed),
                 (None, Some(at)) => drop(members.remove(at)),
                 (None, None) => {}
             }
-            Ok(())
-        })
+            Ok::<_, ScimError>(())
+        })?;
+        self.index = index;
+        Ok(())
     }
 
     /// Changes an extension as a whole.
@@ -178,6 +185,7 @@ impl Patch {
         let writable = |name: &str| {
             schema.attribute(name).is_some_and(|it| it.mutability != Mutability::ReadOnly)
         };
+        self.index = None;
         self.within(schema, |members| members.retain(|(name, _)| !writable(name)));
         Ok(())
     }
@@ -270,7 +278,7 @@ impl Patch {
                         members.remove(at);
                     }
                 }
-                Ok(())
+                Ok::<_, ScimError>(())
             })?;
         }
         for extension in self.resource_type.extensions {
@@ -286,13 +294,17 @@ impl Patch {
     fn name_schema(&mut self, urn: &'static str, exists: bool) {
         let schemas = self.members.iter_mut().find(|(name, _)| name == "schemas");
         let Some((_, Json::Array(urns))) = schemas else { return };
-        let is_it = |known: &Json| *known == Json::Text(urn.to_owned());
+        let is_it = |known: &Json| matches!(known, Json::Text(known) if known == urn);
         if !exists {
             urns.retain(|known| !is_it(known));
         } else if !urns.iter().any(is_it) {
             urns.push(Json::Text(urn.to_owned()));
         }
     }
+}
+
+fn value_missing() -> ScimError {
+    ScimError::new(ScimType::InvalidValue, "send the value to set, or null for no value")
 }
 
 /// Whether `current` contains everything that is given.

@@ -3,12 +3,15 @@
 //! Core's filter parser parses paths, so conditions in brackets have the syntax of filters. Core's
 //! evaluator tests the values of a list.
 
+use std::cell::Cell;
+
 use roster_core::{
-    Json, Timestamp,
+    Json, Timestamp, TooMuchWork, Work,
     filter::{
         Compared, Comparison, Dialect, Expression, FilterFault, Found, Names, Operand, Operator,
         Test, check_operator, compares, holds, operand, parse_value_path,
     },
+    limits::JSON_DEPTH_MAX,
 };
 
 use crate::{
@@ -75,6 +78,15 @@ impl PartPath {
         })
     }
 
+    /// The form of a text in which equal texts are equal.
+    pub(super) fn key(self, text: &str) -> String {
+        match operand(self.comparison, Operator::Equal, Json::Text(text.to_owned())) {
+            Ok(Operand::Text { key: Some(key), .. }) => key,
+            Ok(Operand::Time(moment)) => moment.to_string(),
+            _ => text.to_owned(),
+        }
+    }
+
     fn found(self, value: Option<&Json>) -> Found<'_> {
         match value {
             None | Some(Json::Null) => Found::Null,
@@ -91,10 +103,26 @@ impl PartPath {
 }
 
 /// Whether a value of a list matches the condition.
-pub(super) fn matches(condition: &Condition, value: &Json) -> bool {
-    let test =
-        |test: &Test<PartPath>| compares(test, &test.path.found(value.member(test.path.part.name)));
-    holds(condition, &test, &|_, _| false)
+pub(super) fn matches(
+    condition: &Condition,
+    value: &Json,
+    work: &Work,
+) -> Result<bool, TooMuchWork> {
+    let spent = Cell::new(Ok(()));
+    let test = |test: &Test<PartPath>| {
+        let found = value.member(test.path.part.name);
+        let cost = if let Some(Json::Text(text)) = found { text_cost(text) } else { 1 };
+        spent.set(spent.get().and_then(|()| work.spend(cost)));
+        spent.get().is_ok() && compares(test, &test.path.found(found))
+    };
+    let holds = holds(condition, &test, &|_, _| false);
+    spent.get().map(|()| holds)
+}
+
+/// The number of comparisons that the comparison of a text counts as.
+pub(super) fn text_cost(text: &str) -> usize {
+    // Other texts are normalized for each comparison.
+    1 + text.len() / if text.is_ascii() { 64 } else { 8 }
 }
 
 /// The value that matches a condition of equalities only; `None` for any other condition.
@@ -162,6 +190,12 @@ impl Target {
             Some(Named::Part(path)) => Some(Part::Known(path.part)),
             Some(Named::Attribute(..) | Named::Unknown) => return Ok(None),
         };
+        if let Named::Attribute(_, _, Some(Part::Free(keys))) = &parsed.name
+            && keys.len() > JSON_DEPTH_MAX
+        {
+            let detail = format!("the path names more than {JSON_DEPTH_MAX} levels");
+            return Err(ScimError::new(ScimType::InvalidPath, detail));
+        }
         Ok(match parsed.name {
             Named::Attribute(schema, attribute, within) => Some(Self {
                 schema,
@@ -201,6 +235,11 @@ impl Target {
         });
         let detail = "value has an unknown attribute; /Schemas lists the attributes";
         found.map(Some).ok_or_else(|| ScimError::new(ScimType::InvalidSyntax, detail))
+    }
+
+    /// Whether it is the members of a group, or something of them.
+    pub(super) fn is_members(&self) -> bool {
+        self.attribute.is_some_and(|attribute| attribute.name == "members")
     }
 
     /// The sub-attribute, if the part is one.
@@ -270,23 +309,28 @@ impl Names for PathNames {
     }
 
     fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
-        let (found, known) = match within {
+        let found = match within {
             Some(Named::Attribute(schema, list, _)) => {
-                let parts = listed(list.sub_attributes.iter().map(|part| part.name));
                 let part = list.sub_attribute(word);
-                let found = part.map(|part| Named::Part(PartPath::new(schema, list, part)));
-                (found, format!("{} has the parts {parts}", list.name))
+                part.map(|part| Named::Part(PartPath::new(schema, list, part)))
             }
-            Some(Named::Part(_) | Named::Unknown) => (Some(Named::Unknown), String::new()),
+            Some(Named::Part(_) | Named::Unknown) => Some(Named::Unknown),
+            None => self.whole(word),
+        };
+        let known = || match within {
+            Some(Named::Attribute(_, list, _)) => {
+                let parts = listed(list.sub_attributes.iter().map(|part| part.name));
+                format!("{} has the parts {parts}", list.name)
+            }
+            Some(Named::Part(_) | Named::Unknown) => String::new(),
             None => {
                 let attributes = self.resource_type.schema.attributes.iter().map(|it| it.name);
-                let known = format!("there is no such attribute: there are {}", listed(attributes));
-                (self.whole(word), known)
+                format!("there is no such attribute: there are {}", listed(attributes))
             }
         };
         let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !word.ends_with('.');
         let is_ignored = within.is_none() && self.strictness.is_tolerant() && is_name;
-        found.or_else(|| is_ignored.then_some(Named::Unknown)).ok_or(known)
+        found.or_else(|| is_ignored.then_some(Named::Unknown)).ok_or_else(known)
     }
 
     fn expected(&self, within: Option<&Named>) -> String {

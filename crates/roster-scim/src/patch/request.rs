@@ -34,20 +34,31 @@ pub fn read(body: Json, strictness: Strictness) -> Result<Vec<Operation>, ScimEr
     let mut members = Named::of(body, "the body")?;
     check_schemas(members.take("schemas")?, strictness)?;
     let Some(Json::Array(operations)) = members.take("Operations")? else {
-        return Err(invalid("send Operations, an array of operations"));
+        return Err(no_operations());
     };
     if operations.is_empty() {
         return Err(invalid("send at least one operation"));
     }
     if operations.len() > PATCH_OPERATIONS_MAX {
-        let detail = format!("send at most {PATCH_OPERATIONS_MAX} operations at once");
-        return Err(ScimError::of_status(413, detail));
+        return Err(too_many_operations());
     }
     let operations = operations.into_iter().zip(1..);
     operations.map(|(one, number)| operation(one, number, strictness)).collect()
 }
 
-fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Result<(), ScimError> {
+pub(super) fn no_operations() -> ScimError {
+    invalid("send Operations, an array of operations")
+}
+
+pub(super) fn too_many_operations() -> ScimError {
+    let detail = format!("send at most {PATCH_OPERATIONS_MAX} operations at once");
+    ScimError::of_status(413, detail)
+}
+
+pub(super) fn check_schemas(
+    schemas: Option<Json>,
+    strictness: Strictness,
+) -> Result<(), ScimError> {
     let is_it = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(PATCH_URN));
     match schemas {
         Some(Json::Array(urns)) if urns.iter().any(is_it) => Ok(()),
@@ -56,7 +67,11 @@ fn check_schemas(schemas: Option<Json>, strictness: Strictness) -> Result<(), Sc
     }
 }
 
-fn operation(one: Json, number: usize, strictness: Strictness) -> Result<Operation, ScimError> {
+pub(super) fn operation(
+    one: Json,
+    number: usize,
+    strictness: Strictness,
+) -> Result<Operation, ScimError> {
     let label = format!("operation {number}");
     let mut members = Named::of(one, &label)?;
     let op = match members.take("op")? {
@@ -89,20 +104,20 @@ fn op(word: &str, strictness: Strictness) -> Option<Op> {
 }
 
 /// The members of an object. Names ignore case (RFC 7643 section 2.1).
-struct Named<'p> {
+pub(super) struct Named<'p> {
     members: Vec<(String, Json)>,
     label: &'p str,
 }
 
 impl<'p> Named<'p> {
-    fn of(json: Json, label: &'p str) -> Result<Self, ScimError> {
+    pub(super) fn of(json: Json, label: &'p str) -> Result<Self, ScimError> {
         let Json::Object(members) = json else {
             return Err(invalid(format!("{label}: send an object")));
         };
         Ok(Self { members, label })
     }
 
-    fn take(&mut self, name: &str) -> Result<Option<Json>, ScimError> {
+    pub(super) fn take(&mut self, name: &str) -> Result<Option<Json>, ScimError> {
         let is_it = |(found, _): &(String, Json)| found.eq_ignore_ascii_case(name);
         let taken = self.members.iter().position(is_it).map(|at| self.members.swap_remove(at).1);
         if self.members.iter().any(is_it) {
@@ -112,6 +127,6 @@ impl<'p> Named<'p> {
     }
 }
 
-fn invalid(detail: impl Into<std::borrow::Cow<'static, str>>) -> ScimError {
+pub(super) fn invalid(detail: impl Into<std::borrow::Cow<'static, str>>) -> ScimError {
     ScimError::new(ScimType::InvalidSyntax, detail)
 }

@@ -10,7 +10,7 @@ use crate::{patch::Operation, schema::scim_path};
 const FLAGS: [Attribute; 2] = [Attribute::EmailVerified, Attribute::PhoneNumberVerified];
 
 /// The flags that any operation sets.
-pub fn named_flags(operations: &[Operation]) -> Vec<Attribute> {
+pub(super) fn named_flags(operations: &[Operation]) -> Vec<Attribute> {
     let named = |flag: &Attribute| {
         let name = scim_path(*flag).map_or("", |path| path.attribute);
         operations.iter().any(|operation| {

@@ -5,13 +5,14 @@
 
 mod fault;
 mod flags;
+mod patch;
 mod plan;
 mod read;
 mod value;
 mod write;
 
 pub use fault::{invalid, refused};
-pub use flags::named_flags;
+pub use patch::UserPatch;
 pub use read::{Read, Sent, read};
 
 pub use write::{UserWriter, entity_tag, location, shows_groups, version_of};

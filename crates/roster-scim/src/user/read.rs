@@ -4,7 +4,7 @@
 //! (RFC 7644 sections 3.3 and 3.5.1). This module checks only the form of the body; core validates
 //! the values.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use roster_core::{
     Attribute, Draft, Json, Status, UserSchema, attribute::Kind, user_schema::DeclaredMember,
@@ -13,7 +13,7 @@ use roster_core::{
 
 use super::value;
 use crate::{
-    declared::{Named, changes, converted, resolve, unknown, without_urn},
+    declared::{Extensions, Named, changes, converted, unknown, without_urn},
     error::{ScimError, ScimType},
     schema::{AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN, scim_path},
     strictness::Strictness,
@@ -54,10 +54,12 @@ pub fn read(
         return Err(ScimError::new(ScimType::InvalidSyntax, detail));
     };
     let (values, changes, dropped) = (Vec::new(), Vec::new(), Vec::new());
-    let mut reading = Reading { strictness, sent, declared: schema, values, changes, dropped };
+    let extensions = Extensions::of(schema);
     if strictness == Strictness::Strict && sent != Sent::Patched {
-        require_schemas(&members, schema)?;
+        require_schemas(&members, &extensions)?;
     }
+    let declared = schema;
+    let mut reading = Reading { strictness, sent, declared, extensions, values, changes, dropped };
     for (name, value) in members {
         reading.take(&name, value)?;
     }
@@ -87,7 +89,7 @@ pub fn read(
 
 /// `schemas` must contain the URN of a user, those of the extensions that the body has, and no
 /// unknown URN (RFC 7643 section 3).
-fn require_schemas(members: &[(String, Json)], declared: &UserSchema) -> Result<(), ScimError> {
+fn require_schemas(members: &[(String, Json)], declared: &Extensions<'_>) -> Result<(), ScimError> {
     let sent = members.iter().find(|(name, _)| name.eq_ignore_ascii_case("schemas"));
     let refuse = |detail: &'static str| Err(ScimError::new(ScimType::InvalidSyntax, detail));
     let Some((_, Json::Array(urns))) = sent else {
@@ -95,20 +97,21 @@ fn require_schemas(members: &[(String, Json)], declared: &UserSchema) -> Result<
     };
     let mut says_user = false;
     let is_extension = |name: &str| {
-        let declared = matches!(resolve(declared, name), Some(Named::Extension(_)));
+        let declared = matches!(declared.resolve(name), Some(Named::Extension(_)));
         declared || USER.schema_of(name).is_some_and(|schema| schema.urn != USER_URN)
     };
-    let is_named = |name: &str| {
-        let is_it = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(name));
-        urns.iter().any(is_it)
+    let lower = |urn: &Json| {
+        if let Json::Text(urn) = urn { Some(urn.to_ascii_lowercase()) } else { None }
     };
+    let known: HashSet<String> = urns.iter().filter_map(lower).collect();
+    let is_named = |name: &str| known.contains(&name.to_ascii_lowercase());
     if members.iter().any(|(name, _)| is_extension(name) && !is_named(name)) {
         return refuse("schemas: the URN of an extension that the body has is missing");
     }
     for urn in urns {
         let Json::Text(urn) = urn else { return refuse("schemas: send URNs as strings") };
         says_user |= urn.eq_ignore_ascii_case(USER_URN);
-        let is_declared = matches!(resolve(declared, urn), Some(Named::Extension(_)));
+        let is_declared = matches!(declared.resolve(urn), Some(Named::Extension(_)));
         if USER.schema_of(urn).is_none() && !is_declared {
             return refuse("schemas: a URN is not a schema of a user");
         }
@@ -120,6 +123,7 @@ struct Reading<'s> {
     strictness: Strictness,
     sent: Sent,
     declared: &'s UserSchema,
+    extensions: Extensions<'s>,
     /// The values of the body, by schema and attribute; `null` for an attribute that was sent
     /// without a value.
     values: Vec<(&'static Schema, &'static AttributeSchema, Json)>,
@@ -139,7 +143,7 @@ impl Reading<'_> {
         if let Some(attribute) = USER.schema.attribute(name) {
             return self.take_attribute(USER.schema, attribute, value);
         }
-        if let Some(named) = resolve(self.declared, name) {
+        if let Some(named) = self.extensions.resolve(name) {
             return self.take_declared(named, name, value);
         }
         if self.strictness == Strictness::Strict {
@@ -187,7 +191,7 @@ impl Reading<'_> {
             Named::Extension(_) if value == Json::Null => {}
             Named::Extension(urn) => {
                 let is_whole = self.sent == Sent::Replaced;
-                let (declared, dropped) = (self.declared, &mut self.dropped);
+                let (declared, dropped) = (&self.extensions, &mut self.dropped);
                 self.changes.extend(changes(declared, urn, value, is_whole, strictness, dropped)?);
             }
         }

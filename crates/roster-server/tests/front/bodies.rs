@@ -73,6 +73,48 @@ async fn an_early_rejection_reaches_a_client_that_sends_the_whole_body_first() {
 }
 
 #[tokio::test]
+async fn a_response_before_the_end_of_a_large_body_says_that_the_connection_closes() {
+    let front = Front::start(quick()).await;
+    for length in ["content-length: 3000000\r\n\r\n", "transfer-encoding: chunked\r\n\r\n400\r\nx"]
+    {
+        for method in ["POST", "GET", "DELETE"] {
+            let mut caller = front.caller().await;
+            caller.send(&format!("{method} /unread HTTP/1.1\r\nhost: a\r\n{length}")).await;
+            let (head, _) = caller.answer().await;
+            assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+            assert!(head.contains("\r\nconnection: close\r\n"), "{method} {length}: {head}");
+            caller.closed().await;
+        }
+    }
+    let mut caller = front.caller().await;
+    let expect = "expect: 100-continue\r\ncontent-length: 10\r\n\r\n";
+    caller.send(&format!("POST /unread HTTP/1.1\r\nhost: a\r\n{expect}")).await;
+    let (head, _) = caller.answer().await;
+    assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
+    assert!(head.contains("\r\nconnection: close\r\n"), "{head}");
+}
+
+#[tokio::test]
+async fn a_small_body_that_is_not_read_leaves_the_connection_open() {
+    let front = Front::start(quick()).await;
+    let mut caller = front.caller().await;
+    for body in [
+        "content-length: 5\r\n\r\nhello",
+        "transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ] {
+        caller.send(&format!("POST /unread HTTP/1.1\r\nhost: a\r\n{body}")).await;
+        let (head, _) = caller.answer().await;
+        assert!(!head.contains("connection: close"), "{head}");
+    }
+    caller.send("POST /unread HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\r\n").await;
+    caller.send(&"x".repeat(60_000)).await;
+    let (head, _) = caller.answer().await;
+    assert!(!head.contains("connection: close"), "{head}");
+    caller.send("GET / HTTP/1.1\r\nhost: a\r\n\r\n").await;
+    assert_eq!(caller.answer().await.1, b"hello");
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_responses_is_reset() {
     let front = Front::start(quick()).await;
     let began = Instant::now();

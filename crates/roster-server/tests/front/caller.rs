@@ -11,7 +11,6 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{Request, StatusCode};
-use hyper::body::Incoming;
 use roster_server::{
     BodyFault, BodySender, DrainReport, Handle, Peer, Port, ServerCounters, ServerSettings,
     StreamedBody, Upload, read_body, serve,
@@ -29,7 +28,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 100_000;
 pub(crate) struct Probe;
 
 impl Handle for Probe {
-    async fn handle(&self, request: Request<Incoming>, peer: &Peer) -> Response {
+    async fn handle(&self, request: Request<Body>, peer: &Peer) -> Response {
         let path = request.uri().path().to_owned();
         if let Some(bytes) = path.strip_prefix("/big/") {
             return Response::new(Body::from(vec![b'x'; bytes.parse().unwrap()]));
@@ -45,7 +44,7 @@ impl Handle for Probe {
         }
         if let Some(rest_ms) = path.strip_prefix("/upload/") {
             let (body, sender) = StreamedBody::new(peer);
-            let upload = Upload::new(Body::new(request.into_body()), peer);
+            let upload = Upload::new(request.into_body(), peer);
             tokio::spawn(take_in(upload, sender, rest_ms.parse().unwrap()));
             return body.into_response();
         }

@@ -11,6 +11,7 @@
 mod bodies;
 mod caller;
 mod drain;
+mod floods;
 mod http2;
 mod memory;
 mod order;

@@ -34,7 +34,7 @@ fn patient() -> ServerSettings {
 }
 
 impl Front {
-    async fn wait_until_held(&self, held: impl Fn(usize) -> bool) {
+    pub(crate) async fn wait_until_held(&self, held: impl Fn(usize) -> bool) {
         let began = Instant::now();
         while !held(self.counters.memory.held()) {
             assert!(began.elapsed() < Duration::from_secs(20), "{:?}", self.counters);

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::BackupError;
 use crate::{
-    connection::{DATABASE, READ_ONLY, configure},
+    connection::{self, READ_ONLY, configure, has_store},
     schema,
 };
 
@@ -27,17 +27,17 @@ const CACHE_KIB: u32 = 16 * 1024;
 
 /// Reads the store of a data directory.
 pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
-    let path = directory.join(DATABASE);
-    if !path.is_file() {
+    if !has_store(directory)? {
         return Err(BackupError::NoStore(directory.to_owned()));
     }
-    open(&path, READ_ONLY)
+    recognized(connection::open(directory, READ_ONLY)?)
 }
 
 /// Opens a database that does not change. Bytes after it in its file are ignored.
 pub(crate) fn open_still(file: &Path) -> Result<Connection, BackupError> {
     let path = std::path::absolute(file).map_err(BackupError::io(file))?;
-    open(&immutable(&path), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+    let flags = READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    recognized(Connection::open_with_flags(immutable(&path), flags)?)
 }
 
 /// How many migrations the file has had.
@@ -45,9 +45,8 @@ pub(crate) fn schema_of(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn open(path: &Path, flags: OpenFlags) -> Result<Connection, BackupError> {
-    let connection = Connection::open_with_flags(path, flags)?;
-    configure(&connection, BUSY_WAIT, CACHE_KIB, 0)?;
+fn recognized(connection: Connection) -> Result<Connection, BackupError> {
+    configure(&connection, BUSY_WAIT, CACHE_KIB)?;
     schema::recognize(&connection)?;
     Ok(connection)
 }

@@ -14,6 +14,7 @@ mod purging;
 mod racing;
 mod repeating;
 mod schemas;
+mod stopping;
 mod support;
 mod trying;
 mod unclean;

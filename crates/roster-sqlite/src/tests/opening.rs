@@ -1,10 +1,21 @@
 //! Opening a store: only one process can, the secret stays the same, and the data follows the
 //! policy.
 
-use roster_core::{PolicyKey, Rules, SharedKeys, Sharing, Store};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt as _, symlink},
+};
+
+use roster_core::{PolicyKey, Rules, SharedKeys, Sharing, Store, StoreError, Timestamp};
+use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, settings};
-use crate::{OpenError, Sqlite, change_policy, read_policy};
+use crate::{
+    KeyFile, Making, OpenError, Sqlite, backup, change_policy, check, connection::DATABASE,
+    read_policy,
+};
+
+const MAKING: Making<'_> = Making { at: Timestamp::from_millis(0), program: "1" };
 
 #[test]
 fn a_directory_is_served_by_one_store_at_a_time() {
@@ -15,6 +26,50 @@ fn a_directory_is_served_by_one_store_at_a_time() {
     assert!(refused.to_string().contains("roster.lock"), "{refused}");
     drop(first);
     drop(open(directory.path()));
+}
+
+#[test]
+fn a_removed_lock_file_lets_no_second_store_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = open(directory.path());
+    fs::remove_file(directory.path().join("roster.lock")).unwrap();
+    let refused = Sqlite::open(settings(directory.path())).err().unwrap();
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused:?}");
+    assert!(refused.to_string().contains("roster.db"), "{refused}");
+    let refused = KeyFile::open(directory.path().to_owned()).err().unwrap();
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused:?}");
+    drop(first);
+    drop(open(directory.path()));
+}
+
+#[test]
+fn a_database_that_is_a_symbolic_link_is_refused_and_its_target_is_not_changed() {
+    let place = tempfile::tempdir().unwrap();
+    let (real, linked) = (place.path().join("real"), place.path().join("linked"));
+    fs::create_dir(&real).unwrap();
+    fs::create_dir(&linked).unwrap();
+    drop(open(&real));
+    fs::set_permissions(real.join(DATABASE), Permissions::from_mode(0o644)).unwrap();
+    let bytes = fs::read(real.join(DATABASE)).unwrap();
+    symlink(real.join(DATABASE), linked.join(DATABASE)).unwrap();
+    let said = [
+        Sqlite::open(settings(&linked)).err().unwrap().to_string(),
+        KeyFile::open(linked.clone()).err().unwrap().to_string(),
+        KeyFile::open_to_read(&linked).err().unwrap().to_string(),
+        read_policy(&linked).err().unwrap().to_string(),
+        check(&linked).err().unwrap().to_string(),
+        backup(&linked, &place.path().join("b"), MAKING).err().unwrap().to_string(),
+    ];
+    for said in said {
+        assert!(said.contains("linked/roster.db cannot be used"), "{said}");
+    }
+    let mode = fs::metadata(real.join(DATABASE)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o644);
+    assert_eq!(fs::read(real.join(DATABASE)).unwrap(), bytes);
+    // A link to the directory is no such link.
+    symlink(&real, place.path().join("link")).unwrap();
+    drop(open(&place.path().join("link")));
+    assert!(check(&place.path().join("link")).unwrap().is_sound());
 }
 
 #[test]
@@ -50,6 +105,23 @@ fn settings_that_differ_from_the_stored_policy_are_rejected() {
     assert!(said.contains("`roster policy set email-uniqueness none`"), "{said}");
     other.stated.clear();
     assert_eq!(Sqlite::open(other).unwrap().rules(), Rules::default());
+}
+
+#[tokio::test]
+async fn a_store_is_unhealthy_while_no_transaction_can_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    store.health().await.unwrap();
+    let log = fs::metadata(directory.path().join("roster.db-wal")).unwrap().len();
+    let other = Connection::open(directory.path().join(DATABASE)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let unhealthy = store.health().await;
+    assert!(matches!(unhealthy, Err(StoreError::Unavailable(_))), "{unhealthy:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    store.health().await.unwrap();
+    let now = fs::metadata(directory.path().join("roster.db-wal")).unwrap().len();
+    assert_eq!(now, log, "it writes nothing");
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Idempotency keys: the result of a request is stored with its change, and deleted with it.
 
-use roster_core::{Effect, Failure, Outcome, Refusal, Store, limits::IDEMPOTENCY_KEEP_MS};
+use roster_core::{
+    Effect, Failure, Outcome, Outlived, Refusal, Store, Timestamp, limits::IDEMPOTENCY_KEEP_MS,
+};
 
 use super::support::{apply, column, create, delete, id, once, open, patch, purge};
 
@@ -54,16 +56,19 @@ async fn a_rejection_is_not_stored() {
 }
 
 #[tokio::test]
-async fn an_expired_idempotency_key_can_be_used_again() {
+async fn a_deleted_idempotency_key_can_be_used_again() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
-    let later = |extra| IDEMPOTENCY_KEEP_MS.unsigned_abs() + extra;
+    let later = 2 * IDEMPOTENCY_KEEP_MS.unsigned_abs();
     apply(&store, once(1, create(1, r#"{"username":"ada"}"#))).await.unwrap();
-    assert!(apply(&store, once(1, patch(later(1), 1, "{}"))).await.unwrap().replayed);
-    let outcome = apply(&store, once(1, patch(later(2), 1, "{}"))).await.unwrap();
+    assert!(apply(&store, once(1, patch(later, 1, "{}"))).await.unwrap().replayed);
+    let (keys_before, events_before) =
+        (Timestamp::from_millis(i64::MAX), Timestamp::from_millis(0));
+    assert_eq!(store.forget(Outlived { keys_before, events_before }).await.unwrap(), 1);
+    let outcome = apply(&store, once(1, patch(later, 1, "{}"))).await.unwrap();
     assert_eq!((outcome.replayed, outcome.effect), (false, Effect::Unchanged));
     assert_eq!(column(directory.path(), COUNT), ["1"]);
-    assert!(apply(&store, once(1, patch(later(3), 1, "{}"))).await.unwrap().replayed);
+    assert!(apply(&store, once(1, patch(later + 1, 1, "{}"))).await.unwrap().replayed);
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ async fn head_and_log_survive_a_restart() {
 async fn a_full_disk_fails_writes_until_space_is_free_and_reads_continue() {
     let directory = tempfile::tempdir().unwrap();
     let mut small = settings(directory.path());
-    small.pages_max = Some(120);
+    small.pages_max = 120;
     let store = Sqlite::open(small).unwrap();
     let mut kept = 0;
     let error = loop {
@@ -76,7 +76,7 @@ async fn a_full_disk_fails_writes_until_space_is_free_and_reads_continue() {
 async fn a_full_disk_fails_the_whole_batch_and_leaves_no_gap_in_positions() {
     let directory = tempfile::tempdir().unwrap();
     let mut small = settings(directory.path());
-    small.pages_max = Some(150);
+    small.pages_max = 150;
     let store = Sqlite::open(small).unwrap();
     apply(&store, create(1, &user(1))).await.unwrap();
     let results = store.apply((2..=400).map(|n| create(n, &user(n))).collect()).await;

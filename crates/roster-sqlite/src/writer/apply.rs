@@ -14,7 +14,7 @@ use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
     establish::WRITE_SETTING,
-    scrub,
+    sweep_mark,
 };
 
 /// The changes of a transaction that the rest of the engine must know.
@@ -89,7 +89,7 @@ impl Applied {
                 self.erasure_room -= erased;
                 let position = self.head.position + nth;
                 // In the same transaction, so that the files are cleaned even after a crash.
-                scrub::mark(connection, position)?;
+                sweep_mark::mark(connection, position)?;
                 self.purged = Some(position);
             }
         }

@@ -13,7 +13,7 @@ use super::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
 use crate::{
     failure::ReadResult,
     rows::{Rows, run},
-    scrub,
+    sweep_mark,
 };
 
 /// How many events a user has, counted up to a limit.
@@ -64,7 +64,7 @@ pub(super) fn step(
 ) -> ReadResult<(Erasure, Option<i64>)> {
     let erasure = run(erase(Rows(connection), &SQL, id, sweep.is_some()))?;
     if let (Some(Erasure::Done), Some(position)) = (erasure, sweep) {
-        scrub::mark(connection, position)?;
+        sweep_mark::mark(connection, position)?;
         return Ok((Erasure::Done, sweep));
     }
     Ok((erasure.unwrap_or(Erasure::Done), None))

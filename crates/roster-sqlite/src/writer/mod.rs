@@ -37,9 +37,10 @@ const RESET_WAIT_MAX: Duration = Duration::from_secs(10);
 /// The maximum number of waiting tasks.
 pub(crate) const TASKS_MAX: usize = 64;
 
-/// Work other than commands, such as changes of keys and housekeeping. It sends its own result. The
-/// writer executes one task after each transaction.
-pub(crate) type Task = Box<dyn FnOnce(&Writer) + Send>;
+/// Work other than commands, such as changes of keys and housekeeping. It sends its own result, and
+/// returns whether it may have changed anything. The writer executes one task after each
+/// transaction.
+pub(crate) type Task = Box<dyn FnOnce(&Writer) -> bool + Send>;
 
 /// The writer's state: the only connection that writes.
 pub(crate) struct Writer {
@@ -72,8 +73,9 @@ impl Writer {
                 self.shared.checkpoints.committed();
             }
             if let Ok(task) = self.tasks.try_recv() {
-                task(&self);
-                self.shared.checkpoints.committed();
+                if task(&self) {
+                    self.shared.checkpoints.committed();
+                }
                 if !self.tasks.is_empty() {
                     self.shared.queue.wake();
                 }
@@ -152,8 +154,8 @@ impl Writer {
             health.stop();
         } else if fault.is(failure::is_full) {
             health.full();
-        } else if fault.is(failure::is_corrupt) {
-            health.damaged("the database file");
+        } else if let ReadError::Sqlite(error) = &fault.error {
+            health.note(error);
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue,
     tasks: Sender<Task>,
     pub(crate) cache: ByteCache,
-    pub(crate) health: Health,
+    pub(crate) health: Arc<Health>,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) long_reads: LongReads,
     head: Mutex<Head>,
@@ -43,7 +43,7 @@ impl Shared {
             queue,
             tasks,
             cache,
-            health: Health::default(),
+            health: Arc::default(),
             checkpoints: Checkpoints::default(),
             long_reads: LongReads::default(),
             head: Mutex::new(head),
@@ -91,8 +91,27 @@ impl Shared {
         &self,
         work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.send(work, true).await
+    }
+
+    /// The writer executes a task that changes nothing.
+    pub(crate) async fn probe(
+        &self,
+        work: impl FnOnce(&Writer) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.send(work, false).await
+    }
+
+    async fn send<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Writer) -> Result<T, StoreError> + Send + 'static,
+        commits: bool,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let task: Task = Box::new(|writer| drop(reply.send(work(writer))));
+        let task: Task = Box::new(move |writer| {
+            drop(reply.send(work(writer)));
+            commits
+        });
         let closing = || StoreError::Unavailable("the store is closing".into());
         self.tasks.try_send(task).map_err(|error| match error {
             TrySendError::Full(_) => StoreError::Unavailable("too many tasks wait".into()),

@@ -98,6 +98,23 @@ fn an_index_that_differs_from_its_table_is_found() {
 }
 
 #[test]
+fn a_schema_that_is_not_the_programs_is_found() {
+    for (sql, what) in [
+        ("CREATE VIEW spy AS SELECT * FROM users", "view spy: is not Roster's"),
+        (
+            "CREATE TRIGGER spy AFTER INSERT ON users BEGIN DELETE FROM users; END",
+            "trigger spy: is not Roster's",
+        ),
+        ("CREATE TABLE more (x)", "table more: is not Roster's"),
+        ("CREATE INDEX more ON users (version)", "index more: is not Roster's"),
+        ("DROP INDEX users_status", "index users_status: is missing"),
+        ("ALTER TABLE keys ADD COLUMN more TEXT", "table keys: is not Roster's"),
+    ] {
+        plant(sql, "schema", what);
+    }
+}
+
+#[test]
 fn a_missing_word_or_key_is_found() {
     let of = hex(2);
     plant(

@@ -128,7 +128,17 @@ async fn a_database_that_differs_from_the_manifest_is_not_restored() {
     fs::write(&inside, database).unwrap();
     Connection::open(&inside).unwrap().execute_batch("DELETE FROM deleted_users").unwrap();
     let emptied = fs::read(&inside).unwrap();
+    fs::write(&inside, database).unwrap();
+    let trigger = "CREATE TRIGGER spy AFTER INSERT ON users BEGIN DELETE FROM users; END";
+    Connection::open(&inside).unwrap().execute_batch(trigger).unwrap();
+    let spied = fs::read(&inside).unwrap();
+    fs::write(&inside, database).unwrap();
+    let view = "CREATE VIEW spy AS SELECT * FROM users";
+    Connection::open(&inside).unwrap().execute_batch(view).unwrap();
+    let viewed = fs::read(&inside).unwrap();
     for altered in [
+        with_digest(&spied, manifest),
+        with_digest(&viewed, manifest),
         with_digest(database, text.replace("\"users\":4", "\"users\":5").as_bytes()),
         with_digest(&emptied, manifest),
     ] {

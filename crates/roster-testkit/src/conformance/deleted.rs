@@ -97,6 +97,9 @@ pub async fn deleted_users_can_be_filtered(harness: Harness) {
                 assert_eq!((first.total, first.examined), (20, None), "{text}");
                 let bounded = DeletedQuery { examined_max: 2, ..query };
                 assert_eq!(harness.walk_deleted(bounded).await, expected, "{text}, 2 examined");
+                let bounded = DeletedQuery { comparisons_max: 8, ..way(direction, limit) };
+                let bounded = DeletedQuery { filter: Some(filter.clone()), ..bounded };
+                assert_eq!(harness.walk_deleted(bounded).await, expected, "{text}, compared");
             }
             expected.reverse();
         }

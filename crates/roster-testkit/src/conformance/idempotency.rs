@@ -132,9 +132,9 @@ pub async fn a_stored_result_can_be_recalled(harness: Harness) {
     assert_eq!(harness.recall(1, 2).await, Err(Refusal::KeyReused));
     assert_eq!(harness.recall(3, 1).await, Ok(None));
     assert_eq!(harness.image().await, before);
-    harness.clock.step(IDEMPOTENCY_KEEP_MS);
+    harness.clock.step(2 * IDEMPOTENCY_KEEP_MS);
     assert_eq!(harness.recall(1, 1).await, replay_of(&first).map(Some));
-    harness.clock.step(1);
+    harness.forget(Outlived { keys_before: harness.clock.now(), events_before: START }).await;
     assert_eq!(harness.recall(1, 1).await, Ok(None));
     assert_eq!(harness.recall(1, 2).await, Ok(None));
 }
@@ -209,35 +209,31 @@ pub async fn a_batch_changes_a_user_between_a_request_and_its_replay(harness: Ha
     assert_eq!(view(&results[2].as_ref().expect("replayed").stored)["name"], "Ada");
 }
 
-pub async fn a_result_is_stored_for_a_day(harness: Harness) {
+/// A time before all events.
+const START: Timestamp = Timestamp::from_millis(0);
+
+/// The process that answers the repeated request has a clock that is 26 hours ahead.
+pub async fn a_result_is_replayed_until_it_is_deleted(harness: Harness) {
     let (id, first) = created(&harness).await;
-    harness.clock.step(IDEMPOTENCY_KEEP_MS - 1);
-    assert_eq!(create_again(&harness).await, replay_of(&first), "a replay does not extend the day");
-    harness.clock.step(2);
+    let renamed = harness.act_once(patching(id, &json!({"name": "B"})), 2, 2).await;
+    harness.act(patching(id, &json!({"name": "C"}))).await.expect("there");
+    harness.clock.step(26 * 60 * 60 * 1000);
+    assert_eq!(create_again(&harness).await, replay_of(&first));
+    assert_eq!(
+        harness.act_once(patching(id, &json!({"name": "B"})), 2, 2).await,
+        replay_of(&renamed),
+        "the newer change is kept"
+    );
+    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, Err(Refusal::KeyReused));
+    harness.forget(Outlived { keys_before: harness.clock.now(), events_before: START }).await;
     assert!(
         matches!(create_again(&harness).await, Err(Refusal::Taken(_))),
         "executed, not replayed"
     );
     harness.delete(id).await.expect("there");
-    // The new outcome replaces the old one.
     let second = harness.act_once(harness.creating(&ada()), 1, 2).await;
     assert!(!second.as_ref().expect("free").replayed);
-    assert_eq!(create_again(&harness).await, Err(Refusal::KeyReused));
     assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, replay_of(&second));
-    harness.clock.step(IDEMPOTENCY_KEEP_MS - 1);
-    assert_eq!(harness.act_once(harness.creating(&ada()), 1, 2).await, replay_of(&second));
-}
-
-/// The rejected request shares a transaction with a successful write.
-pub async fn an_expired_record_stays_if_its_request_is_rejected(harness: Harness) {
-    created(&harness).await.1.expect("valid");
-    harness.clock.step(IDEMPOTENCY_KEEP_MS + 1);
-    let refused = harness.marked(restoring(UserId::from_bytes([9; 16])), 1, 1);
-    let other = harness.command(harness.creating(&json!({"username": "grace"})));
-    let results = harness.execute(vec![other, refused]).await;
-    assert_eq!(results.iter().map(std::result::Result::is_ok).collect::<Vec<_>>(), [true, false]);
-    let (keys_before, events_before) = (harness.clock.now(), Timestamp::from_millis(0));
-    assert_eq!(harness.forget(Outlived { keys_before, events_before }).await, 1);
 }
 
 pub async fn a_clock_set_back_expires_no_record(harness: Harness) {

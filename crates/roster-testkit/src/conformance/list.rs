@@ -14,6 +14,7 @@ use crate::Conditions;
 use super::{
     harness::{Harness, view},
     order::{DIRECTIONS, crowd, keys, order, sorted},
+    reads::{filter, words as search},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -267,6 +268,50 @@ pub async fn paging_with_few_examined_rows_returns_the_same_users(harness: Harne
             let page = harness.page(short.clone()).await;
             assert!(page.examined.is_none() || page.next.is_some(), "an early end goes on");
             assert_eq!(harness.walk(short).await, harness.walk(whole).await, "{by:?} {equals:?}");
+        }
+    }
+}
+
+pub async fn paging_with_few_comparisons_returns_the_same_users(harness: Harness) {
+    let mut ids = Vec::new();
+    for number in 0..24 {
+        let roles: Vec<_> =
+            (0..=number * 8).map(|role| json!({"value": format!("r{role}")})).collect();
+        let body = json!({"username": format!("u{number}"), "name": format!("n {}", number % 5),
+            "roles": roles});
+        ids.push(harness.user(body).await.id);
+    }
+    for number in 0..6 {
+        harness.group(&format!("g{number}"), &ids[..number * 4]).await;
+    }
+    let roles: Vec<String> = (100..160).map(|role| format!("roles.value ew \"{role}\"")).collect();
+    let named: Vec<String> =
+        (0..60).map(|name| format!("groups.display eq \"g{}\"", name % 4)).collect();
+    for (text, words) in [
+        (roles.join(" or "), ""),
+        (format!("not ({})", roles.join(" or ")), ""),
+        (format!("not ({})", named.join(" or ")), ""),
+        ("roles.value ew \"9\" and not (groups pr)".to_owned(), "n"),
+        ("username sw \"u1\" and roles.value ew \"9\"".to_owned(), "n"),
+    ] {
+        for by in [SortBy::Id, SortBy::Name, SortBy::UpdatedAt] {
+            let query = PageQuery {
+                filter: Some(filter(&text)),
+                words: if words.is_empty() { Vec::new() } else { search(words) },
+                count: true,
+                ..sorted(by, Direction::Descending, 5)
+            };
+            let whole = harness.walk(query.clone()).await;
+            let counted = u64::try_from(whole.len()).expect("few");
+            assert_eq!(harness.page(query.clone()).await.total, Some(Total::Exactly(counted)));
+            for comparisons_max in [0, 1, 400, 5_000] {
+                let short = PageQuery { comparisons_max, ..query.clone() };
+                let page = harness.page(short.clone()).await;
+                assert!(page.examined.is_none() || page.next.is_some(), "an early end goes on");
+                let (Total::Exactly(least) | Total::AtLeast(least)) = page.total.expect("a total");
+                assert!(least <= counted, "{text}");
+                assert_eq!(harness.walk(short).await, whole, "{by:?} {comparisons_max} {text}");
+            }
         }
     }
 }

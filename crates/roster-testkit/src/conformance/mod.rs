@@ -182,6 +182,7 @@ macro_rules! conformance {
                 the_last_page_has_no_next_even_when_it_is_full,
                 a_page_ends_early_at_its_byte_limit,
                 paging_with_few_examined_rows_returns_the_same_users,
+                paging_with_few_comparisons_returns_the_same_users,
                 with_many_users_totals_are_bounded_and_paging_is_complete,
             }
             $crate::conformance_cases! { $factory, text:
@@ -266,8 +267,7 @@ macro_rules! conformance {
                 a_key_is_looked_up_before_any_precondition,
                 a_key_is_honoured_within_one_batch,
                 a_batch_changes_a_user_between_a_request_and_its_replay,
-                a_result_is_stored_for_a_day,
-                an_expired_record_stays_if_its_request_is_rejected,
+                a_result_is_replayed_until_it_is_deleted,
                 a_clock_set_back_expires_no_record,
                 a_purge_deletes_the_records_of_its_user,
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Deleted, Event, EventsPage, EventsQuery, Head, Stored, UserId,
-    filter::Filter,
+    Deleted, Event, EventsPage, EventsQuery, Head, Stored, UserId, Work,
+    filter::{Filter, Memberships},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     words::search_words,
 };
@@ -136,6 +136,12 @@ pub fn oldest_first(limit: usize) -> DeletedQuery {
 /// Parses a filter, which must be valid.
 pub fn filter(text: &str) -> Arc<Filter> {
     Arc::new(Filter::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}")))
+}
+
+/// Whether a record of a user without groups matches a filter.
+pub fn matches_record(filter: &Filter, record: &[u8]) -> bool {
+    let work = Work::new(u64::MAX);
+    filter.matches_record(record, &Memberships::default(), &work).expect("a record")
 }
 
 /// The words of a search text.

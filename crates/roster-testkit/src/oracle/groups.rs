@@ -24,7 +24,7 @@ impl State {
         command: &GroupCommand,
     ) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.execute_group(rules, command) };
-        if let Some(outcome) = self.recall(mark, command.at)? {
+        if let Some(outcome) = self.recall(mark)? {
             return Ok(outcome);
         }
         let outcome = self.execute_group(rules, command)?;

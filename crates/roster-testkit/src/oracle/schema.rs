@@ -11,7 +11,7 @@ impl State {
     /// Replaces the schema, or returns the stored result of the same request.
     pub(super) fn replace_schema(&mut self, command: &SchemaCommand) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.write_schema(command) };
-        if let Some(outcome) = self.recall(mark, command.at)? {
+        if let Some(outcome) = self.recall(mark)? {
             return Ok(outcome);
         }
         let outcome = self.write_schema(command)?;

@@ -10,7 +10,7 @@ use roster_core::{
     Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
     Start, Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema,
-    UsernameOrigin, access::Keyring, decide, limits::IDEMPOTENCY_KEEP_MS,
+    UsernameOrigin, access::Keyring, decide,
 };
 
 /// All data of the oracle.
@@ -53,7 +53,7 @@ impl State {
     /// Executes a command, or returns the stored result of the same request.
     pub(super) fn apply(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
         let Some(mark) = command.idempotency else { return self.execute(rules, command) };
-        if let Some(outcome) = self.recall(mark, command.at)? {
+        if let Some(outcome) = self.recall(mark)? {
             return Ok(outcome);
         }
         let outcome = self.execute(rules, command)?;
@@ -74,15 +74,9 @@ impl State {
         Ok(Outcome { position: self.position, ..outcome })
     }
 
-    /// The stored result of the same request, if there is one that has not expired.
-    pub(super) fn recall(
-        &self,
-        mark: Idempotency,
-        at: Timestamp,
-    ) -> Result<Option<Outcome>, Failure> {
-        let is_valid =
-            |result: &&StoredResult| at.as_millis() - result.at.as_millis() <= IDEMPOTENCY_KEEP_MS;
-        let Some(result) = self.results.get(&mark.key).filter(is_valid) else { return Ok(None) };
+    /// The stored result of the same request, if there is one.
+    pub(super) fn recall(&self, mark: Idempotency) -> Result<Option<Outcome>, Failure> {
+        let Some(result) = self.results.get(&mark.key) else { return Ok(None) };
         if result.fingerprint != mark.fingerprint {
             return Err(Refusal::KeyReused.into());
         }

@@ -1,7 +1,6 @@
 //! `roster backup`: writes the store of a data directory into one file, also while the service
 //! runs.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use roster_core::{Clock, Json, json};
 use roster_sqlite::{Made, Making, backup};
 
 use super::data_flags::DataFlags;
+use super::print;
 use crate::clock::SystemClock;
 
 /// The flags of `roster backup`.
@@ -33,7 +33,7 @@ pub(super) fn run(flags: BackupFlags) -> anyhow::Result<ExitCode> {
     let made = backup(&data, &flags.file, Making { at, program: env!("CARGO_PKG_VERSION") })?;
     let file = flags.file.display();
     let text = if flags.json { as_json(&made) } else { format!("{file}: {}", in_words(&made)) };
-    writeln!(io::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

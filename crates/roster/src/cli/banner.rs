@@ -76,6 +76,12 @@ fn quoted(here: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data_dir::Others;
+
+    fn kept() -> DataDir {
+        let path = "/srv/roster".into();
+        DataDir::Kept { path, others: Others::Nothing, is_new: false }
+    }
 
     fn banner(listening: &str, base_url: Option<&str>) -> String {
         of(Listening { address: listening.parse().unwrap(), tls: false }, base_url)
@@ -85,7 +91,7 @@ mod tests {
         let Listening { address, tls } = listening;
         let base_url = base_url
             .map_or_else(|| BaseUrl::of_address(address, tls), |url| BaseUrl::parse(url).unwrap());
-        let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
+        let data = kept();
         let callers = Callers { line: "Anyone.".to_owned(), needs_credential: false };
         text(listening, &base_url, &data, None, &callers)
     }
@@ -106,7 +112,7 @@ mod tests {
     fn if_keys_exist_the_command_sends_one() {
         let address = "127.0.0.1:8080".parse().unwrap();
         let base_url = BaseUrl::of_address(address, false);
-        let data = DataDir::Kept { path: "/srv/roster".into(), open_to_others: false };
+        let data = kept();
         let listening = Listening { address, tls: false };
         let callers = Callers { line: "Callers with a key.".to_owned(), needs_credential: true };
         let banner = text(listening, &base_url, &data, None, &callers);

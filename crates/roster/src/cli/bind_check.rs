@@ -38,7 +38,7 @@ pub(super) fn check(
     has_key: bool,
 ) -> Result<(), Faults> {
     let mut faults = Faults::default();
-    if !has_key && config.jwt_issuer.is_empty() && !config.require_key {
+    if !has_key && config.jwt_issuer.is_empty() && !config.requires_key() {
         for Exposure { key, detail, remedy } in exposures(config, local) {
             let detail = format!(
                 "{detail}, and no key exists: anyone could read and change every user. Create a \
@@ -82,7 +82,7 @@ fn exposures(config: &Config, local: SocketAddr) -> Vec<Exposure> {
 /// Describes which callers can call.
 pub(super) fn callers(config: &Config, local: SocketAddr, has_key: bool) -> Callers {
     let by_token = !config.jwt_issuer.is_empty();
-    if !has_key && !by_token && !config.require_key {
+    if !has_key && !by_token && !config.requires_key() {
         let line = "Anyone on this machine can read and change every user: no key exists.";
         return Callers { line: line.to_owned(), needs_credential: false };
     }
@@ -97,14 +97,19 @@ pub(super) fn callers(config: &Config, local: SocketAddr, has_key: bool) -> Call
         (true, true) => format!("Callers with a key or a token, {machines}."),
         (true, false) => format!("Callers with a key, {machines}."),
         (false, true) => format!("Callers with a token, {machines}."),
-        (false, false) => "No one: no key exists, and require_key is set.".to_owned(),
+        (false, false) if config.require_key => {
+            "No one: no key exists, and require_key is set.".to_owned()
+        }
+        (false, false) => "No one: no key exists. Create one with `roster keys create`, or set \
+                           allow_open."
+            .to_owned(),
     };
     Callers { line, needs_credential: true }
 }
 
 /// Warns about settings that have no effect before the first key.
 pub(super) fn warn(config: &Config, has_key: bool) {
-    let is_open = !has_key && config.jwt_issuer.is_empty() && !config.require_key;
+    let is_open = !has_key && config.jwt_issuer.is_empty() && !config.requires_key();
     if is_open && !config.cors_origins.is_empty() {
         tracing::warn!("cors_origins has no effect until the first key is created");
     }
@@ -184,6 +189,7 @@ mod tests {
             callers(&config, local.parse().unwrap(), has_key).line
         };
         let token = [("jwt_issuer", "https://a.example"), ("jwt_audience", "roster")];
+        let database = ("database", "postgres://a@b/c");
         let any = "0.0.0.0:80";
         for (found, expected) in [
             (line(&[], LOOPBACK, false), "Anyone on this machine can read and change every user"),
@@ -192,6 +198,8 @@ mod tests {
             (line(&token, any, false), "Callers with a token, from any machine."),
             (line(&token, any, true), "Callers with a key or a token, from any machine."),
             (line(&[("require_key", "true")], LOOPBACK, false), "No one: no key exists"),
+            (line(&[database], LOOPBACK, false), "No one: no key exists. Create one"),
+            (line(&[database, ("allow_open", "true")], LOOPBACK, false), "Anyone on this machine"),
             (
                 line(&[("base_url", "https://a.example")], LOOPBACK, true),
                 "Callers with a key, from this machine, or through a proxy on it.",

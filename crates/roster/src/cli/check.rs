@@ -1,6 +1,5 @@
 //! `roster check`: checks a store, also while it is served, or a backup.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,6 +9,7 @@ use roster_postgres::Connector;
 use roster_sqlite::{Findings, Sealed};
 
 use super::data_flags::StoreFlags;
+use super::print;
 use crate::config::DatabaseUrl;
 
 /// The flags of `roster check`.
@@ -35,7 +35,7 @@ pub(super) fn run(flags: CheckFlags) -> anyhow::Result<ExitCode> {
             _ => roster_sqlite::check(&config.data)?,
         }
     };
-    writeln!(io::stdout().lock(), "{findings}{}", verdict(&findings))?;
+    print(&format!("{findings}{}", verdict(&findings)))?;
     Ok(if findings.is_sound() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

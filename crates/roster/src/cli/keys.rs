@@ -1,9 +1,9 @@
 //! `roster keys`: creates, lists, rotates and revokes keys without the service.
 //!
 //! Works on a data directory that is not served, or on a PostgreSQL database, also while it is
-//! served. For a data directory that is served, use `/keys` over HTTP.
+//! served. It lists the keys of a data directory that is served. To change them, use `/keys` over
+//! HTTP.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,9 +15,10 @@ use roster_core::access::{
 };
 use roster_core::{Clock, StoreError, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
-use roster_sqlite::{KeyFile, has_store};
+use roster_sqlite::{KeyFile, OpenError, has_store};
 
 use super::data_flags::StoreFlags;
+use super::{print, say, warn_of_others};
 use crate::clock::SystemClock;
 use crate::data_dir::DataDir;
 
@@ -77,31 +78,50 @@ pub(super) fn run(flags: KeysFlags) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(flags: StoreFlags, creates: bool) -> anyhow::Result<KeyDesk> {
-    let store = open_store(flags, creates).await?;
+/// What is done with the keys.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Read,
+    /// The first key may be created before the first start. Other commands create nothing.
+    Create,
+    /// With the operation of the service that does the same.
+    Change(&'static str),
+}
+
+async fn open(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<KeyDesk> {
+    let store = open_store(flags, purpose).await?;
     Ok(KeyDesk::new(store, Arc::new(SystemClock::default())))
 }
 
-async fn open_store(flags: StoreFlags, creates: bool) -> anyhow::Result<Arc<dyn KeyStore>> {
+async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Arc<dyn KeyStore>> {
     let config = flags.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
         let table = table.with_context(|| format!("the store in {database} cannot be opened"))?;
         return Ok(Arc::new(table));
     }
-    // The first key may be created before the first start. Other commands create nothing.
-    if !has_store(&config.data) {
+    let operation = match purpose {
+        Purpose::Read => return Ok(Arc::new(KeyFile::open_to_read(&config.data)?)),
+        Purpose::Create => "POST /keys",
+        Purpose::Change(operation) => operation,
+    };
+    if !has_store(&config.data)? {
         let path = config.data.display();
-        if !creates {
+        if !matches!(purpose, Purpose::Create) {
             bail!("there is no Roster database in {path}");
         }
-        writeln!(io::stderr().lock(), "a new data directory is created: {path}")?;
+        say(&format!("a new data directory is created: {path}"));
     }
     let directory = DataDir::open(&config.data)?;
-    let file = KeyFile::open(directory.path().to_owned()).context(
-        "the keys cannot be opened (if a service runs on this directory, use POST /keys)",
-    )?;
-    Ok(Arc::new(file))
+    warn_of_others(&directory);
+    let file = KeyFile::open(directory.path().to_owned());
+    let file = file.map_err(|error| {
+        if matches!(error, OpenError::Locked(_)) {
+            return anyhow!("{error}; while a service runs on this directory, use {operation}");
+        }
+        anyhow::Error::from(error).context("the keys cannot be opened")
+    });
+    Ok(Arc::new(file?))
 }
 
 async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
@@ -117,43 +137,40 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
             })?;
             let authority = Authority::of_the_service();
             // Opened last, because it may create a data directory.
-            let desk = open(store, true).await?;
+            let desk = open(store, Purpose::Create).await?;
             let (key, token) = desk.create(permit, draft, &authority).await.map_err(failed)?;
-            print(&key, &token)
+            show(&key, &token)
         }
-        Act::List => list(&open(store, false).await?.list(permit).await?, now),
+        Act::List => list(&open(store, Purpose::Read).await?.list(permit).await?, now),
         Act::Rotate { id, overlap } => {
-            let desk = open(store, false).await?;
+            let desk = open(store, Purpose::Change("POST /keys/{key_id}/rotate")).await?;
             let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000).await;
             let (key, token) = rotated.map_err(failed)?;
-            print(&key, &token)
+            show(&key, &token)
         }
         Act::Revoke { id } => {
-            let desk = open(store, false).await?;
+            let desk = open(store, Purpose::Change("DELETE /keys/{key_id}")).await?;
             let revoked = desk.revoke(permit, key_id(&id)?).await;
             let (key, is_revoked_now) = revoked.map_err(failed)?;
             let words = if is_revoked_now { "is revoked" } else { "was revoked before" };
-            writeln!(io::stdout().lock(), "{} ({}) {words}", key.id, key.name)?;
-            Ok(())
+            Ok(print(&format!("{} ({}) {words}", key.id, key.name))?)
         }
     }
 }
 
 /// Prints the key on stdout, for programs, and its description on stderr.
-fn print(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
+fn show(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
     let ends = key.expires_at.map_or("never ends".to_owned(), |end| format!("ends {end}"));
     let ApiKey { id, name, scopes, .. } = key;
-    writeln!(io::stderr().lock(), "{id} ({name}): {scopes}; {ends}; printed only once:")?;
-    writeln!(io::stdout().lock(), "{}", token.reveal())?;
-    Ok(())
+    say(&format!("{id} ({name}): {scopes}; {ends}; printed only once:"));
+    Ok(print(token.reveal())?)
 }
 
 fn list(keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
     for key in keys {
         let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
         let state = key.state(now).as_str();
-        writeln!(out, "{}  {state:7}  {used}  {}  [{}]", key.id, key.name, key.scopes)?;
+        print(&format!("{}  {state:7}  {used}  {}  [{}]", key.id, key.name, key.scopes))?;
     }
     Ok(())
 }

@@ -36,6 +36,7 @@ use clap::error::{ContextKind, ContextValue, Error};
 use clap::{Parser, Subcommand};
 
 use crate::config::{EXIT_CONFIG, Faults};
+use crate::data_dir::DataDir;
 use flags::{ServeFlags, SettingFlags};
 
 /// A user directory in one binary: stores users and serves them over HTTP.
@@ -80,7 +81,8 @@ enum Command {
     /// Create, list, rotate and revoke API keys
     ///
     /// Works on a data directory that is not served, or on a PostgreSQL database, also while it is
-    /// served. A running service does the same over HTTP, at /keys.
+    /// served. `list` also works on a data directory that is served. A running service does the
+    /// same over HTTP, at /keys.
     Keys(keys::KeysFlags),
     /// Print or change which values users may share
     ///
@@ -150,17 +152,52 @@ fn with_tip(mut error: Error) -> Error {
 
 /// Writes a line to stderr. If that fails, only the exit status reports the error.
 fn say(line: &str) {
-    writeln!(io::stderr().lock(), "{line}").unwrap_or_default();
+    writeln!(io::stderr().lock(), "{}", printable(line)).unwrap_or_default();
+}
+
+/// Warns if other users may enter or change the data directory.
+fn warn_of_others(directory: &DataDir) {
+    if let Some(warning) = directory.warning() {
+        say(&format!("warning: {warning}"));
+    }
+}
+
+/// Writes lines to stdout.
+fn print(lines: &str) -> io::Result<()> {
+    writeln!(io::stdout().lock(), "{}", printable(lines))
+}
+
+/// The text without characters that control a terminal or change the order of the others: a text
+/// may come from a file, a database or another machine. The escapes are those of JSON.
+fn printable(text: &str) -> String {
+    let is_unsafe = |character: char| {
+        let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        reorders || (character.is_control() && character != '\n')
+    };
+    let printable = text.chars().map(|character| {
+        if is_unsafe(character) {
+            format!("\\u{:04x}", u32::from(character))
+        } else {
+            character.to_string()
+        }
+    });
+    printable.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
-    use super::Cli;
+    use super::{Cli, printable};
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_text_controls_the_terminal() {
+        let text = "a\u{1b}]0;b\u{7}\u{9b}2J\u{202e}c\r\nd é";
+        assert_eq!(printable(text), r"a\u001b]0;b\u0007\u009b2J\u202ec\u000d".to_owned() + "\nd é");
     }
 }

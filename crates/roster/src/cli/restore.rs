@@ -2,7 +2,6 @@
 //!
 //! The backup is checked before the directory is changed.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,6 +11,7 @@ use roster_sqlite::Sealed;
 
 use super::backup::text;
 use super::data_flags::DataFlags;
+use super::{print, warn_of_others};
 use crate::data_dir::DataDir;
 
 /// The flags of `roster restore`.
@@ -33,6 +33,7 @@ pub(super) fn run(flags: RestoreFlags) -> anyhow::Result<ExitCode> {
     let data = flags.data.load()?;
     let mut sealed = Sealed::open(&flags.file)?;
     let directory = DataDir::open(&data)?;
+    warn_of_others(&directory);
     let log_id = sealed.restore(directory.path())?;
     let manifest = sealed.manifest();
     let text = if flags.json {
@@ -43,6 +44,6 @@ pub(super) fn run(flags: RestoreFlags) -> anyhow::Result<ExitCode> {
         let path = directory.path().display();
         format!("{path}: {manifest}; the new log id is {log_id}")
     };
-    writeln!(io::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }

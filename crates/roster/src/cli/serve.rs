@@ -1,17 +1,18 @@
 //! `roster serve`: starts, runs and stops the service process.
 //!
 //! Order of the start: check settings and certificate, install the log, install signal handlers,
-//! open the data directory, open the port or take it from a supervisor, open the store, print the
-//! banner. The stop runs in the opposite order. A temporary data directory is always removed,
-//! except after SIGKILL.
+//! open the port or take it from a supervisor, open the data directory, open the store, print the
+//! banner. The stop runs in the opposite order. A start that is refused leaves no data directory. A
+//! temporary one is always removed, except after SIGKILL.
 
+use std::cell::OnceCell;
 use std::net;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 use roster_server::Port;
-use roster_sqlite::OpenError;
+use roster_sqlite::{OpenError, has_store};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +25,7 @@ use super::takeover::{Attempt, HANDOVER_WAIT, Takeover};
 use super::{bind_check, jwt_settings, listener, logging, open_files, supervisor, tls_settings};
 use crate::config::{Config, Origin, Report};
 use crate::data_dir::DataDir;
+use crate::first_key;
 use crate::service::Service;
 use crate::tls::Tls;
 
@@ -57,11 +59,7 @@ fn run(
         let _entered = runtime.enter();
         StopSignals::catch().context("signals cannot be caught")?
     };
-    let data = if config.dev { DataDir::temporary()? } else { DataDir::open(&config.data)? };
-    if let DataDir::Kept { open_to_others: true, path } = &data {
-        let path = path.display();
-        tracing::warn!(%path, "others on this machine may enter the data directory: chmod 700");
-    }
+    let data = OnceCell::new();
     if let Some(path) = tls.as_ref().and_then(Tls::exposed) {
         let path = path.display();
         tracing::warn!(%path, "others on this machine may read the private key: chmod 600");
@@ -70,7 +68,9 @@ fn run(
     let status = runtime.block_on(served);
     // After a second signal, work may still run on other threads. Do not wait for it.
     runtime.shutdown_background();
-    data.close()?;
+    if let Some(data) = data.into_inner() {
+        data.close(status.is_err())?;
+    }
     // A start that fails never ran: the error is the last line.
     if status.is_ok() {
         tracing::info!("stopped");
@@ -84,14 +84,14 @@ fn run(
 async fn serve(
     config: &Config,
     report: &Report,
-    data: &DataDir,
+    data: &OnceCell<DataDir>,
     socket: Option<net::TcpListener>,
     tls: Option<Tls>,
     drain: Drain,
 ) -> anyhow::Result<()> {
     let tls_config = tls.as_ref().map(Tls::config);
     // Before any wait: SIGHUP ends a process without a handler.
-    let follow = tls.map(follow).transpose()?;
+    let follow = follow(tls)?;
     let mut takeover = Takeover::new(config.takeover_wait, drain.clone());
     let listener = match socket {
         Some(socket) => Some(TcpListener::from_std(socket)?),
@@ -100,7 +100,14 @@ async fn serve(
     let Some(listener) = listener else { return Ok(()) };
     let listening = Listening { address: listener.local_addr()?, tls: tls_config.is_some() };
     let base_url = config.effective_base_url(listening.address);
-    let require_key = config.require_key || bind_check::is_exposed(config, listening.address);
+    let require_key = config.requires_key() || bind_check::is_exposed(config, listening.address);
+    refuse_new_store(config, report, listening)?;
+    let opened = if config.dev { DataDir::temporary() } else { DataDir::open(&config.data) };
+    let opened = opened?;
+    let data = data.get_or_init(|| opened);
+    if let Some(warning) = data.warning() {
+        tracing::warn!("{warning}");
+    }
     let opened = takeover.wait_for(async || {
         match Service::open(config, data.path(), &base_url, require_key).await {
             Ok(service) => Ok(Attempt::Done(service)),
@@ -118,11 +125,22 @@ async fn serve(
     tracing::info!("{line}");
     supervisor::notify_ready();
     let report = service.serve(Port { listener, tls: tls_config }, drain_begun(drain)).await;
-    if let Some(follow) = follow {
-        follow.abort();
-    }
+    follow.abort();
     tracing::info!(finished = report.finished, cut = report.cut, "drained");
     Ok(())
+}
+
+/// Fails if the start would create a store and then be refused.
+fn refuse_new_store(config: &Config, report: &Report, listening: Listening) -> anyhow::Result<()> {
+    // A directory that cannot be read is an error later.
+    let has_store = has_store(&config.data).unwrap_or(true);
+    if config.dev || config.database.is_some() || has_store {
+        return Ok(());
+    }
+    if let Some(file) = &config.first_key_file {
+        return first_key::refuse_existing(file);
+    }
+    Ok(bind_check::check(config, report, listening.address, false)?)
 }
 
 /// Whether another process serves the data directory.
@@ -130,10 +148,17 @@ fn is_locked(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(OpenError::Locked { .. }))
 }
 
-/// Keeps the certificate up to date. From here on SIGHUP reloads it.
-fn follow(tls: Tls) -> anyhow::Result<JoinHandle<()>> {
-    let hangup = signal(SignalKind::hangup()).context("signals cannot be caught")?;
-    Ok(tokio::spawn(tls.into_follower().follow(hangup)))
+/// Keeps the certificate up to date. From here on SIGHUP reloads it. Without TLS it has no effect.
+fn follow(tls: Option<Tls>) -> anyhow::Result<JoinHandle<()>> {
+    let mut hangup = signal(SignalKind::hangup()).context("signals cannot be caught")?;
+    Ok(match tls {
+        Some(tls) => tokio::spawn(tls.into_follower().follow(hangup)),
+        None => tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                tracing::info!("SIGHUP has no effect: there is no certificate to reload");
+            }
+        }),
+    })
 }
 
 /// Waits for the drain to begin.

@@ -20,6 +20,7 @@ mod nearest;
 mod network;
 mod resolve;
 mod retention;
+mod setting;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -71,6 +72,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether every request needs a credential, even before the first key.
     pub require_key: bool,
+    /// Whether a service over PostgreSQL needs no credential before the first key.
+    pub allow_open: bool,
     /// The file to which a start without keys writes the first key; `None` to create none.
     pub first_key_file: Option<PathBuf>,
     /// Origins whose web pages may call, once a key exists.
@@ -157,6 +160,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether every request needs a credential, even before the first key. A database may be that
+    /// of another machine, and its users those of other processes.
+    pub fn requires_key(&self) -> bool {
+        self.require_key || (self.database.is_some() && !self.allow_open)
+    }
+
     /// Reads flags, environment and file, and checks every value.
     ///
     /// The report has the origin of each value, for `roster check-config`.

@@ -153,6 +153,7 @@ pub(super) fn unset() -> Config {
         hosts: Vec::new(),
         trusted_proxies: Vec::new(),
         require_key: true,
+        allow_open: true,
         first_key_file: None,
         cors_origins: Vec::new(),
         tls_certificate: None,

@@ -9,25 +9,7 @@ mod issuers;
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::group::Group;
 use super::kind::Kind;
-
-/// One setting.
-#[derive(Debug)]
-pub struct Setting {
-    /// The key in the settings file.
-    pub key: &'static str,
-    /// The environment variable.
-    pub env: &'static str,
-    /// The flag, without dashes.
-    pub flag: &'static str,
-    /// The heading in the help.
-    pub group: Group,
-    /// The type, range and field.
-    pub kind: Kind,
-    /// The default as text; empty for none.
-    pub default: &'static str,
-    /// One sentence that describes it.
-    pub doc: &'static str,
-}
+pub use super::setting::Setting;
 
 /// All settings.
 pub static SETTINGS: &[Setting] = &[
@@ -93,6 +75,15 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Switch(|config| &mut config.require_key),
         default: "false",
         doc: "Require a key or token even before the first key exists.",
+    },
+    Setting {
+        key: "allow_open",
+        env: "ROSTER_ALLOW_OPEN",
+        flag: "allow-open",
+        group: Group::Access,
+        kind: Kind::Switch(|config| &mut config.allow_open),
+        default: "false",
+        doc: "With a PostgreSQL database, serve without a key before the first one exists.",
     },
     Setting {
         key: "first_key_file",

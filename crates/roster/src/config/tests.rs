@@ -81,7 +81,7 @@ fn the_defaults_are_those_that_the_documentation_promises() {
     assert_eq!(config.jwt_scope_claim.of("jwt"), Some("scope"));
     let algorithms: Vec<_> = config.jwt_algorithms.iter().map(|one| one.as_str()).collect();
     assert_eq!(algorithms, ["RS256", "PS256", "ES256", "EdDSA"]);
-    assert!(!config.require_key && config.trusted_proxies.is_empty());
+    assert!(!config.require_key && !config.allow_open && config.trusted_proxies.is_empty());
     assert!(!config.dev && !config.put_guard && !config.delete_guard);
     assert!(!config.scim_filter_guard);
     assert_eq!((config.email_uniqueness, config.unique_external_id), (None, None));
@@ -108,6 +108,7 @@ fn the_table_covers_every_field() {
         hosts: vec![HostName::parse("a.example").unwrap()],
         trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
         require_key: false,
+        allow_open: false,
         first_key_file: Some("key".into()),
         cors_origins: vec![WebOrigin::parse("https://a.example").unwrap()],
         tls_certificate: Some("a.pem".into()),

@@ -37,7 +37,7 @@ impl Roles {
     }
 
     fn serve(&self) -> Command {
-        self.as_service(&["serve", "--listen", "127.0.0.1:0", "--log", "error"])
+        self.as_service(&["serve", "--listen", "127.0.0.1:0", "--log", "error", "--allow-open"])
     }
 
     fn prepare(&self) -> String {

@@ -1,6 +1,11 @@
 //! Databases that the service accepts.
 
-use std::{fs, net::TcpListener, thread};
+use std::{
+    fs,
+    net::TcpListener,
+    thread,
+    time::{Duration, Instant},
+};
 
 use roster_testkit::process::{Engine, Place, Process};
 
@@ -109,9 +114,48 @@ fn hosts_that_are_away_or_say_nothing_keep_nobody_from_the_next() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let url = format!("{before}@127.0.0.1:1,{address},{after}");
+    let words = ["serve", "--listen", "127.0.0.1:0", "--log", "error", "--allow-open"];
+    let service = Process::start(roster(place.path(), &words).args(["--database", &url]));
+    service.create(&named("ada"));
+}
+
+#[test]
+fn a_database_is_not_served_without_a_key_unless_a_setting_allows_it() {
+    let place = Place::new(Engine::Postgres);
+    let url = place.database().unwrap().url();
     let words = ["serve", "--listen", "127.0.0.1:0", "--log", "error", "--database", &url];
     let service = Process::start(&mut roster(place.path(), &words));
-    service.create(&named("ada"));
+    for (method, path) in [("GET", "/users"), ("POST", "/users"), ("GET", "/scim/v2/Users")] {
+        assert_eq!(service.ask(method, path, "").status, 401, "{method} {path}");
+    }
+    assert_eq!(service.ask("GET", "/readyz", "").status, 200);
+    service.stop();
+    serve(&place).create(&named("ada"));
+}
+
+#[test]
+fn a_locked_table_makes_the_service_unready_until_it_is_free() {
+    let place = Place::new(Engine::Postgres);
+    let service = serve(&place);
+    let is_ready = |status: u16| {
+        let began = Instant::now();
+        while service.ask("GET", "/readyz", "").status != status {
+            assert!(began.elapsed() < Duration::from_secs(20), "it is not {status} yet");
+            thread::sleep(Duration::from_millis(100));
+        }
+    };
+    is_ready(200);
+    let database = place.database().unwrap();
+    // No request follows. SHARE blocks only writes.
+    for lock in ["users IN ACCESS EXCLUSIVE", "events IN SHARE", "group_members IN SHARE"] {
+        thread::scope(|scope| {
+            let hold = format!("BEGIN; LOCK TABLE {lock} MODE; SELECT pg_sleep(5)");
+            let locked = scope.spawn(move || database.sql(&hold));
+            is_ready(503);
+            locked.join().unwrap();
+            is_ready(200);
+        });
+    }
 }
 
 #[test]

@@ -31,6 +31,25 @@ impl Disk {
         fs::write(self.0.path().join("faults").join(fault), "").unwrap();
     }
 
+    /// Makes these pages of the database unreadable.
+    pub(crate) fn lose(&self, pages: &[usize]) {
+        let pages: Vec<String> = pages.iter().map(usize::to_string).collect();
+        fs::write(self.0.path().join("faults/fail-read"), pages.join("\n")).unwrap();
+    }
+
+    /// The pages of the database that contain this text.
+    pub(crate) fn pages_with(&self, text: &str) -> Vec<usize> {
+        let bytes = fs::read(self.0.path().join("data/roster.db")).unwrap();
+        let text = text.as_bytes();
+        let has_it = |page: &[u8]| page.windows(text.len()).any(|part| part == text);
+        (1..).zip(bytes.chunks(4096)).filter(|(_, page)| has_it(page)).map(|(n, _)| n).collect()
+    }
+
+    /// Whether a file has this name in the place of the disk.
+    pub(crate) fn has_file(&self, name: &str) -> bool {
+        self.0.path().join(name).exists()
+    }
+
     /// Switches a fault off.
     pub(crate) fn end(&self, fault: &str) {
         fs::remove_file(self.0.path().join("faults").join(fault)).unwrap();
@@ -52,6 +71,14 @@ pub(crate) fn refused(disk: &Disk) -> String {
     let output = serve(disk).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
+}
+
+/// Runs a command on the directory of this disk. Returns its exit status and its output.
+pub(crate) fn run(disk: &Disk, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = on(disk);
+    let output = command.args(arguments).args(["--data", "data"]).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
 }
 
 /// Creates a user with this name.
@@ -77,18 +104,25 @@ pub(crate) fn must_have(service: &Process, users: &[Value]) {
     assert_eq!(service.get("/livez").status, 200);
 }
 
-/// The command that serves this disk.
-fn serve(disk: &Disk) -> Command {
+/// The binary on this disk.
+fn on(disk: &Disk) -> Command {
     let place = disk.0.path();
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command
+        .current_dir(place)
+        .env_clear()
+        .env("LD_PRELOAD", place.join("shim.so"))
+        .env("FAULTS_DIRECTORY", place.join("faults"));
+    command
+}
+
+/// The command that serves this disk.
+fn serve(disk: &Disk) -> Command {
+    let mut command = on(disk);
     // No cache, so that every read uses the file.
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--cache-entries", "0"])
-        .args(["--disk-floor-bytes", "0", "--log", "error", "--data"])
-        .arg(place.join("data"))
-        .env_clear()
-        .env("LD_PRELOAD", place.join("shim.so"))
-        .env("FAULTS_DIRECTORY", place.join("faults"))
+        .args(["--disk-floor-bytes", "0", "--log", "error", "--data", "data"])
         .stdout(Stdio::piped());
     command
 }

@@ -1,11 +1,15 @@
 /* A disk that fails on demand, for the database files of one process.
  *
- * Loaded before libc, it stands in front of the calls by which those files are written and synced.
+ * Loaded before libc, it stands in front of the calls by which those files are read, written and
+ * synced.
  * Files in the directory that FAULTS_DIRECTORY names switch its faults on while they exist:
  *
  *   fail-sync           syncs fail with EIO
  *   fail-sync-database  syncs of roster.db fail with EIO
  *   fail-write          writes fail with EIO
+ *   fail-read           reads of those pages of roster.db whose numbers the switch contains fail
+ *                       with EIO
+ *   fail-read-log       reads of the log fail with EIO
  *   full                writes that would make a file longer fail with ENOSPC; of the log, only
  *                       what was synced counts, so that a commit that was cut short leaves no room
  *
@@ -50,14 +54,35 @@ static enum file file_of(int fd)
     return ends_with(path, "/roster.db-shm") ? INDEX : OTHER;
 }
 
+/* The path of a switch; false if there are none. */
+static bool path_of(const char *fault, char path[PATH_MAX])
+{
+    const char *directory = getenv("FAULTS_DIRECTORY");
+    if (directory != NULL)
+        snprintf(path, PATH_MAX, "%s/%s", directory, fault);
+    return directory != NULL;
+}
+
 static bool is_on(const char *fault)
 {
     char path[PATH_MAX];
-    const char *directory = getenv("FAULTS_DIRECTORY");
-    if (directory == NULL)
+    return path_of(fault, path) && access(path, F_OK) == 0;
+}
+
+static bool is_unreadable(off_t offset, size_t count)
+{
+    const off_t page_bytes = 4096;
+    char path[PATH_MAX];
+    FILE *pages = path_of("fail-read", path) ? fopen(path, "r") : NULL;
+    if (pages == NULL)
         return false;
-    snprintf(path, sizeof path, "%s/%s", directory, fault);
-    return access(path, F_OK) == 0;
+    bool fails = false;
+    for (long page; fscanf(pages, "%ld", &page) == 1;) {
+        off_t start = (page - 1) * page_bytes;
+        fails |= offset < start + page_bytes && start < offset + (off_t)count;
+    }
+    fclose(pages);
+    return fails;
 }
 
 static off_t length_of(int fd)
@@ -118,4 +143,20 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
     return pwrite64(fd, bytes, count, offset);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t count, off64_t offset)
+{
+    enum file file = file_of(fd);
+    if ((file == LOG && is_on("fail-read-log"))
+        || (file == DATABASE && is_unreadable(offset, count))) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, bytes, count, offset);
+}
+
+ssize_t pread(int fd, void *bytes, size_t count, off_t offset)
+{
+    return pread64(fd, bytes, count, offset);
 }

@@ -33,6 +33,19 @@ fn a_stop_turns_readiness_off_while_callers_are_still_served() {
 }
 
 #[test]
+fn a_hangup_signal_without_tls_changes_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut service, address) = start(&mut roster(place.path(), SERVE));
+    service.signal("HUP");
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(ask(address, "GET", "/livez", "").starts_with("HTTP/1.1 200 "));
+    service.signal("TERM");
+    let (status, log) = service.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("SIGHUP has no effect"), "{log}");
+}
+
+#[test]
 fn after_a_stop_all_data_is_in_the_database_and_nothing_in_its_log() {
     let place = tempfile::tempdir().unwrap();
     let (service, address) = start(&mut roster(place.path(), SERVE));

@@ -179,8 +179,27 @@ fn a_key_revoked_through_one_process_opens_no_other_a_second_later() {
 fn a_served_directory_says_where_to_ask_for_keys() {
     let place = Place::new(Engine::Sqlite);
     let service = Process::start(&mut place.serve(BINARY));
-    let said = refused(&keys(&place, &["list"]));
-    assert!(said.contains("POST /keys") && said.contains("roster.lock"), "{said}");
+    for (arguments, operation) in [
+        (&["create", "x", "--scope", "scim"][..], "use POST /keys\n"),
+        (&["rotate", "3hGk9PzQ7a"], "use POST /keys/{key_id}/rotate"),
+        (&["revoke", "3hGk9PzQ7a"], "use DELETE /keys/{key_id}"),
+    ] {
+        let said = refused(&keys(&place, arguments));
+        assert!(said.contains(operation) && said.contains("roster.lock"), "{said}");
+    }
+    service.stop();
+}
+
+#[test]
+fn the_keys_of_a_served_directory_can_be_listed() {
+    let place = Place::new(Engine::Sqlite);
+    let one = out(&keys(&place, &["create", "one", "--scope", "all"]));
+    let service = Process::start(&mut place.serve(BINARY));
+    let line = format!("Authorization: Bearer {one}\r\n");
+    let two = r#"{"name":"two","scopes":["scim"]}"#;
+    assert_eq!(service.ask_with(&line, "POST", "/keys", two).status, 201);
+    let listed = out(&keys(&place, &["list"]));
+    assert!(listed.lines().count() == 2 && listed.contains("two  [scim]"), "{listed}");
     service.stop();
 }
 

@@ -108,7 +108,16 @@ pub(crate) fn refusal_to_serve(place: &Path, database: &Database) -> String {
 
 fn serving(place: &Path, url: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--database", url]);
+    command.args([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--log",
+        "error",
+        "--allow-open",
+        "--database",
+        url,
+    ]);
     command.current_dir(place).env_clear();
     command
 }

@@ -54,6 +54,16 @@ fn granted(reply: &Reply, origin: &str) {
     assert!(varies(reply));
 }
 
+pub(crate) async fn a_page_must_name_the_media_type_of_a_scim_body(backend: Backend) {
+    let service = listing(&backend).await;
+    service.close().await;
+    let body = json!({"userName": "ada"}).to_string();
+    let bare = from_page(&service, "POST", "/scim/v2/Users", ADMIN).bytes(body.clone());
+    assert_eq!(bare.unwitnessed().await.status(), 415);
+    let foreign = from_page(&service, "POST", "/scim/v2/Users", "https://x.example").bytes(body);
+    assert_eq!(foreign.unwitnessed().await.status(), 403);
+}
+
 pub(crate) async fn pages_of_a_listed_origin_read_and_write_with_a_key(backend: Backend) {
     let service = listing(&backend).await;
     service.close().await;

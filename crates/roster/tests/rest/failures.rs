@@ -156,6 +156,48 @@ pub(crate) async fn readiness_follows_the_store_and_the_disk(backend: Backend) {
     service.get("/readyz").await.expect(200);
 }
 
+pub(crate) async fn a_service_whose_last_requests_failed_is_not_ready(backend: Backend) {
+    let service = backend.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.store.seem_healthy();
+    for fault in [Fault::Unavailable, Fault::WritesStopped, Fault::Full, Fault::Internal] {
+        // The user was created less than three seconds ago.
+        sleep(Duration::from_millis(3_100)).await;
+        service.get("/readyz").await.expect(200);
+        service.store.fail(fault);
+        service.get(&user).await;
+        service.get("/readyz").await.refused(503, "unavailable");
+        service.store.fail(None);
+        service.get(&user).await.expect(200);
+        service.get("/readyz").await.expect(200);
+        service.store.fail(fault);
+        service.post(json!({"username": "mary"})).await;
+        service.store.fail(None);
+        service.get(&user).await.expect(200);
+        service.get("/readyz").await.refused(503, "unavailable");
+    }
+    // No request follows.
+    readiness_becomes(&service, 200).await;
+}
+
+pub(crate) async fn one_failure_among_successes_and_one_damaged_record_leave_it_ready(
+    backend: Backend,
+) {
+    let service = backend.open().await;
+    service.store.seem_healthy();
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.get(&user).await.expect(200);
+    service.store.fail(Fault::Internal);
+    service.get(&user).await.refused(500, "internal");
+    service.get("/readyz").await.expect(200);
+    sleep(Duration::from_millis(3_100)).await;
+    for fault in [Fault::Corrupt, Fault::TimedOut] {
+        service.store.fail(fault);
+        service.get(&user).await;
+        service.get("/readyz").await.expect(200);
+    }
+}
+
 /// A result of the store is used for a second.
 async fn readiness_becomes(service: &Service, status: u16) {
     let began = Instant::now();

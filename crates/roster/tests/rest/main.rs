@@ -286,6 +286,7 @@ cases! {
         a_filter_sees_a_change_at_once,
         an_invalid_query_is_reported_before_an_invalid_filter,
         responses_of_filters_and_searches,
+        a_page_of_long_lists_ends_early_and_the_next_goes_on,
     }
     mod search {
         users_are_found_by_the_beginnings_of_words,
@@ -369,7 +370,9 @@ cases! {
         a_stream_that_stalls_is_broken_off,
         an_import_that_waits_to_be_asked_is_asked,
         lines_that_fail_in_the_store_do_not_end_the_stream,
+        after_a_full_disk_the_other_lines_are_refused_without_an_attempt,
         only_so_many_imports_run_at_a_time,
+        the_slowest_import_ends_when_another_caller_waits,
         one_caller_has_two_imports_at_a_time,
         blank_lines_do_not_keep_an_import_alive,
         an_import_beyond_its_callers_limit_slows_down,
@@ -460,6 +463,7 @@ cases! {
         a_valid_request_id_is_kept_and_an_invalid_one_replaced,
     }
     mod cors {
+        a_page_must_name_the_media_type_of_a_scim_body,
         pages_of_a_listed_origin_read_and_write_with_a_key,
         a_preflight_names_the_methods_of_its_path,
         an_unlisted_origin_gets_no_cors_headers,
@@ -474,6 +478,8 @@ cases! {
         a_panicking_handler_is_500_without_details,
         a_full_disk_is_507_on_writes,
         readiness_follows_the_store_and_the_disk,
+        a_service_whose_last_requests_failed_is_not_ready,
+        one_failure_among_successes_and_one_damaged_record_leave_it_ready,
         readiness_queries_the_store_once_a_second,
         readiness_sends_one_query_while_the_store_hangs,
         a_draining_service_is_not_ready_and_serves_requests,
@@ -486,9 +492,11 @@ cases! {
         without_a_limit_there_are_no_rate_limit_headers,
         a_write_that_would_wait_too_long_is_503_and_not_executed,
         a_blocked_class_does_not_affect_the_others,
+        one_caller_does_not_take_the_places_of_another,
         rejections_are_counted_by_reason,
         a_page_of_a_thousand_users_is_complete,
         a_rejected_list_is_counted_and_does_not_reach_the_store,
+        a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_names,
     }
     mod patience {
         a_read_is_aborted_after_the_wait_of_its_caller,

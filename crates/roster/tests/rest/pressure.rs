@@ -160,6 +160,48 @@ pub(crate) async fn a_blocked_class_does_not_affect_the_others(backend: Backend)
     service.post(body).await.expect(201);
 }
 
+pub(crate) async fn one_caller_does_not_take_the_places_of_another(backend: Backend) {
+    let service = backend.open_with(narrow()).await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.close().await;
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let key = service.new_key(&["users:read", "users:write", "events:read"]).await;
+        keys.push(key["key"].as_str().expect("a key").to_owned());
+    }
+    for target in [
+        user.as_str(),
+        "/users",
+        "/users?limit=1000",
+        "/users?filter=title%20co%20%22x%22",
+        "/deleted-users",
+        "/groups",
+        "/events",
+    ] {
+        service.store.fail(Fault::Hang);
+        let ask = |key: usize| service.request("GET", target).bearer(&keys[key]).send();
+        // One is with the store. The others wait, and are refused.
+        let mut greedy: FuturesUnordered<_> = (0..8).map(|_| ask(0)).collect();
+        let mut refused = 0;
+        while refused < 7 {
+            let reply = greedy.next().await.expect("a response");
+            assert_eq!(reply.status(), 503, "{target}");
+            refused += 1;
+        }
+        let other = async {
+            let other = ask(1);
+            let free = async {
+                // The other caller has a place at once, and waits for the store alone.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                service.store.fail(None);
+            };
+            tokio::join!(other, free).0
+        };
+        assert_eq!(other.await.status(), 200, "{target}");
+        assert_eq!(greedy.next().await.expect("a response").status(), 200, "{target}");
+    }
+}
+
 pub(crate) async fn rejections_are_counted_by_reason(backend: Backend) {
     let service = backend.open_with(limited(1)).await;
     while service.get("/users").await.status() != 429 {}
@@ -231,4 +273,45 @@ pub(crate) async fn a_rejected_list_is_counted_and_does_not_reach_the_store(back
     let expected = format!("reason=\"overloaded\"}} {}", refused.len());
     assert!(metrics.text().contains(&expected), "{expected}: {}", metrics.text());
     service.get("/users?limit=1000").await.expect(200);
+}
+
+pub(crate) async fn a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_names(
+    backend: Backend,
+) {
+    let mut setup = narrow();
+    setup.pressure.lists_max = 8;
+    let service = backend.open_with(setup).await;
+    let user = service.user(json!({"username": "ada", "email": "ada@x.org"})).await;
+    let id = user["id"].as_str().expect("an id");
+    let tests = ["roles.value%20co%20%22x%22"; 60].join("%20or%20");
+    let others = vec![format!("id={id}"); 80].join("&");
+    for target in [
+        format!("/users?{others}&filter={tests}"),
+        format!("/users?username=ada&filter={tests}"),
+        format!("/users?email=ada@x.org&filter={tests}"),
+        format!("/users?id={id}&q=ada"),
+    ] {
+        service.store.hang_pages(true);
+        let pages = service.store.pages();
+        let held = service.get(&target);
+        let others = async {
+            while service.store.pages() == pages {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            // The class of long lists has no other place; that of short lists has.
+            service.get(&target).await.refused(503, "overloaded");
+            let short = format!("/users?id={id}");
+            let short = service.get(&short);
+            let freed = async {
+                while service.store.pages() < pages + 2 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                service.store.hang_pages(false);
+            };
+            let (short, ()) = tokio::join!(short, freed);
+            short.expect(200);
+        };
+        let (held, ()) = tokio::join!(held, others);
+        held.expect(200);
+    }
 }

@@ -119,6 +119,11 @@ impl Backend {
         Self { engine, seen: Arc::default() }
     }
 
+    /// Whether the engine is the oracle, whose pages never end early.
+    pub(crate) fn is_oracle(&self) -> bool {
+        self.engine == Engine::Oracle
+    }
+
     /// A service with default settings.
     pub(crate) async fn open(&self) -> Service {
         self.open_with(Setup::default()).await

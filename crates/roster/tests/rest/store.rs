@@ -16,7 +16,7 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::Secret,
+    store::{Secret, WriteFaults},
     walk::WalkStore,
 };
 
@@ -63,6 +63,7 @@ pub(crate) struct Watched {
     healths: AtomicUsize,
     pages_hang: AtomicBool,
     keys_fail: AtomicBool,
+    is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
 }
 
@@ -82,6 +83,7 @@ impl Watched {
             healths: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
             keys_fail: AtomicBool::new(false),
+            is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
         }
     }
@@ -109,6 +111,11 @@ impl Watched {
     /// Sets whether reading changed keys fails.
     pub(crate) fn fail_keys(&self, fail: bool) {
         self.keys_fail.store(fail, Ordering::Relaxed);
+    }
+
+    /// Makes checks of the store succeed whatever fault is set.
+    pub(crate) fn seem_healthy(&self) {
+        self.is_healthy.store(true, Ordering::Relaxed);
     }
 
     /// Makes the store lose its keys.
@@ -323,9 +330,15 @@ impl Store for Watched {
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         self.healths.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
-            self.inject_fault().await?;
+            if !self.is_healthy.load(Ordering::Relaxed) {
+                self.inject_fault().await?;
+            }
             self.inner.health().await
         })
+    }
+
+    fn write_faults(&self) -> WriteFaults {
+        self.inner.write_faults()
     }
 
     fn rules(&self) -> Rules {

@@ -40,6 +40,7 @@ mod searches;
 mod support;
 mod users;
 mod walks;
+mod work;
 mod writes;
 
 use roster_core::UserSchema;
@@ -102,6 +103,12 @@ mod processes {
 }
 
 cases! {
+    mod work {
+        a_patch_that_compares_too_much_is_refused_and_changes_nothing,
+        a_long_patch_is_executed_once_and_can_be_sent_again,
+        a_long_patch_keeps_the_changes_that_others_make_meanwhile,
+        the_operations_of_a_bulk_share_their_comparisons,
+    }
     mod users {
         c1_a_new_user_is_201_with_its_place_and_its_whole_self,
         c2_what_is_read_only_is_passed_over,
@@ -158,6 +165,7 @@ cases! {
         a_search_is_ordered_by_id_and_refuses_what_it_cannot_do,
         a_walk_over_everything_misses_no_user_when_others_are_deleted,
         groups_wait_for_users_that_a_page_had_no_room_for,
+        a_page_by_index_reads_only_so_many_users,
     }
     mod filters {
         q3_every_operator_finds_whom_it_should,

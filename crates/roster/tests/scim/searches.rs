@@ -288,3 +288,19 @@ pub(crate) async fn groups_wait_for_users_that_a_page_had_no_room_for(backend: B
     let page = found(&service, json!({"attributes": ["userName", "displayName"]})).await;
     assert_eq!(told(&page), (vec!["ada"], 6));
 }
+
+pub(crate) async fn a_page_by_index_reads_only_so_many_users(backend: Backend) {
+    let service = backend.open().await;
+    let id = UserId::from_bytes([7; 16]);
+    let next = Some(PageKey { key: SortKey::Id, id });
+    let total = Some(Total::AtLeast(10_000));
+    // Every page of the store ends early without a user.
+    let page = Page { items: Vec::new(), next, position: 3, total, examined: Some(20_000) };
+    service.store.make_page(page);
+    for target in ["/Users?filter=title%20co%20%22x%22", "/Users?startIndex=50&count=10"] {
+        let before = service.store.pages();
+        refused(ask(&service, "GET", target).send().await, 400, Some("tooMany"));
+        let pages = service.store.pages() - before;
+        assert!((50..=110).contains(&pages), "{target}: {pages}");
+    }
+}

@@ -179,8 +179,9 @@ impl<'a> Sitting<'a> {
         postgres::copy_database(&cluster.url, roster, &name)?;
         let (url, copy) = (format!("{server}/{name}"), format!("{server}/bare"));
         let data = options.place.join(&name);
-        let start =
-            |url: &str, users| Service::start(&[], binary, &data, &["--database", url], users);
+        let start = |url: &str, users| {
+            Service::start(&[], binary, &data, &["--allow-open", "--database", url], users)
+        };
         let before = postgres::log_bytes(&url)?;
         let users = filled(start(&url, Vec::new())?, options.users)?;
         if number == 0 {

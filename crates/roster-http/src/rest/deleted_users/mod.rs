@@ -90,7 +90,7 @@ pub(crate) async fn purge(
     DeletedUserIdPath(id): DeletedUserIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let terms = options.terms(&call, b"");
+    let terms = options.terms(&call);
     let write =
         async { app.directory.purge(permit, id, terms).await.map_err(deleted_user_problem) };
     let mut outcome = options.execute(&app, write).await?;
@@ -113,7 +113,7 @@ pub(crate) async fn restore(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let terms = options.terms(&call, b"");
+    let terms = options.terms(&call);
     let restore = app.directory.restore(permit, id, options.joins_groups, terms);
     let write = async { restore.await.map_err(deleted_user_problem) };
     let outcome = options.execute(&app, write).await?;

@@ -9,6 +9,7 @@ use roster_core::{
     Failure, Json, Outcome, UserId,
     access::{ReadUsers, WriteUsers},
     group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery},
+    limits::NESTED_MEMBERSHIPS_MAX,
     list::{PageKey, SortKey, Total},
 };
 
@@ -24,9 +25,9 @@ use crate::{
     extract::{
         AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, Media, MemberPath,
         NDJSON, ReadRecord, WriteOptions, boolean, negotiate, parse_group_id, parse_user_id,
-        unknown,
+        refused, unknown,
     },
-    problem::{Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
@@ -84,7 +85,8 @@ pub(crate) async fn list_of_user(
         return Ok(response);
     }
     let (ids, member) = if nested {
-        (Some(groups.nested_groups_of(permit, user).await?), None)
+        let found = groups.nested_groups_of(permit, user).await?;
+        (Some(found.ok_or_else(too_many_nested)?), None)
     } else {
         (None, Some(user))
     };
@@ -161,7 +163,7 @@ pub(crate) async fn delete(
     call: Call,
 ) -> Result<Response, Problem> {
     let groups = app.directory.groups();
-    let write = groups.delete(permit, id, options.terms(&call, b""));
+    let write = groups.delete(permit, id, options.terms(&call));
     let outcome = execute(&app, &options, write).await?;
     Ok(delete_response(&app, &options, outcome))
 }
@@ -206,7 +208,7 @@ pub(crate) async fn put_member(
     call: Call,
 ) -> Result<Response, Problem> {
     let edit = MembersEdit::Delta { added: BTreeSet::from([member]), removed: BTreeSet::new() };
-    let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
+    let (groups, terms) = (app.directory.groups(), options.terms(&call));
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(write_response(&app, &options, outcome))
@@ -220,7 +222,7 @@ pub(crate) async fn delete_member(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (groups, terms) = (app.directory.groups(), options.terms(&call, b""));
+    let (groups, terms) = (app.directory.groups(), options.terms(&call));
     let edit = MembersEdit::Remove(member);
     let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
@@ -234,6 +236,15 @@ fn id_of(after: &PageKey) -> Option<UserId> {
 
 fn key_of(id: UserId) -> PageKey {
     PageKey { key: SortKey::Id, id }
+}
+
+/// The problem of a user around whom too many memberships lead to groups.
+fn too_many_nested() -> Problem {
+    let detail = format!(
+        "more than {NESTED_MEMBERSHIPS_MAX} memberships lead to the groups of this user; leave \
+         nested out, and read the groups of each group"
+    );
+    refused(Fault::of_parameter("nested", "too-many", detail).into())
 }
 
 fn not_found() -> Problem {

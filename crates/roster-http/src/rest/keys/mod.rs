@@ -17,7 +17,7 @@ use http::{
 use roster_core::{
     Json, UserId,
     access::{ApiKey, KeyDraft, KeyFailure, KeyId, KeyRefusal, RunKeys},
-    json::write_json,
+    json::{self, write_json},
     limits::{KEY_OVERLAP_DEFAULT_MS, KEY_OVERLAP_MAX_MS},
     list::{PageKey, SortKey, Total},
 };
@@ -98,9 +98,8 @@ pub(crate) async fn create(
     call: UnreadCall,
 ) -> Result<Response, Problem> {
     let now = app.directory.now();
-    let convert = move |json| KeyDraft::parse(&json, now);
-    let (call, draft, _) =
-        call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, convert).await?;
+    let parse = move |text: &[u8]| json::read(text).map(|json| KeyDraft::parse(&json, now));
+    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;

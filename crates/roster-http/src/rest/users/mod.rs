@@ -12,6 +12,7 @@ use axum::{
 use roster_core::{
     Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal,
     access::{ReadUsers, WriteUsers},
+    json,
     plan::Plan,
 };
 
@@ -103,9 +104,9 @@ pub(crate) async fn patch_many(
         return bulk::write_lines(&app, call, LineKind::Patch).await;
     }
     let bytes_max = app.settings.body_bytes_max;
-    let body = call.read_and_authorize(&app, BodyKind::PatchOfMany, bytes_max, |patch| patch);
-    let (call, patch, bytes) = body.await?;
-    Draft::check_patch_of_many(&patch, bytes.len())
+    let body = call.read_and_authorize(&app, BodyKind::PatchOfMany, bytes_max, json::read);
+    let (call, patch, facts) = body.await?;
+    Draft::check_patch_of_many(&patch, facts.bytes)
         .map_err(|found| Failure::from(Refusal::Invalid(found)))?;
     bulk::change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
 }
@@ -188,7 +189,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let write = app.directory.delete(permit, id, options.terms(&call, b""));
+    let write = app.directory.delete(permit, id, options.terms(&call));
     let outcome = options.execute(&app, write).await?;
     Ok(delete_response(&app, &options, outcome))
 }

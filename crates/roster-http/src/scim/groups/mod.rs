@@ -8,16 +8,17 @@ mod shown;
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use roster_core::{
-    Failure, Group, GroupId, Outcome, Refusal, Terms,
+    Failure, Group, GroupId, Outcome, Refusal, Terms, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
+    limits::COMPARISONS_MAX,
 };
 use roster_scim::{
-    ListRequest, Strictness,
+    ListRequest, ScimError, Strictness,
     group::{self, GroupBody, location, own_tree, refused},
     patch::{
-        self, Operation as PatchOperation,
-        group::{GroupPatch, MembersChange},
+        self,
+        group::{GroupOperations, GroupPatch, MembersChange},
     },
     user::entity_tag,
 };
@@ -28,12 +29,12 @@ use self::{
 };
 use super::{
     ScimProblem,
-    edit::{edit, result_of_edit},
+    edit::apply_patch,
     extract::{Presentation, ScimBody, ScimGroupId, ScimPreconditions, ScimWrite, no_such_group},
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
-use crate::{admission::Class, extract::Authorized, request::Call, state::AppState};
+use crate::{admission::Class, extract::Authorized, request::Call, state::AppState, turns::Turns};
 
 /// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).
 pub(crate) async fn create(
@@ -97,10 +98,12 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimGroupId(id): ScimGroupId,
-    body: ScimBody<Vec<PatchOperation>>,
+    body: ScimBody<GroupOperations>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = patch_group(&app, body.permit, id, body.value, write.strictness, terms);
+    let work = Work::new(COMPARISONS_MAX);
+    let how = (write.strictness, &work);
+    let change = Box::pin(patch_group(&app, body.permit, id, body.value, how, terms));
     let outcome = write.execute(&app, change).await?;
     let status = if write.asks_for_resource() { StatusCode::OK } else { StatusCode::NO_CONTENT };
     group_response(&app, body.read_permit, &write, status, outcome).await
@@ -115,7 +118,7 @@ pub(crate) async fn delete(
     call: Call,
 ) -> Result<Response, ScimProblem> {
     let groups = app.directory.groups();
-    let change = Box::pin(groups.delete(permit, id, write.options.terms(&call, b"")));
+    let change = Box::pin(groups.delete(permit, id, write.options.terms(&call)));
     Ok(delete_response(&write.execute(&app, of_groups(change)).await?))
 }
 
@@ -144,29 +147,30 @@ pub(super) async fn patch_group(
     app: &AppState,
     permit: Permit<WriteUsers>,
     id: GroupId,
-    operations: Vec<PatchOperation>,
-    strictness: Strictness,
+    operations: GroupOperations,
+    (strictness, work): (Strictness, &Work),
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
-    let (edit, refusal) = edit(move |group: &Group| patched(group, &operations, strictness));
-    match app.directory.groups().edit(permit, id, edit, terms).await {
-        result @ Err(Failure::Refused(Refusal::EditRefused)) => result_of_edit(result, &refusal),
-        result => result_of_groups(result),
-    }
+    let patch = move |group: &Group, work: &Work| patched(group, &operations, strictness, work);
+    let groups = app.directory.groups();
+    let edit = |edit| groups.edit(permit, id, edit, terms.clone());
+    result_of_groups(apply_patch(app, work, patch, edit).await?)
 }
 
 /// Applies the operations to the group, and returns the changes of the group and of its members.
 fn patched(
     current: &Group,
-    operations: &[PatchOperation],
+    operations: &GroupOperations,
     strictness: Strictness,
-) -> Result<(GroupEdit, MembersEdit), ScimProblem> {
+    work: &Work,
+) -> Result<(GroupEdit, MembersEdit), ScimError> {
     let own = own_tree(current);
-    let GroupPatch { tree, members } = patch::group::apply(&own, operations.to_vec(), strictness)?;
+    let GroupPatch { tree, members } =
+        patch::group::apply(own.clone(), operations, strictness, work)?;
     let edit = if tree == own {
         GroupEdit::Keep
     } else {
-        GroupEdit::Replace(Box::new(group::read(tree, strictness)?.draft))
+        GroupEdit::Replace(Box::new(group::read_own(tree, strictness)?))
     };
     let MembersChange { replaces, added, removed } = members;
     let members = if replaces {
@@ -204,12 +208,13 @@ pub(super) async fn page(
         Some(cursor) => asking.by_cursor(cursor, request.count).await?,
         None => asking.by_index(request.start_index).await?,
     };
-    let mut text = Vec::new();
+    let (mut text, mut turns) = (Vec::new(), Turns::default());
     for (index, shown) in found.items.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
         text.extend_from_slice(&shown.json(app, &request.projection)?);
+        turns.take(text.len()).await;
     }
     let items = found.items.len();
     let reached = request.start_index.saturating_add(u64::try_from(items).unwrap_or(u64::MAX));

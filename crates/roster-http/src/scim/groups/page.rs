@@ -5,10 +5,10 @@
 //! once its groups have many members in the response.
 
 use roster_core::{
-    Actor, Stored, Timestamp,
+    Actor, Stored, Timestamp, Work,
     access::{Permit, ReadUsers},
     group::GroupQuery,
-    limits::{PAGE_EXAMINED_MAX, PAGE_SIZE_MAX},
+    limits::{COMPARISONS_MAX, PAGE_EXAMINED_MAX, PAGE_SIZE_MAX},
     list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
 };
 use roster_scim::{
@@ -16,6 +16,8 @@ use roster_scim::{
     filter::{GroupFacts, GroupFilter},
     list::COUNT_DEFAULT,
 };
+
+use tokio::task::yield_now;
 
 use super::shown::{Shown, group_of, shown};
 use crate::{
@@ -51,6 +53,9 @@ pub(super) struct Asking<'a> {
     /// The filter as it was sent.
     text: &'a str,
 }
+
+/// The number of comparisons between which other tasks run.
+const COMPARISONS_AT_ONCE: usize = 5000;
 
 /// Groups in their order, before their members are read.
 struct Run {
@@ -172,6 +177,7 @@ impl<'a> Asking<'a> {
             let query =
                 GroupQuery { after, limit: wanted.min(PAGE_SIZE_MAX), ..self.query.clone() };
             let page = self.app.directory.groups().list(self.may, query).await?;
+            yield_now().await;
             run.ended = page.next.is_none();
             after = page.next;
             if left > 0 {
@@ -186,22 +192,28 @@ impl<'a> Asking<'a> {
     /// All groups after this position that match a filter without an index.
     async fn matching(&self, mut after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
         let (mut items, mut examined) = (Vec::new(), 0);
+        let (work, mut turn) = (Work::new(COMPARISONS_MAX), 0);
         loop {
             let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
             let page = self.app.directory.groups().list(self.may, query).await?;
             examined += page.items.len();
             for stored in page.items {
+                let comparisons = self.filter.comparisons(stored.record.len());
+                if work.spend(comparisons).is_err() {
+                    return Err(too_many_examined());
+                }
+                turn += comparisons;
+                if turn >= COMPARISONS_AT_ONCE {
+                    turn = 0;
+                    yield_now().await;
+                }
                 if self.matches(&stored)? {
                     items.push(stored);
                 }
             }
             match page.next {
                 None => return Ok(items),
-                Some(_) if examined >= PAGE_EXAMINED_MAX => {
-                    let detail = "filter: too many groups must be examined; add a condition on \
-                                  id, displayName, externalId or members";
-                    return Err(ScimError::new(ScimType::TooMany, detail).into());
-                }
+                Some(_) if examined >= PAGE_EXAMINED_MAX => return Err(too_many_examined()),
                 next @ Some(_) => after = next,
             }
         }
@@ -247,6 +259,8 @@ impl<'a> Asking<'a> {
             let now = now.unwrap_or(Shown { stored, members: Vec::new() });
             members += now.members.len();
             items.push(now);
+            // The store may have had the members at once.
+            yield_now().await;
         }
         Ok(items)
     }
@@ -279,4 +293,11 @@ impl<'a> Asking<'a> {
             .then(|| format!("{by:?} {direction:?}"));
         cursors.with("sort", sort)
     }
+}
+
+/// The error of a filter that must be tested on too many groups.
+fn too_many_examined() -> ScimProblem {
+    let detail = "filter: too many groups must be examined; add a condition on id, displayName, \
+                  externalId or members";
+    ScimError::new(ScimType::TooMany, detail).into()
 }

@@ -16,10 +16,14 @@ use crate::{
     problem::{Problem, ProblemCode},
     scim::{ScimProblem, respond::base},
     state::AppState,
+    turns::in_one_piece,
 };
 
 /// The approximate size of a member in a response, in bytes.
 const MEMBER_BYTES: usize = 160;
+
+/// The number of members that are written while other tasks of the thread wait.
+const MEMBERS_AT_ONCE: usize = 1000;
 
 /// A group with the members that a response shows.
 pub(super) struct Shown {
@@ -63,7 +67,12 @@ impl Shown {
         let base = base(app);
         let mut out = Vec::with_capacity(640 + self.members.len() * MEMBER_BYTES);
         let writer = GroupWriter { base: &base, projection };
-        writer.write(&group_of(&self.stored)?, &self.members, &mut out);
+        let group = group_of(&self.stored)?;
+        if self.members.len() > MEMBERS_AT_ONCE {
+            in_one_piece(|| writer.write(&group, &self.members, &mut out));
+        } else {
+            writer.write(&group, &self.members, &mut out);
+        }
         Ok(out)
     }
 }

@@ -5,31 +5,28 @@ mod page;
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use roster_core::{
-    Draft, Outcome, Refusal, Stored, Terms, User, UserId, UserSchema,
+    Outcome, Refusal, Stored, Terms, User, UserId, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::GroupsOf,
-    json,
+    limits::COMPARISONS_MAX,
     list::PageQuery,
 };
 use roster_scim::{
-    ListRequest, Projection, Strictness,
-    declared::of_attributes,
-    filter,
+    ListRequest, Projection, ScimError, ScimType, filter,
     list::COUNT_DEFAULT,
-    patch::{self, Operation as PatchOperation},
-    schema::USER,
-    user::{self, Sent, UserWriter, entity_tag, location, named_flags, shows_groups},
+    user::{self, UserPatch, UserWriter, entity_tag, location, shows_groups},
 };
 
 pub(super) use self::page::lower_bound;
 use self::page::{by_cursor, by_index};
 use super::{
     ScimProblem,
-    edit::{edit, result_of_edit},
+    edit::apply_patch,
     extract::{
         NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
         no_such_user,
     },
+    limits::PAGE_GROUPS_MAX,
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
@@ -39,10 +36,14 @@ use crate::{
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
+    turns::Turns,
 };
 
 /// The approximate size of a user in a response, in bytes, in addition to its record.
 const USER_BYTES: usize = 640;
+
+/// The number of users whose groups are read at once.
+const USERS_AT_ONCE: usize = 100;
 
 /// `POST /scim/v2/Users`: creates a user (RFC 7644 section 3.3).
 pub(crate) async fn create(
@@ -101,10 +102,11 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
-    body: ScimBody<Vec<PatchOperation>>,
+    body: ScimBody<UserPatch>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = patch_user(&app, body.permit, id, body.value, write.strictness, terms);
+    let work = Work::new(COMPARISONS_MAX);
+    let change = Box::pin(patch_user(&app, body.permit, id, body.value, terms, &work));
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
@@ -117,7 +119,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    let change = app.directory.delete(permit, id, write.options.terms(&call, b""));
+    let change = app.directory.delete(permit, id, write.options.terms(&call));
     Ok(delete_response(&write.execute(&app, change).await?))
 }
 
@@ -161,7 +163,7 @@ fn write_user(
     written.ok_or_else(|| Problem::new(ProblemCode::Internal))
 }
 
-/// The direct groups of users, if they are shown: one query for all of them.
+/// The direct groups of users, if they are shown. Fails if they are too many for one response.
 async fn groups_of(
     app: &AppState,
     permit: Permit<ReadUsers>,
@@ -171,7 +173,20 @@ async fn groups_of(
     if users.is_empty() || !shows_groups(projection) {
         return Ok(GroupsOf::new());
     }
-    Ok(app.directory.groups().groups_of(permit, users).await?)
+    let (mut all, mut shown) = (GroupsOf::new(), 0);
+    for users in users.chunks(USERS_AT_ONCE) {
+        let groups = app.directory.groups().groups_of(permit, users.to_vec()).await?;
+        shown += groups.values().map(Vec::len).sum::<usize>();
+        if shown > PAGE_GROUPS_MAX {
+            let detail = format!(
+                "the users of the page are in more than {PAGE_GROUPS_MAX} groups together: lower \
+                 count, or send excludedAttributes=groups"
+            );
+            return Err(ScimError::new(ScimType::TooMany, detail).into());
+        }
+        all.extend(groups);
+    }
+    Ok(all)
 }
 
 /// Patches a user. The operations are applied to the SCIM form of the record that the writer
@@ -180,37 +195,14 @@ pub(super) async fn patch_user(
     app: &AppState,
     permit: Permit<WriteUsers>,
     id: UserId,
-    operations: Vec<PatchOperation>,
-    strictness: Strictness,
+    patch: UserPatch,
     terms: Terms,
+    work: &Work,
 ) -> Result<Outcome, ScimProblem> {
     let base = base(app);
-    let operations = of_attributes(operations, &app.directory.schema(), strictness)?;
-    let (edit, refusal) = edit(move |user: &User| patched(&base, user, &operations, strictness));
-    result_of_edit(app.directory.edit(permit, id, edit, terms).await, &refusal)
-}
-
-/// The user after the operations.
-fn patched(
-    base: &str,
-    user: &User,
-    operations: &[PatchOperation],
-    strictness: Strictness,
-) -> Result<Draft, ScimProblem> {
-    let record = user.to_record();
-    let mut shown = Vec::with_capacity(record.len() + USER_BYTES);
-    // The operations name declared attributes as members of `attributes`.
-    let (projection, schema) = (Projection::everything(), UserSchema::default());
-    let writer = UserWriter::new(base, &projection, &schema);
-    let written = writer.write(&record, &[], &mut shown);
-    let resource = written.and_then(|()| json::read(&shown).ok());
-    let resource = resource.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-    let resource = patch::apply(&USER, &resource, operations.to_vec(), strictness)?;
-    let mut draft = user::read(resource, strictness, Sent::Patched, &schema)?.draft;
-    for flag in named_flags(operations) {
-        draft.vouch(flag);
-    }
-    Ok(draft)
+    let patch = move |user: &User, work: &Work| patch.apply(&base, user, work);
+    let edit = |edit| app.directory.edit(permit, id, edit, terms.clone());
+    Ok(apply_patch(app, work, patch, edit).await??)
 }
 
 /// The users of a page. With `keeps_end`, the end of the page is stored even if the page has all
@@ -238,11 +230,13 @@ pub(super) async fn page(
     let writer = UserWriter::new(&base, &request.projection, &schema);
     let bytes: usize = found.items.iter().map(|item| item.record.len() + USER_BYTES).sum();
     let mut text = Vec::with_capacity(bytes);
+    let mut turns = Turns::default();
     for (index, item) in found.items.iter().enumerate() {
         if index > 0 {
             text.push(b',');
         }
         write_user(&writer, item, &groups, &mut text)?;
+        turns.take(text.len()).await;
     }
     // If users were deleted or restored during a walk, the resources after the users are counted
     // from the index at which the users ended. So a resource may be shown twice, but none is

@@ -2,8 +2,8 @@
 //!
 //! A page by index begins where the previous page of the same caller ended, so no user is missed if
 //! others are deleted in between. For an index that does not follow a page, the users before it are
-//! skipped, up to a limit. A cursor is an encrypted position. It is valid for one query, caller and
-//! count, and for one day.
+//! skipped, up to a limit. A page reads a limited number of pages of the store. A cursor is an
+//! encrypted position. It is valid for one query, caller and count, and for one day.
 
 use roster_core::{
     StoreError,
@@ -15,13 +15,14 @@ use roster_core::{
 };
 use roster_scim::{ScimError, ScimType};
 use roster_server::limits::AdmissionGuard;
+use tokio::task::yield_now;
 
 use crate::{
     admission::{Class, SHORT_PAGE_MAX},
     cursor::List,
     scim::{
         ScimProblem, cursor,
-        limits::{PAGE_BYTES_MAX, SKIP_MAX},
+        limits::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
         resources::Reader,
         walk::Walk,
     },
@@ -52,7 +53,8 @@ pub(super) async fn by_index(
     let kept = Walk::new(app, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
-    let mut walk = Steps { app, may, query, after, ended: false, counted: None };
+    let reads_left = PAGE_READS_MAX;
+    let mut walk = Steps { app, may, query, after, ended: false, counted: None, reads_left };
     let skipped = walk.skip(start - from, start).await?;
     let items = walk.take().await?;
 
@@ -86,6 +88,8 @@ struct Steps<'a> {
     ended: bool,
     /// The total, if a page contained it.
     counted: Option<Total>,
+    /// How many pages of the store may still be read.
+    reads_left: usize,
 }
 
 impl Steps<'_> {
@@ -96,6 +100,9 @@ impl Steps<'_> {
         self.counted = page.total;
         self.ended = page.next.is_none();
         self.after = page.next;
+        self.reads_left = self.reads_left.saturating_sub(1);
+        // The store may have had the page at once.
+        yield_now().await;
         Ok(page.items)
     }
 
@@ -116,6 +123,7 @@ impl Steps<'_> {
         }
         let mut left = usize::try_from(count).unwrap_or(usize::MAX);
         while left > 0 && !self.ended {
+            self.check_reads()?;
             left -= self.next(left.min(PAGE_SIZE_MAX)).await?.len();
         }
         Ok(count - u64::try_from(left).unwrap_or(0))
@@ -125,11 +133,25 @@ impl Steps<'_> {
         let limit = self.query.limit;
         let (mut items, mut bytes) = (Vec::new(), 0);
         while items.len() < limit && !self.ended && bytes < PAGE_BYTES_MAX {
+            if self.reads_left == 0 && !items.is_empty() {
+                break;
+            }
+            self.check_reads()?;
             let more = self.next(limit - items.len()).await?;
             bytes += more.iter().map(|item: &Stored| item.record.len()).sum::<usize>();
             items.extend(more);
         }
         Ok(items)
+    }
+
+    /// Fails if no further page of the store may be read.
+    fn check_reads(&self) -> Result<(), ScimProblem> {
+        if self.reads_left > 0 {
+            return Ok(());
+        }
+        let detail = "filter: too many users must be examined to reach this startIndex; add a \
+                      condition with an index, or use a cursor";
+        Err(ScimError::new(ScimType::TooMany, detail).into())
     }
 
     /// The number of users: exact, or a lower bound.

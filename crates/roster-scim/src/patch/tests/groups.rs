@@ -3,7 +3,10 @@
 use roster_core::UserId;
 
 use super::*;
-use crate::patch::group::{self, GroupPatch};
+use crate::patch::{
+    PATCH_URN,
+    group::{self, GroupPatch},
+};
 
 const GROUP: &str = r#"{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],
     "id":"0190d1c2-8000-7000-8000-00000000000a","displayName":"Engines","externalId":"e"}"#;
@@ -17,7 +20,10 @@ fn member(n: u8) -> String {
 }
 
 fn group(list: &str, strictness: Strictness) -> Result<GroupPatch, ScimError> {
-    group::apply(&tree(GROUP), operations(list, strictness)?, strictness)
+    let urn = PATCH_URN;
+    let body = format!(r#"{{"schemas":["{urn}"],"Operations":[{list}]}}"#);
+    let operations = group::read(body.as_bytes(), strictness).expect("JSON")?;
+    group::apply(tree(GROUP), &operations, strictness, &Work::new(COMPARISONS_MAX))
 }
 
 /// Returns whether all members are replaced, who is added, and who is removed.

@@ -4,7 +4,7 @@ mod groups;
 mod quirks;
 mod rules;
 
-use roster_core::{Json, json};
+use roster_core::{Json, Work, json, limits::COMPARISONS_MAX};
 
 use super::{Operation, apply, read};
 use crate::{ScimError, ScimType, Strictness, schema::USER};
@@ -40,7 +40,8 @@ pub(super) fn operations(list: &str, strictness: Strictness) -> Result<Vec<Opera
 }
 
 pub(super) fn patched(list: &str, strictness: Strictness) -> Result<Json, ScimError> {
-    apply(&USER, &ada(), operations(list, strictness)?, strictness)
+    let work = Work::new(COMPARISONS_MAX);
+    apply(&USER, ada(), operations(list, strictness)?, strictness, &work)
 }
 
 /// The result of the operations, which must be the same in tolerant and strict parsing.

@@ -7,7 +7,6 @@
 mod progress;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -22,6 +21,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::backup::text;
+use super::print;
 use crate::config::{Config, Given};
 use progress::Progress;
 
@@ -73,7 +73,7 @@ pub(super) fn run(flags: &MigrateFlags) -> anyhow::Result<ExitCode> {
     runtime.shutdown_background();
     migrated?;
     let text = if flags.json { as_json(&source) } else { in_words(flags, &source) };
-    writeln!(io::stdout().lock(), "{text}")?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 //! The progress of a long command on stderr: a bar on a terminal, else a line at intervals.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -86,5 +86,5 @@ impl Progress {
 }
 
 fn write_line(line: &str) {
-    writeln!(io::stderr().lock(), "{line}").unwrap_or_default();
+    crate::cli::say(line);
 }

@@ -190,7 +190,6 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
         (Fault::Unavailable, 503, "unavailable"),
         (Fault::TimedOut, 503, "unavailable"),
         (Fault::WritesStopped, 503, "unavailable"),
-        (Fault::Full, 507, "storage-full"),
         (Fault::Internal, 500, "internal"),
     ] {
         service.store.fail(fault);
@@ -213,10 +212,40 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
     talk.end().await;
     let (rest, whole) = talk.rest().await;
     assert!(whole);
-    let done = json!({"done": true, "lines": 17, "created": 2, "replaced": 0, "skipped": 0,
-        "failed": 15});
+    let done = json!({"done": true, "lines": 14, "created": 2, "replaced": 0, "skipped": 0,
+        "failed": 12});
     assert_eq!(rest, [done]);
     assert_eq!(service.head().await.position, 2);
+}
+
+pub(crate) async fn after_a_full_disk_the_other_lines_are_refused_without_an_attempt(
+    backend: Backend,
+) {
+    let service = backend.open().await;
+    let mut talk = Talk::import(&service, "").await;
+    talk.head().await;
+    service.store.fail(Fault::Full);
+    talk.send(line("ada")).await;
+    assert_eq!(talk.line().await.expect("a verdict")["status"], 507);
+    // There is room again, but this import is over.
+    service.store.fail(None);
+    talk.send(line("ben") + "{\n" + &line("cyd")).await;
+    for (number, status, code) in
+        [(2, 507, "storage-full"), (3, 400, "malformed-json"), (4, 507, "storage-full")]
+    {
+        let verdict = talk.line().await.expect("a verdict");
+        let told = (&verdict["line"], &verdict["status"], &verdict["problem"]["code"]);
+        assert_eq!(told, (&json!(number), &json!(status), &json!(code)));
+    }
+    talk.end().await;
+    let (rest, whole) = talk.rest().await;
+    assert!(whole);
+    let done = json!({"done": true, "lines": 4, "created": 0, "replaced": 0, "skipped": 0,
+        "failed": 4});
+    assert_eq!(rest, [done]);
+    assert_eq!(service.head().await.position, 0);
+    let again = import(&service, "", line("ada")).await.expect(200);
+    assert!(again.text().contains("\"status\":201"), "{}", again.text());
 }
 
 /// The text of a new key that may write.
@@ -229,12 +258,17 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     let service = backend.open().await;
     service.close().await;
     let mut running = Vec::new();
-    for _ in 0..4 {
+    for (number, count) in [2, 2, 2, 1, 1].into_iter().enumerate() {
         let key = writer(&service).await;
-        for _ in 0..2 {
+        // The last place is for a caller without one.
+        for _ in 0..count {
             let mut talk = Talk::import_by(&service, "", Some(&key)).await;
             assert!(talk.head().await.starts_with("200 OK\r\n"));
             running.push(talk);
+        }
+        if number == 3 {
+            let mut second = Talk::import_by(&service, "", Some(&key)).await;
+            assert!(second.head().await.starts_with("503 "));
         }
     }
     let refused = import(&service, "", line("ada")).await.refused(503, "overloaded");
@@ -250,6 +284,35 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     first.end().await;
     assert!(first.rest().await.1);
     is_let_in_again(&service).await;
+}
+
+pub(crate) async fn the_slowest_import_ends_when_another_caller_waits(backend: Backend) {
+    let service = backend.open().await;
+    service.close().await;
+    let mut running = Vec::new();
+    for count in [2, 2, 2, 1, 1] {
+        let key = writer(&service).await;
+        for _ in 0..count {
+            let mut talk = Talk::import_by(&service, "", Some(&key)).await;
+            assert!(talk.head().await.starts_with("200 OK\r\n"));
+            running.push(talk);
+        }
+    }
+    // A younger import does not end.
+    import(&service, "", line("ada")).await.refused(503, "overloaded");
+    sleep(Duration::from_millis(5_100)).await;
+    assert_eq!(import(&service, "", line("ada")).await.status(), 200);
+    let mut ended = 0;
+    for (number, mut talk) in running.into_iter().enumerate() {
+        talk.send(line(&format!("u{number}"))).await;
+        let verdict = talk.line().await.expect("a verdict");
+        if verdict["status"] != 201 {
+            ended += 1;
+            assert_eq!((&verdict["line"], &verdict["status"]), (&json!(1), &json!(503)));
+            assert_eq!(verdict["problem"]["code"], "overloaded");
+        }
+    }
+    assert_eq!(ended, 1);
 }
 
 async fn is_let_in_again(service: &Service) {

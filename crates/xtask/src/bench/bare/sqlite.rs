@@ -27,8 +27,6 @@ use crate::bench::{
 const CHECKPOINT_PAGES: i64 = 10_000;
 /// The page cache of the service's writer, as `cache_size` takes it: KiB, negated.
 const CACHE_SIZE: i64 = -48 * 1024;
-/// The maximum number of mapped bytes of the file: more than any file has.
-const MAPPED_BYTES_MAX: i64 = 1 << 40;
 /// The number of changes in one commit, except for imports, whose lines arrive faster.
 const GROUP: usize = 128;
 const IMPORT_GROUP: usize = 512;
@@ -302,7 +300,6 @@ fn open(path: &Path) -> Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
     connection.pragma_update(None, "cache_size", CACHE_SIZE)?;
-    connection.pragma_update(None, "mmap_size", MAPPED_BYTES_MAX)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -9,7 +9,8 @@ use std::{mem, net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Failure, Mode, Outcome, access::WriteUsers, limits::USER_BYTES_MAX,
+    Caller, Directory, Failure, Mode, Outcome, StoreError, access::WriteUsers,
+    limits::USER_BYTES_MAX,
 };
 use roster_server::{BodyFault, Upload};
 use tokio::{
@@ -46,7 +47,7 @@ enum Source {
     Ended,
     /// It was interrupted, or too slow.
     Broken,
-    /// The caller's credential is no longer valid.
+    /// The caller's credential is no longer valid, or another caller needs the place.
     Stopped,
 }
 
@@ -74,10 +75,11 @@ pub(super) struct Intake {
     tally: Tally,
     /// `None` once the receiver of results is gone.
     results: Option<mpsc::Sender<Parcel>>,
-    /// The first line that was not executed after the caller's credential became invalid, and the
-    /// problem.
+    /// The first line that was not executed after the import was stopped, and the reason.
     stopped: Option<(u64, Problem)>,
     failed: bool,
+    /// Whether the store had no room for a line. Later lines are refused without an attempt.
+    is_full: bool,
 }
 
 impl Intake {
@@ -116,6 +118,7 @@ impl Intake {
             results: Some(results),
             stopped: None,
             failed: false,
+            is_full: false,
         }
     }
 
@@ -162,11 +165,7 @@ impl Intake {
         // The last result. Without a `done` line, the response is incomplete.
         if let Some((number, problem)) = self.stopped.take() {
             let code = problem.code.as_str();
-            tracing::warn!(
-                request_id,
-                code,
-                "an import was stopped: its caller's credential is no longer valid"
-            );
+            tracing::warn!(request_id, code, "an import was stopped");
             let mut out = Vec::new();
             LineResult::Failed(problem, None).write(number, &self.base_url, &mut out);
             self.send(Parcel::Results(out)).await;
@@ -249,9 +248,13 @@ impl Intake {
         let (slots, writes) = mem::take(&mut self.batch).into_parts();
         let mode = self.query.mode;
         let (directory, caller) = (self.directory.clone(), self.caller.clone());
+        let is_full = self.is_full && mode == Mode::Write;
+        let no_room = || StoreError::Full("there was no room for an earlier line".into());
         let answer = async move {
             let results = if writes.is_empty() {
                 Vec::new()
+            } else if is_full {
+                writes.iter().map(|_| Err(Failure::Store(no_room()))).collect()
             } else {
                 directory.write_many(may, writes, mode, &caller).await
             };
@@ -262,6 +265,8 @@ impl Intake {
     }
 
     async fn finish(&mut self, (slots, results): Finished) {
+        self.lease.progress(slots.len());
+        self.is_full |= results.iter().any(is_full);
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (number, result) in joined(slots, results) {
             let result = self.line_result(result);
@@ -308,6 +313,11 @@ impl Intake {
             self.results = None;
         }
     }
+}
+
+/// Whether the store had no room for a write.
+pub(super) const fn is_full(result: &Result<Outcome, Failure>) -> bool {
+    matches!(result, Err(Failure::Store(StoreError::Full(_))))
 }
 
 /// A permit for one batch. The semaphore is never closed.

@@ -21,6 +21,7 @@ use roster_core::{
     list::{Page, PageQuery},
 };
 use roster_server::{BodySender, Gone, StreamedBody};
+use tokio::task::yield_now;
 
 use super::{
     super::list_query::{ListForm, UserListQuery},
@@ -29,6 +30,7 @@ use super::{
     charges::LineCharges,
     export::read_page,
     flight::Flight,
+    intake::is_full,
     line_result::{LineResult, Tally},
 };
 use crate::{
@@ -45,7 +47,6 @@ use crate::{
         respond::{DRY_RUN, PRIVATE, TRUE, position},
     },
     state::AppState,
-    transfers::Place,
 };
 
 /// The number of users per read. It is the minimum for a read of low priority, because the users
@@ -124,7 +125,7 @@ pub(crate) async fn change_matching(
     // `curl --json` accepts JSON alone, and the lines are JSON.
     negotiate(&call.parts.headers, if mode == Mode::DryRun { &[JSON] } else { &[NDJSON, JSON] })?;
     page.limit = USERS_AT_ONCE;
-    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
+    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
     if mode == Mode::DryRun {
         return preview(app, call, (may_read, may_write), page, &change).await;
     }
@@ -142,7 +143,7 @@ pub(crate) async fn change_matching(
     log_charges.check()?;
     let (body, sender) = StreamedBody::new(call.peer());
     let run = Run {
-        lease: call.lease(app)?,
+        lease: call.lease(app, place)?,
         charges: LineCharges::new(app, caller.actor.clone(), call.client()),
         log_charges,
         caller,
@@ -152,8 +153,9 @@ pub(crate) async fn change_matching(
         flight: Flight::new(),
         changed: VecDeque::new(),
         tally: Tally::default(),
+        is_full: false,
     };
-    tokio::spawn(run.send(page, may_read, sender, place));
+    tokio::spawn(run.send(page, may_read, sender));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, NDJSON.header());
@@ -207,9 +209,14 @@ async fn preview(
     change: &MatchingChange,
 ) -> Result<Response, Problem> {
     let counted = count(&app.directory, may_read, page).await?;
-    let writes = counted.first.iter().map(|user| (change.of(user), None)).collect();
     let caller = call.caller();
-    let results = app.directory.write_many(may_write, writes, Mode::DryRun, &caller).await;
+    let mut results = Vec::with_capacity(counted.first.len());
+    for user in &counted.first {
+        let write = vec![(change.of(user), None)];
+        results.extend(app.directory.write_many(may_write, write, Mode::DryRun, &caller).await);
+        // The store may have had the result at once.
+        yield_now().await;
+    }
     let mut out = format!("{{\"count\":{},\"items\":[", counted.count).into_bytes();
     let (mut shown, mut failed) = (0, Vec::new());
     for (user, result) in counted.first.iter().zip(results) {
@@ -250,14 +257,17 @@ struct Run {
     /// The users whose results are not sent yet, in order.
     changed: VecDeque<UserId>,
     tally: Tally,
+    /// Whether the store had no room for a change. No further change is tried.
+    is_full: bool,
 }
 
 /// Why a run ends before all users are changed.
 enum Stop {
     /// The client is gone.
     Gone,
-    /// The caller's credential is no longer valid, or the caller added too much to the change log.
-    Refused(Problem),
+    /// The caller's credential is no longer valid, another caller needs the place, the caller added
+    /// too much to the change log, or the store is full.
+    Over(Problem),
     /// The users cannot be read.
     Failed(StoreError),
 }
@@ -269,13 +279,7 @@ impl From<Gone> for Stop {
 }
 
 impl Run {
-    async fn send(
-        mut self,
-        query: PageQuery,
-        may_read: Permit<ReadUsers>,
-        sender: BodySender,
-        _place: Place,
-    ) {
+    async fn send(mut self, query: PageQuery, may_read: Permit<ReadUsers>, sender: BodySender) {
         let changed = self.change_all(query, may_read, &sender).await;
         // What was sent to the store is committed, so its results are sent in any case.
         let mut sent = Ok(());
@@ -287,7 +291,7 @@ impl Run {
         self.log_end(whole);
         let last = match changed {
             Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
-            Err(Stop::Refused(problem)) => {
+            Err(Stop::Over(problem)) => {
                 let mut line = Vec::new();
                 let number = self.tally.lines() + 1;
                 LineResult::Failed(problem, None).write(
@@ -314,7 +318,11 @@ impl Run {
         sender: &BodySender,
     ) -> Result<(), Stop> {
         loop {
-            let page = read_page(&self.app.directory, may_read, &query).await;
+            let page = tokio::select! {
+                biased;
+                () = sender.gone() => return Err(Stop::Gone),
+                page = read_page(&self.app.directory, may_read, &query) => page,
+            };
             let page = page.map_err(Stop::Failed)?;
             for users in page.items.chunks(BATCH_LINES_MAX) {
                 self.change(users, sender).await?;
@@ -341,15 +349,19 @@ impl Run {
             let is_ready = charged == count && !self.flight.is_full();
             tokio::select! {
                 biased;
-                problem = self.lease.over() => return Err(Stop::Refused(problem)),
+                problem = self.lease.over() => return Err(Stop::Over(problem)),
                 () = sender.gone() => return Err(Stop::Gone),
                 results = self.flight.next() => self.send_results(results, sender).await?,
                 permit = batches.acquire_owned(), if is_ready => break permit.ok(),
                 () = self.charges.wait(), if charged < count => {}
             }
         };
-        let may = self.lease.permit().await.map_err(Stop::Refused)?;
-        self.log_charges.check().map_err(Stop::Refused)?;
+        if self.is_full {
+            return Err(Stop::Over(Problem::new(ProblemCode::StorageFull)));
+        }
+        let may = self.lease.permit().await.map_err(Stop::Over)?;
+        self.log_charges.check().map_err(Stop::Over)?;
+        self.lease.progress(users.len());
         self.changed.extend(users.iter().map(|user| user.id));
         // The request has one body for all users, so no write has bytes of its own.
         let write = |user| (self.change.of(user), self.log_charges.start(0));
@@ -374,6 +386,7 @@ impl Run {
         results: Vec<Result<Outcome, Failure>>,
         sender: &BodySender,
     ) -> Result<(), Gone> {
+        self.is_full |= results.iter().any(is_full);
         let room = sender.room().await?;
         // The caller has the scope to read users.
         let query = BulkQuery { kind: self.change.kind(), mode: Mode::Write, may_read: true };

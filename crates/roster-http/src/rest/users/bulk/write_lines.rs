@@ -54,12 +54,12 @@ pub(crate) async fn write_lines(
     }
     negotiate(headers, &[NDJSON])?;
     check_lines(headers)?;
-    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals)?;
+    let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
 
     let (peer, client) = (call.context().peer.clone(), call.context().client);
     let request_id = call.context().request_id().to_owned();
     let expects_continue = headers.contains_key(EXPECT);
-    let (mut upload, lease, caller) = call.stream(app)?;
+    let (mut upload, lease, caller) = call.stream(app, place)?;
     // hyper sends `100 Continue` only while no response has begun.
     let first = if expects_continue { Some(upload.next().await) } else { None };
     let (body, sender) = StreamedBody::new(&peer);
@@ -76,10 +76,7 @@ pub(crate) async fn write_lines(
         }
     });
     let intake = Intake::new(app, query, (lease, caller, client), upload, results);
-    tokio::spawn(async move {
-        intake.run(first).await;
-        drop(place);
-    });
+    tokio::spawn(intake.run(first));
 
     let mut response = body.into_response();
     let headers = response.headers_mut();

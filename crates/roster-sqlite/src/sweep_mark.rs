@@ -1,6 +1,4 @@
-//! The settings and the pages that the sweep after a purge reads.
-
-pub(crate) mod page;
+//! The settings of the sweep: the mark that a purge sets, and the progress of a pass.
 
 use roster_engine::setting;
 use rusqlite::{Connection, Result};

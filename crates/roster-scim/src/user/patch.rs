@@ -1,0 +1,67 @@
+//! A PATCH of a user: its operations, and their application to the user's record.
+
+use roster_core::{Attribute, Draft, Json, User, UserSchema, Work, json, limits::COMPARISONS_MAX};
+
+use super::{Sent, UserWriter, flags::named_flags, read};
+use crate::{
+    Projection, ScimError, Strictness,
+    declared::of_attributes,
+    patch::{self, Operation},
+    schema::USER,
+};
+
+/// The operations of a PATCH of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserPatch {
+    operations: Vec<Operation>,
+    /// The flags of verified addresses that they name.
+    flags: Vec<Attribute>,
+    strictness: Strictness,
+}
+
+impl UserPatch {
+    /// Parses the body of a PATCH. `schema` declares extensions, whose attributes are members of
+    /// `attributes`.
+    pub fn read(
+        body: Json,
+        strictness: Strictness,
+        schema: &UserSchema,
+    ) -> Result<Self, ScimError> {
+        let sent = patch::read(body, strictness)?;
+        let work = Work::new(COMPARISONS_MAX);
+        let operations = of_attributes(sent, schema, strictness, &work)?;
+        let flags = named_flags(&operations);
+        Ok(Self { operations, flags, strictness })
+    }
+
+    /// About the number of bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let memory = |one: &Operation| {
+            size_of::<Operation>()
+                + one.path.as_ref().map_or(0, String::len)
+                + one.value.as_ref().map_or(0, Json::memory)
+        };
+        self.operations.iter().map(memory).sum()
+    }
+
+    /// The user after the operations, which are applied to the SCIM form of the record. Fails if
+    /// that takes more comparisons than `work` allows.
+    pub fn apply(&self, base: &str, user: &User, work: &Work) -> Result<Draft, ScimError> {
+        let record = user.to_record();
+        let mut shown = Vec::with_capacity(record.len() * 2);
+        // The operations name declared attributes as members of `attributes`.
+        let (projection, schema) = (Projection::everything(), UserSchema::default());
+        let writer = UserWriter::new(base, &projection, &schema);
+        let written = writer.write(&record, &[], &mut shown);
+        let resource = written.and_then(|()| json::read(&shown).ok());
+        let unreadable = || ScimError::of_status(500, "the stored user cannot be read");
+        let resource = resource.ok_or_else(unreadable)?;
+        let strictness = self.strictness;
+        let resource = patch::apply(&USER, resource, self.operations.clone(), strictness, work)?;
+        let mut draft = read(resource, strictness, Sent::Patched, &schema)?.draft;
+        for flag in &self.flags {
+            draft.vouch(*flag);
+        }
+        Ok(draft)
+    }
+}
