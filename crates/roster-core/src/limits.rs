@@ -115,6 +115,6 @@ pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
 pub const DECLARED_MEMBERS_MAX: usize = 100;
 /// The maximum size of SQLite's write-ahead log while no other process reads the store, in bytes.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// The maximum number of comparisons that one request may cause while its values are compared: tests
-/// of a filter with values of records, and operations of a SCIM PATCH with values of a list.
+/// The maximum number of comparisons that one request may cause while its values are compared:
+/// tests of a filter with values of records, and operations of a SCIM PATCH with values of a list.
 pub const COMPARISONS_MAX: u64 = 250_000;

@@ -130,7 +130,14 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
     ]);
     all.extend(limits_of_streams());
-    all.extend(members([
+    all.extend(limits_of_groups());
+    all.extend(limits_of_scim(settings));
+    Json::Object(all)
+}
+
+/// The limits of groups and of the store.
+fn limits_of_groups() -> Vec<(String, Json)> {
+    members([
         ("group_members_max", number(limits::GROUP_MEMBERS_MAX)),
         ("group_members_change_max", number(limits::GROUP_MEMBERS_CHANGE_MAX)),
         ("group_members_named_max", number(limits::GROUP_MEMBERS_NAMED_MAX)),
@@ -140,9 +147,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("group_nesting_max", number(limits::GROUP_NESTING_MAX)),
         ("wal_bytes_max", number(limits::WAL_BYTES_MAX)),
         ("total_exact_max", number(limits::TOTAL_EXACT_MAX)),
-    ]));
-    all.extend(limits_of_scim(settings));
-    Json::Object(all)
+    ])
 }
 
 /// The limits of imports and exports and of the memory that callers use.

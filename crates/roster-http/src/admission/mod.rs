@@ -6,6 +6,7 @@
 //! engine does.
 
 mod class;
+mod identity;
 mod log_growth;
 mod refusals;
 mod settings;
@@ -13,6 +14,7 @@ mod settings;
 pub use settings::AdmissionSettings;
 
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
+pub(crate) use identity::identity;
 pub(crate) use log_growth::LogCharges;
 use log_growth::LogLimit;
 use refusals::FAILED_AUTHENTICATION;

@@ -135,8 +135,9 @@ impl WriteOptions {
     }
 
     /// Waits for admission, then runs a write that was made with [`Self::terms`] of the same
-    /// options. Fails with 429 if the caller has added too much to the change log. Fails with 503, and changes nothing, if the write is not admitted, or if it has not
-    /// begun when the preferred wait is over. A write that has begun is awaited.
+    /// options. Fails with 429 if the caller has added too much to the change log. Fails with 503,
+    /// and changes nothing, if the write is not admitted, or if it has not begun when the preferred
+    /// wait is over. A write that has begun is awaited.
     pub(crate) async fn execute<T, E: Into<Problem>>(
         &self,
         app: &AppState,
