@@ -16,6 +16,7 @@ use roster_server::{Identity, limits::RateLimitState};
 
 use crate::{
     access::Check,
+    admission::identity,
     operation::{Need, Operation},
     problem::{Problem, ProblemCode},
     state::AppState,
@@ -123,13 +124,4 @@ fn name(headers: &HeaderMap) -> Option<&str> {
     let token = line.rsplit(' ').next().unwrap_or_default();
     let id = token.strip_prefix("rst_").and_then(|rest| rest.split('_').next());
     Some(id.unwrap_or(token))
-}
-
-/// The identity to which a request of this actor from this address is charged.
-pub(crate) fn identity(actor: &Actor, address: IpAddr) -> Identity<'_> {
-    match actor {
-        Actor::Anonymous | Actor::System => Identity::of_address(address),
-        Actor::Key(id) => Identity::Key(id.as_str()),
-        Actor::Subject { issuer, subject } => Identity::Subject { issuer, subject },
-    }
 }

@@ -17,8 +17,8 @@ const NAMES_MAX: usize = 100;
 /// The maximum length of a name in the log, in characters.
 const NAME_LENGTH_MAX: usize = 100;
 
-/// The maximum number of digits in a part of a name, so that it is no telephone number and no number
-/// of a person.
+/// The maximum number of digits in a part of a name, so that it is no telephone number and no
+/// number of a person.
 const DIGITS_MAX: usize = 4;
 
 /// The number of dropped attributes, and the names that were logged.

@@ -24,7 +24,8 @@ use roster_server::{
 
 use crate::{
     admission::holds_too_much,
-    authorization::{authorize, identity},
+    admission::identity,
+    authorization::authorize,
     description,
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,

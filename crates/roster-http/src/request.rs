@@ -16,7 +16,8 @@ use roster_server::{Identity, Peer, Upload};
 
 use crate::{
     access::Lease,
-    authorization::{identity, reauthorize},
+    admission::identity,
+    authorization::reauthorize,
     extract::{BodyKind, Fingerprint, read_bytes},
     operation::Operation,
     problem::{Problem, ProblemCode},

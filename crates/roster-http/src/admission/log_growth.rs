@@ -15,11 +15,11 @@ use roster_core::{
 };
 use roster_server::limits::LogBudget;
 
-use super::refusals::{LOG_GROWTH, Refusals};
-use crate::{
-    authorization::identity,
-    problem::{Problem, ProblemCode},
+use super::{
+    identity::identity,
+    refusals::{LOG_GROWTH, Refusals},
 };
+use crate::problem::{Problem, ProblemCode};
 
 /// The limit of all callers.
 #[derive(Debug)]

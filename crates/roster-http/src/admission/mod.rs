@@ -9,6 +9,7 @@
 //! once, for the task that handles it, so that no handler can forget it.
 
 mod class;
+mod identity;
 mod log_growth;
 mod refusals;
 mod settings;
@@ -16,6 +17,7 @@ mod settings;
 pub use settings::AdmissionSettings;
 
 pub(crate) use class::{Class, SHORT_PAGE_MAX};
+pub(crate) use identity::identity;
 pub(crate) use log_growth::LogCharges;
 use log_growth::LogLimit;
 use refusals::FAILED_AUTHENTICATION;

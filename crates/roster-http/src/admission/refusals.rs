@@ -23,8 +23,8 @@ const LOG_EVERY_S: u64 = 10;
 /// reason is the code of the problem that the caller gets.
 pub(super) const FAILED_AUTHENTICATION: &str = "failed-authentication";
 
-/// The reason of a write of a caller that added too much to the change log. Its problem has the code
-/// of a rate limit.
+/// The reason of a write of a caller that added too much to the change log. Its problem has the
+/// code of a rate limit.
 pub(super) const LOG_GROWTH: &str = "log-growth";
 
 /// The problems about the identity of the caller. Refusals by a limit are counted by the code that

@@ -111,11 +111,14 @@ impl Problem {
     /// The same problem for a caller that may or may not read the record that it is about. The
     /// details of these codes state the version of the record or name its members.
     pub(crate) fn for_caller(self, may_read: bool) -> Self {
-        match self.code {
-            _ if may_read => self,
-            ProblemCode::VersionMismatch => Self::saying(self.code, "it has another version"),
-            ProblemCode::PreconditionRequired => Self::new(self.code),
-            _ => self,
+        if may_read {
+            self
+        } else if self.code == ProblemCode::VersionMismatch {
+            Self::saying(self.code, "it has another version")
+        } else if self.code == ProblemCode::PreconditionRequired {
+            Self::new(self.code)
+        } else {
+            self
         }
     }
 

@@ -40,8 +40,8 @@ pub(crate) async fn get_service(
     document(&app, &call, &[JSON], version, made)
 }
 
-/// `GET /openapi.json`: returns the description. Only a caller that may read users sees the declared
-/// members. This path needs no credential, so one that does not suffice is no error.
+/// `GET /openapi.json`: returns the description. Only a caller that may read users sees the
+/// declared members. This path needs no credential, so one that does not suffice is no error.
 pub(crate) async fn get_description(
     State(app): State<AppState>,
     _: NoParameters,

@@ -35,8 +35,7 @@ use super::{
     users::patch_user,
 };
 use crate::{
-    admission::{Class, LogCharges},
-    authorization::identity,
+    admission::{Class, LogCharges, identity},
     authorization::reauthorize,
     extract::idempotency_key,
     operation::Operation,

@@ -134,8 +134,8 @@ pub struct Config {
     pub rate_limit_per_s: usize,
     /// Requests that a caller may send at once after a pause.
     pub rate_limit_burst: usize,
-    /// Bytes that a caller may add to the change log in an hour, beyond a multiple of what it sends;
-    /// 0 for no limit.
+    /// Bytes that a caller may add to the change log in an hour, beyond a multiple of what it
+    /// sends; 0 for no limit.
     pub log_bytes_per_hour: u64,
     /// Failed authentications per minute of an address; 0 for no limit.
     pub failed_auth_per_minute: usize,

@@ -4,9 +4,10 @@
 //! the order of the help. `--dev` and `--config` apply to one run, so they are flags and not
 //! settings.
 
+mod issuers;
+
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
 use super::group::Group;
-use super::issuer;
 use super::kind::Kind;
 pub use super::setting::Setting;
 
@@ -102,80 +103,12 @@ pub static SETTINGS: &[Setting] = &[
         default: "",
         doc: "Origins of web pages that may call from a browser, with a key; not set: no origin.",
     },
-    Setting {
-        key: "jwt_issuer",
-        env: "ROSTER_JWT_ISSUER",
-        flag: "jwt-issuer",
-        group: Group::Access,
-        kind: Kind::Text {
-            placeholder: "URLS",
-            what: "https URL, or NAME=URL, separated by commas",
-            put: issuer::urls,
-        },
-        default: "",
-        doc: "URL of each issuer of accepted tokens, exactly as in iss; not set: keys only.",
-    },
-    Setting {
-        key: "jwt_audience",
-        env: "ROSTER_JWT_AUDIENCE",
-        flag: "jwt-audience",
-        group: Group::Access,
-        kind: Kind::Text {
-            placeholder: "TEXTS",
-            what: "text, or NAME=TEXT for one issuer, separated by commas",
-            put: issuer::audience,
-        },
-        default: "",
-        doc: "Value that aud of a token must contain; required with jwt_issuer.",
-    },
-    Setting {
-        key: "jwt_algorithms",
-        env: "ROSTER_JWT_ALGORITHMS",
-        flag: "jwt-algorithms",
-        group: Group::Access,
-        kind: Kind::Text {
-            placeholder: "NAMES",
-            what: issuer::ALGORITHMS,
-            put: issuer::algorithms,
-        },
-        default: "RS256,PS256,ES256,EdDSA",
-        doc: "Accepted signature algorithms of tokens, separated by commas.",
-    },
-    Setting {
-        key: "jwt_scope_claim",
-        env: "ROSTER_JWT_SCOPE_CLAIM",
-        flag: "jwt-scope-claim",
-        group: Group::Access,
-        kind: Kind::Text {
-            placeholder: "NAMES",
-            what: "name of a claim, or NAME=CLAIM for one issuer, separated by commas",
-            put: issuer::scope_claim,
-        },
-        default: "scope",
-        doc: "Claim with the scopes of a token: a space-separated text, or a list.",
-    },
-    Setting {
-        key: "jwt_scope_prefix",
-        env: "ROSTER_JWT_SCOPE_PREFIX",
-        flag: "jwt-scope-prefix",
-        group: Group::Access,
-        kind: Kind::Text {
-            placeholder: "TEXTS",
-            what: "text, or NAME=TEXT for one issuer, separated by commas",
-            put: issuer::scope_prefix,
-        },
-        default: "",
-        doc: "Prefix of Roster's scopes in the claim, as in roster:users:read; others are ignored.",
-    },
-    Setting {
-        key: "jwt_lifetime_max",
-        env: "ROSTER_JWT_LIFETIME_MAX",
-        flag: "jwt-lifetime-max",
-        group: Group::Access,
-        kind: Kind::Retention { min: 60, slot: |config| &mut config.jwt_lifetime_max },
-        default: "1d",
-        doc: "Longest time for which an accepted token may be valid; others are rejected.",
-    },
+    issuers::ISSUER,
+    issuers::AUDIENCE,
+    issuers::ALGORITHMS,
+    issuers::SCOPE_CLAIM,
+    issuers::SCOPE_PREFIX,
+    issuers::LIFETIME_MAX,
     Setting {
         key: "tls_certificate",
         env: "ROSTER_TLS_CERTIFICATE",
@@ -409,7 +342,7 @@ pub static SETTINGS: &[Setting] = &[
             slot: |config| &mut config.log_bytes_per_hour,
         },
         default: "134217728",
-        doc: "Bytes an hour that a caller may add to the change log, beyond 16 times what it sends.",
+        doc: "Log bytes an hour that a caller may cause beyond 16 times what it sends; 0: off.",
     },
     Setting {
         key: "failed_auth_per_minute",

@@ -62,9 +62,11 @@ pub(crate) async fn small_changes_of_a_large_user_end_with_429(backend: Backend)
     assert_eq!((&line["status"], &line["problem"]["code"]), (&json!(429), &json!("rate-limited")));
     let of_scim = format!("/scim/v2/Users/{}", user["id"].as_str().expect("an id"));
     let message = |name: &str| json!([format!("urn:ietf:params:scim:api:messages:2.0:{name}")]);
-    let patch = json!({"schemas": message("PatchOp"), "Operations": [{"op": "replace", "path": "title", "value": "x"}]});
+    let set = json!([{"op": "replace", "path": "title", "value": "x"}]);
+    let patch = json!({"schemas": message("PatchOp"), "Operations": set});
     service.request("PATCH", &of_scim).json(&patch).send().await.expect(429);
-    let bulk = json!({"schemas": message("BulkRequest"), "Operations": [{"method": "DELETE", "path": &of_scim["/scim/v2".len()..]}]});
+    let delete = json!([{"method": "DELETE", "path": &of_scim["/scim/v2".len()..]}]);
+    let bulk = json!({"schemas": message("BulkRequest"), "Operations": delete});
     let bulk = service.request("POST", "/scim/v2/Bulk").json(&bulk).send().await.expect(200).json();
     assert_eq!(bulk["Operations"][0]["status"], "429");
     let matching = service.request("PATCH", "/users?username=u19&confirm=1").json(&json!({}));
@@ -90,10 +92,9 @@ pub(crate) async fn lines_on_one_large_user_grow_the_log_by_a_bounded_amount(bac
     let service = limited(&backend).await;
     let user = large(&service, "ada").await;
     let before = service.head().await.position;
-    let lines: String = (0..2_000)
-        .map(|number| format!("{}\n", json!({"id": user["id"], "title": number.to_string()})))
-        .collect();
-    let request = service.request("PATCH", "/users").body(NDJSON, lines);
+    let line = |number: u32| json!({"id": user["id"], "title": number.to_string()}).to_string();
+    let lines: Vec<String> = (0..2_000).map(line).collect();
+    let request = service.request("PATCH", "/users").body(NDJSON, lines.join("\n"));
     let reply = request.send().await.expect(200);
     let done: Value =
         serde_json::from_str(reply.text().lines().last().expect("a line")).expect("JSON");

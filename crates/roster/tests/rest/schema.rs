@@ -199,7 +199,8 @@ pub(crate) async fn only_readers_of_users_see_declared_members_in_the_descriptio
     service.close().await;
     let long = "\u{10ffff}".repeat(2_048);
     let members: Vec<Value> = (0..100)
-        .map(|number| json!({"name": format!("secret{number}"), "type": "string", "description": long}))
+        .map(|number| format!("secret{number}"))
+        .map(|name| json!({"name": name, "type": "string", "description": long}))
         .collect();
     let body = json!({"attributes": members});
     service.request("PUT", "/schema").json(&body).send().await.expect(200);

@@ -348,8 +348,8 @@ pub(crate) async fn a_line_of_an_export_with_a_script_for_a_url_is_rejected(back
     };
     let scripts =
         ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "vbscript:x"];
-    let lines: String = scripts.iter().map(|url| format!("{}\n", record(url))).collect();
-    for verdict in verdicts(import(&service, "", lines).await) {
+    let lines: Vec<String> = scripts.iter().map(|url| record(url).to_string()).collect();
+    for verdict in verdicts(import(&service, "", lines.join("\n")).await) {
         assert_eq!(verdict["problem"]["errors"][0]["code"], "script-url", "{verdict}");
     }
     // Other invalid URLs were accepted from an identity provider, so an import takes them back.

@@ -10,8 +10,8 @@ use crate::problem::Problem;
 pub(super) enum LineResult {
     /// A user was created. In a dry run it has no id.
     Created(Option<Written>),
-    /// The user who held the name or address was replaced or patched. In a dry run, and for a caller
-    /// that may not read users, it is not named.
+    /// The user who held the name or address was replaced or patched. In a dry run, and for a
+    /// caller that may not read users, it is not named.
     Replaced(Option<Written>),
     /// Another user holds the name or address and was not changed.
     Skipped,
@@ -79,8 +79,7 @@ impl LineResult {
         };
         let text = match self {
             Self::Created(written) => of_user(201, written),
-            Self::Replaced(written) => of_user(200, written),
-            Self::Patched(written) => of_user(200, written),
+            Self::Replaced(written) | Self::Patched(written) => of_user(200, written),
             Self::Unchanged(written) => of_user(200, Some(written)),
             Self::Deleted(written) => of_user(204, written),
             Self::Skipped => format!("{{\"line\":{number},\"status\":200,\"skipped\":true}}\n"),
