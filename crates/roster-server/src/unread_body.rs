@@ -40,7 +40,9 @@ struct WatchedBody {
 impl UnreadBody {
     /// A request whose body is watched.
     pub(crate) fn watch(request: Request<Incoming>) -> (Request<Body>, Self) {
-        let expects_continue = request.headers().contains_key(EXPECT);
+        let expectation = request.headers().get(EXPECT);
+        let expects_continue =
+            expectation.is_some_and(|it| it.as_bytes().eq_ignore_ascii_case(b"100-continue"));
         if request.body().is_end_stream() {
             return (request.map(|_| Body::empty()), Self { left: None, expects_continue });
         }

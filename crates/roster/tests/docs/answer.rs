@@ -18,8 +18,9 @@ pub(crate) struct Words(BTreeMap<String, String>);
 enum Kind {
     Id,
     Time,
-    /// A random start with a counter: request ids, positions, tags of lists.
+    /// A random start with a counter: positions, tags of lists.
     Stamp,
+    Request,
     Cursor,
     Release,
 }
@@ -41,7 +42,8 @@ impl Words {
     pub(crate) fn compare(&mut self, told: &str, given: &str) -> Option<String> {
         let (told, given) = (plain(told), plain(given));
         let (told, given) = (words(&told), words(&given));
-        for kind in [Kind::Id, Kind::Time, Kind::Stamp, Kind::Cursor, Kind::Release] {
+        let kinds = [Kind::Id, Kind::Time, Kind::Stamp, Kind::Request, Kind::Cursor, Kind::Release];
+        for kind in kinds {
             let of_kind = |word: &&&str| Kind::of(word) == Some(kind);
             for (told, given) in told.iter().filter(of_kind).zip(given.iter().filter(of_kind)) {
                 self.0.entry((*told).to_owned()).or_insert_with(|| (*given).to_owned());
@@ -93,6 +95,8 @@ impl Kind {
             && digits(count)
         {
             Some(Self::Stamp)
+        } else if word.len() == 32 && hex(word) {
+            Some(Self::Request)
         } else if word.len() >= 60 && !word.contains(['.', ':']) {
             Some(Self::Cursor)
         } else if word.split('.').count() == 3 && word.split('.').all(digits) {
