@@ -160,7 +160,7 @@ pub(crate) async fn a_service_whose_last_requests_failed_is_not_ready(backend: B
     let service = backend.open().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.store.seem_healthy();
-    for fault in [Fault::Unavailable, Fault::WritesStopped, Fault::Full, Fault::Internal] {
+    for fault in [Fault::Unavailable, Fault::WritesStopped, Fault::Internal] {
         // The user was created less than three seconds ago.
         sleep(Duration::from_millis(3_100)).await;
         service.get("/readyz").await.expect(200);
