@@ -18,8 +18,8 @@ sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_
     proxies)
 postgres=(handover kill9 idempotency bulk_roundtrip bulk_change scim scim_client providers
     purge_long 'scim_walk --processes 3' migrate)
-# They compare times with limits, so each runs alone. Two make their store in PostgreSQL.
-alone=(wal_ceiling held_memory attacks three_processes wire_cut)
+# They compare times with limits, so each runs alone. Three make their store in PostgreSQL.
+alone=(wal_ceiling held_memory attacks three_processes hot_users wire_cut)
 # It compares times too, but it waits most of its time: in a slice it runs beside those above.
 waiting=slow_connections
 # Over PostgreSQL the Rust tests hold every response against the description, three_processes follows

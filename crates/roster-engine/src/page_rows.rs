@@ -112,19 +112,20 @@ async fn memberships<D: Database>(
     if walk.group_filter().is_none() {
         return Ok(Some(memberships));
     }
-    let mut flow = Flow::Next;
+    let must_end = || walk.has_examined() && walk.is_out_of_work();
     let add = |row: Values| {
-        if walk.has_examined() && walk.is_out_of_work() {
-            flow = Flow::Stop;
-            return Ok(flow);
+        if must_end() {
+            return Ok(Flow::Stop);
         }
         let Group { id, display_name, .. } = row.group()?;
         let user = row.id(3, "group_members.member_id")?;
         walk.add_group(memberships.entry(user).or_default(), &GroupRef { id, display_name });
-        Ok(flow)
+        Ok(Flow::Next)
     };
     db.each(&direct_groups::<D>(), &[Cell::Ids(ids.to_vec())], add).await?;
-    Ok((flow == Flow::Next).then_some(memberships))
+    // The last group may have used up the comparisons. The walk could not end the page there,
+    // because it keeps the key of a row only if the page may end after it.
+    Ok((!must_end()).then_some(memberships))
 }
 
 /// Passes a row to the walk: id, version, sort key, record. `groups` are those of the user, if the

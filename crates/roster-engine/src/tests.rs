@@ -85,7 +85,8 @@ fn tree(text: &str) -> Json {
 
 fn command(act: Act) -> Command {
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
-    Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None }
+    // A record of an idempotency key at time 0 is erased.
+    Command { act, at: Timestamp::from_millis(1), caller, idempotency: None, start: None }
 }
 
 fn create(n: u8, body: &str) -> Command {

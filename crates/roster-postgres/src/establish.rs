@@ -135,9 +135,12 @@ pub(crate) async fn refuse_pooler(connector: &Connector) -> Result<(), OpenError
 /// The server process that executes a statement. It is not prepared: a pooler may not know it.
 async fn backend(connection: &Connection) -> Result<Option<String>, OpenError> {
     let rows = connection.client().simple_query(BACKEND).await?;
-    let number = rows.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-        _ => None,
+    let number = rows.iter().find_map(|message| {
+        if let SimpleQueryMessage::Row(row) = message {
+            row.get(0).map(str::to_owned)
+        } else {
+            None
+        }
     });
     Ok(number)
 }

@@ -1,9 +1,9 @@
 //! The built binary on a failing disk: its responses, and its data after a restart.
 //!
 //! A shim before libc fails the reads, writes and syncs of the database files while a test wants
-//! it. Several writers write at once, so that the fault hits commits of many writes. If writes or syncs
-//! fail, two things must always hold: a write with a 2xx response is stored, and reads continue to
-//! work.
+//! it. Several writers write at once, so that the fault hits commits of many writes. If writes or
+//! syncs fail, two things must always hold: a write with a 2xx response is stored, and reads
+//! continue to work.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]

@@ -469,7 +469,7 @@ pub(crate) async fn responses_of_filters_and_searches(backend: Backend) {
 
 pub(crate) async fn a_page_of_long_lists_ends_early_and_the_next_goes_on(backend: Backend) {
     let service = backend.open().await;
-    let roles: Vec<Value> = (0..260).map(|role| json!({"value": format!("role-{role}")})).collect();
+    let roles: Vec<Value> = (0..400).map(|role| json!({"value": format!("role-{role}")})).collect();
     let mut ids = String::new();
     for number in 0..26 {
         let user = service.user(json!({"username": format!("u{number}"), "roles": roles})).await;
