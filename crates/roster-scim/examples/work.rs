@@ -4,7 +4,7 @@
 //! parsing a body, applying a patch, deciding a command. Run it on an idle machine.
 #![expect(clippy::expect_used, clippy::panic, reason = "a program for developers")]
 
-#[path = "../tests/work/cases.rs"]
+#[path = "../tests/comparisons/cases.rs"]
 mod cases;
 
 use std::{
