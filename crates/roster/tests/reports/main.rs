@@ -3,7 +3,7 @@
 //! The rows are in `scim.txt` and `rest.txt`, one for each report. `scim.txt` starts with the form
 //! of a row. Each row runs on a service of its own, over the oracle and each engine. The files are
 //! read when the test runs, so a new row needs no build. `open-scim.txt` and `open-rest.txt` have
-//! the rows that do not hold yet: a test fails when one of them does, so that it moves to its table.
+//! the rows that do not hold yet: a test fails when one holds, so that it moves to its table.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a row fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the row")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
