@@ -19,6 +19,10 @@ use crate::{
 /// The initial capacity for a body of several parts, whatever length it announces.
 const FIRST_CAPACITY_BYTES: usize = 16 * 1024;
 
+/// Once this much has arrived, the capacity is that of the whole body, so that nothing larger is
+/// copied. Capacity that no byte has filled uses no memory of the machine.
+const COPIED_BYTES_MAX: usize = 256 * 1024;
+
 /// A smaller body counts against the memory budget only while it is read.
 const HELD_FROM_BYTES: usize = 16 * 1024;
 
@@ -43,7 +47,8 @@ where
 {
     let floor = &peer.body_floor;
     if usize::try_from(incoming.size_hint().lower()).is_ok_and(|announced| announced <= max) {
-        let mut gathered = Gathered::new(peer.memory());
+        let whole = incoming.size_hint().exact().and_then(|length| usize::try_from(length).ok());
+        let mut gathered = Gathered::new(peer.memory(), whole.unwrap_or(max));
         let mut window_end = Instant::now() + floor.window();
         let mut in_window: u64 = 0;
         loop {
@@ -76,12 +81,14 @@ where
 struct Gathered {
     first: Bytes,
     all: BytesMut,
+    /// The announced length, or the maximum.
+    bytes_max: usize,
     held: HeldBytes,
 }
 
 impl Gathered {
-    fn new(memory: &Arc<ConnectionMemory>) -> Self {
-        Self { first: Bytes::new(), all: BytesMut::new(), held: memory.hold(0) }
+    fn new(memory: &Arc<ConnectionMemory>, bytes_max: usize) -> Self {
+        Self { first: Bytes::new(), all: BytesMut::new(), bytes_max, held: memory.hold(0) }
     }
 
     fn len(&self) -> usize {
@@ -101,6 +108,9 @@ impl Gathered {
             self.all.reserve(FIRST_CAPACITY_BYTES.max(self.first.len() + part.len()));
             self.all.extend_from_slice(&self.first);
             self.first.clear();
+        }
+        if self.all.len() >= COPIED_BYTES_MAX {
+            self.all.reserve(self.bytes_max.saturating_sub(self.all.len()));
         }
         self.all.extend_from_slice(&part);
         true
