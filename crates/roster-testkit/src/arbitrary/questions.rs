@@ -16,7 +16,7 @@ use roster_core::{
     keys::username_lookup,
     list::{DeletedKey, DeletedQuery, Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     text::{email_key, fold_key, phone_key},
-    words::search_words,
+    words::Search,
 };
 
 use super::{
@@ -135,7 +135,7 @@ fn parsed(text: &str) -> Filter {
 }
 
 fn searched(typed: &str) -> Vec<String> {
-    search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
+    Search::parse(typed).map_or_else(Vec::new, |search| search.words)
 }
 
 /// The time that is some milliseconds after the clock's start.

@@ -293,7 +293,7 @@ cases! {
         a_search_has_every_order_of_lists,
         all_words_must_match_in_any_order,
         a_search_ignores_case_width_and_composition_but_not_accents,
-        an_invalid_search_is_an_error,
+        any_text_is_a_search,
         a_search_finds_a_write_as_soon_as_it_returns,
         a_cursor_is_valid_for_its_words_only,
     }
