@@ -74,9 +74,21 @@ pub fn words_of(user: &User) -> Vec<String> {
     sorted(words)
 }
 
+/// The words of one text; sorted, without duplicates.
+pub fn words_of_text(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    split_into(text, &mut words);
+    sorted(words)
+}
+
 /// The time that finding the words of a user takes, as a number of comparisons.
 pub(crate) fn comparisons_of(user: &User) -> usize {
-    texts_of(user).map(|text| if text.is_ascii() { text.len() / 16 } else { 3 * text.len() }).sum()
+    texts_of(user).map(comparisons_of_text).sum()
+}
+
+/// The time that finding the words of a text takes, as a number of comparisons.
+pub(crate) fn comparisons_of_text(text: &str) -> usize {
+    if text.is_ascii() { text.len() / 16 } else { 3 * text.len() }
 }
 
 /// The texts whose words are indexed.
@@ -148,12 +160,6 @@ mod tests {
 
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        split_into(text, &mut words);
-        sorted(words)
-    }
-
     #[test]
     fn a_text_is_split_where_there_is_neither_letter_nor_digit() {
         for (text, wanted) in [
@@ -166,7 +172,7 @@ mod tests {
             ("山田太郎 한국", vec!["山田太郎", "한국"]),
             (" ... ", vec![]),
         ] {
-            assert_eq!(words(text), wanted, "{text}");
+            assert_eq!(words_of_text(text), wanted, "{text}");
         }
     }
 
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_word_is_found_by_its_beginning() {
-        let held = words("Ada Lovelace");
+        let held = words_of_text("Ada Lovelace");
         let finds = |q: &str| matches_words(&searched(q), &held);
         assert!(finds("ada") && finds("LOVE a") && finds("Lovelace"));
         assert!(!finds("lace") && !finds("ada x") && !finds("adaa") && !finds("@"));
@@ -215,16 +221,16 @@ mod tests {
     proptest! {
         #[test]
         fn every_word_finds_itself(text in "\\PC{0,24}") {
-            for word in words(&text) {
-                let again = words(&word);
+            for word in words_of_text(&text) {
+                let again = words_of_text(&word);
                 prop_assert!(again.contains(&word), "{word:?} gives {again:?}");
             }
         }
 
         #[test]
         fn a_text_finds_itself(text in "\\PC{0,80}") {
-            if let (Some(search), [_, ..]) = (Search::parse(&text), words(&text).as_slice()) {
-                prop_assert!(matches_words(&search.words, &words(&text)), "{search:?}");
+            if let (Some(search), [_, ..]) = (Search::parse(&text), words_of_text(&text).as_slice()) {
+                prop_assert!(matches_words(&search.words, &words_of_text(&text)), "{search:?}");
             }
         }
     }

@@ -55,7 +55,7 @@ const LONG_WORDS: usize = 4;
 const ENTRIES_PER_ROW: usize = 100;
 
 /// The maximum number of rows that are examined for a total.
-const COUNT_EXAMINED_MAX: usize = 100_000;
+pub(crate) const COUNT_EXAMINED_MAX: usize = 100_000;
 
 /// The number of rows in the first portion of a walk along an index. Each further portion is four
 /// times as large, up to the maximum.

@@ -5,9 +5,9 @@
 
 use proptest::{
     collection::vec,
-    option, prop_oneof,
+    prop_oneof,
     sample::select,
-    strategy::{BoxedStrategy, Just, Strategy},
+    strategy::{BoxedStrategy, Strategy},
 };
 
 use roster_core::GroupId;

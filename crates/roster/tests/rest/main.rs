@@ -151,6 +151,7 @@ cases! {
         a_full_group_rejects_members,
         members_are_paged,
         groups_are_paged_and_found,
+        groups_are_filtered_and_searched,
         an_unchanged_list_of_groups_is_304,
         groups_are_listed_by_name,
         the_groups_of_a_user_are_listed_with_those_around_them,
