@@ -87,10 +87,10 @@ pub const PATCH_OPERATIONS_MAX: usize = 1000;
 /// The maximum number of values of one list, other than a group's members, while a SCIM PATCH is
 /// executed. The resulting list has a separate limit.
 pub const PATCH_VALUES_MAX: usize = 1000;
-/// The maximum size of a search text, in bytes.
+/// The number of bytes of a search text that are used; the rest is ignored.
 pub const SEARCH_LENGTH_MAX: usize = 1024;
-/// The maximum number of words of a search.
-pub const SEARCH_WORDS_MAX: usize = 4;
+/// The number of words of a search that are used; further ones are ignored.
+pub const SEARCH_WORDS_MAX: usize = 16;
 /// The maximum number of code points of a search word; longer words are cut.
 pub const WORD_LENGTH_MAX: usize = 64;
 /// The maximum number of direct members of a group.

@@ -193,11 +193,13 @@ pub struct DeletedQuery {
     /// The condition, which is tested on each record; `None` if every deleted user matches. Deleted
     /// users are in no group.
     pub filter: Option<Arc<Filter>>,
+    /// Words that must each be a prefix of a word of the record; none without a search.
+    pub words: Vec<String>,
     /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
-    /// With a filter, the page ends early once this many rows were examined.
+    /// If rows are tested, the page ends early once this many were examined.
     pub examined_max: usize,
-    /// With a filter, the page ends early once its rows needed this many comparisons.
+    /// If rows are tested, the page ends early once they needed this many comparisons.
     pub comparisons_max: u64,
 }
 
@@ -210,10 +212,16 @@ impl DeletedQuery {
             limit,
             before: None,
             filter: None,
+            words: Vec::new(),
             bytes_max: limits::PAGE_BYTES_MAX,
             examined_max: limits::PAGE_EXAMINED_MAX,
             comparisons_max: limits::PAGE_COMPARISONS_MAX,
         }
+    }
+
+    /// Whether conditions are tested on each row.
+    pub const fn has_tests(&self) -> bool {
+        self.filter.is_some() || !self.words.is_empty()
     }
 
     /// The bounds that a statement needs: `after` and `before`. In descending order both bound the

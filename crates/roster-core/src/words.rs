@@ -26,16 +26,46 @@ pub const WORD_ATTRIBUTES: &[Attribute] = &[
     Attribute::Emails,
 ];
 
-/// Why a search text is invalid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchFault {
-    /// It has no letter and no digit.
-    NoWord,
-    /// More than [`SEARCH_WORDS_MAX`] words.
-    TooManyWords,
-    /// More than [`SEARCH_LENGTH_MAX`] bytes.
-    TooLong,
+/// What a search box contains. Any text is valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// Words that must each be a prefix of a word of the record; sorted, and none is a prefix of
+    /// another.
+    pub words: Vec<String>,
+    /// Whether the end of the text was ignored, because it has more words or bytes than a search
+    /// uses.
+    pub is_cut: bool,
 }
+
+impl Search {
+    /// The search for a text. Returns `None` for white space only: nothing is searched.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.trim().is_empty() {
+            return None;
+        }
+        let used = text.get(..text.floor_char_boundary(SEARCH_LENGTH_MAX)).unwrap_or(text);
+        let mut words = Vec::new();
+        split_into(used, &mut words);
+        let mut is_cut = used.len() < text.len();
+        if is_cut && words.len() > 1 {
+            // The last word may have been cut.
+            words.pop();
+        }
+        is_cut |= words.len() > SEARCH_WORDS_MAX;
+        words.truncate(SEARCH_WORDS_MAX);
+        // A word follows its prefixes, so in the reverse order it precedes them.
+        words.sort_unstable_by(|one, other| other.cmp(one));
+        words.dedup_by(|prefix, word| word.starts_with(prefix.as_str()));
+        words.reverse();
+        if words.is_empty() {
+            words.push(WORD_OF_NONE.to_owned());
+        }
+        Some(Self { words, is_cut })
+    }
+}
+
+/// A text that no word begins with. A search for characters that are in no word finds nothing.
+const WORD_OF_NONE: &str = " ";
 
 /// The words of a user; sorted, without duplicates.
 pub fn words_of(user: &User) -> Vec<String> {
@@ -44,9 +74,21 @@ pub fn words_of(user: &User) -> Vec<String> {
     sorted(words)
 }
 
+/// The words of one text; sorted, without duplicates.
+pub fn words_of_text(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    split_into(text, &mut words);
+    sorted(words)
+}
+
 /// The time that finding the words of a user takes, as a number of comparisons.
 pub(crate) fn comparisons_of(user: &User) -> usize {
-    texts_of(user).map(|text| if text.is_ascii() { text.len() / 16 } else { 3 * text.len() }).sum()
+    texts_of(user).map(comparisons_of_text).sum()
+}
+
+/// The time that finding the words of a text takes, as a number of comparisons.
+pub(crate) fn comparisons_of_text(text: &str) -> usize {
+    if text.is_ascii() { text.len() / 16 } else { 3 * text.len() }
 }
 
 /// The texts whose words are indexed.
@@ -58,25 +100,12 @@ fn texts_of(user: &User) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The words of a search, which must each be a prefix of a word of a user; sorted, without
-/// duplicates.
-pub fn search_words(q: &str) -> Result<Vec<String>, SearchFault> {
-    if q.len() > SEARCH_LENGTH_MAX {
-        return Err(SearchFault::TooLong);
-    }
-    let mut words = Vec::new();
-    split_into(q, &mut words);
-    let words = sorted(words);
-    match words.len() {
-        0 => Err(SearchFault::NoWord),
-        count if count > SEARCH_WORDS_MAX => Err(SearchFault::TooManyWords),
-        _ => Ok(words),
-    }
-}
-
-/// Whether each wanted word is a prefix of any word of a user.
+/// Whether each wanted word is a prefix of one of these words, which are sorted.
 pub fn matches_words(wanted: &[String], words: &[String]) -> bool {
-    wanted.iter().all(|wanted| words.iter().any(|word| word.starts_with(wanted.as_str())))
+    wanted.iter().all(|wanted| {
+        let first = words.partition_point(|word| word < wanted);
+        words.get(first).is_some_and(|word| word.starts_with(wanted.as_str()))
+    })
 }
 
 /// Sorts the words and removes duplicates.
@@ -131,12 +160,6 @@ mod tests {
 
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
-        let mut words = Vec::new();
-        split_into(text, &mut words);
-        sorted(words)
-    }
-
     #[test]
     fn a_text_is_split_where_there_is_neither_letter_nor_digit() {
         for (text, wanted) in [
@@ -149,33 +172,65 @@ mod tests {
             ("山田太郎 한국", vec!["山田太郎", "한국"]),
             (" ... ", vec![]),
         ] {
-            assert_eq!(words(text), wanted, "{text}");
+            assert_eq!(words_of_text(text), wanted, "{text}");
+        }
+    }
+
+    fn searched(text: &str) -> Vec<String> {
+        Search::parse(text).expect("a search").words
+    }
+
+    #[test]
+    fn a_search_uses_each_word_of_any_text_once() {
+        assert_eq!(searched("Ada  LOVE ada"), ["ada", "love"]);
+        assert_eq!(searched("jane.doe@mail.example.com").len(), 5);
+        assert_eq!(
+            searched("Maria del Carmen de la Cruz"),
+            ["carmen", "cruz", "del", "la", "maria"]
+        );
+        assert_eq!(Search::parse(" \t"), None);
+        for text in ["@", "...", "\u{1f600}", "\u{301}", "-"] {
+            let search = Search::parse(text).expect("a search");
+            assert_eq!((search.words, search.is_cut), (vec![WORD_OF_NONE.to_owned()], false));
         }
     }
 
     #[test]
-    fn a_search_has_one_to_four_words() {
-        assert_eq!(search_words("Ada  LOVE"), Ok(vec!["ada".to_owned(), "love".to_owned()]));
-        assert_eq!(search_words("a b c d a"), Ok(["a", "b", "c", "d"].map(String::from).into()));
-        assert_eq!(search_words("a b c d e"), Err(SearchFault::TooManyWords));
-        assert_eq!(search_words(" - "), Err(SearchFault::NoWord));
-        assert_eq!(search_words(&"a".repeat(2000)), Err(SearchFault::TooLong));
+    fn the_end_of_a_long_text_is_ignored() {
+        let numbers: Vec<String> = (10..=10 + SEARCH_WORDS_MAX).map(|n| n.to_string()).collect();
+        let text = |count| numbers.get(..count).expect("so many").join(" ");
+        let all = Search::parse(&text(SEARCH_WORDS_MAX)).expect("a search");
+        assert!(all.words.len() == SEARCH_WORDS_MAX && !all.is_cut);
+        let cut = Search::parse(&text(SEARCH_WORDS_MAX + 1)).expect("a search");
+        assert_eq!((cut.words, cut.is_cut), (all.words, true));
+        let long = format!("ada {}e\u{301}", "b".repeat(SEARCH_LENGTH_MAX - 5));
+        let cut = Search::parse(&long).expect("a search");
+        assert_eq!((cut.words, cut.is_cut), (vec!["ada".to_owned()], true));
+        let word = Search::parse(&"\u{e9}".repeat(2000)).expect("a search");
+        assert_eq!((word.words, word.is_cut), (vec!["\u{e9}".repeat(WORD_LENGTH_MAX)], true));
     }
 
     #[test]
     fn a_word_is_found_by_its_beginning() {
-        let held = words("Ada Lovelace");
-        let finds = |q: &str| matches_words(&search_words(q).expect("words"), &held);
+        let held = words_of_text("Ada Lovelace");
+        let finds = |q: &str| matches_words(&searched(q), &held);
         assert!(finds("ada") && finds("LOVE a") && finds("Lovelace"));
-        assert!(!finds("lace") && !finds("ada x") && !finds("adaa"));
+        assert!(!finds("lace") && !finds("ada x") && !finds("adaa") && !finds("@"));
     }
 
     proptest! {
         #[test]
         fn every_word_finds_itself(text in "\\PC{0,24}") {
-            for word in words(&text) {
-                let again = words(&word);
+            for word in words_of_text(&text) {
+                let again = words_of_text(&word);
                 prop_assert!(again.contains(&word), "{word:?} gives {again:?}");
+            }
+        }
+
+        #[test]
+        fn a_text_finds_itself(text in "\\PC{0,80}") {
+            if let (Some(search), [_, ..]) = (Search::parse(&text), words_of_text(&text).as_slice()) {
+                prop_assert!(matches_words(&search.words, &words_of_text(&text)), "{search:?}");
             }
         }
     }

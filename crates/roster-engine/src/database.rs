@@ -39,6 +39,13 @@ pub trait Database: Dialect + Copy {
         show: impl FnMut(Values) -> Result<Flow, StoreError>,
     ) -> impl Future<Output = Result<(), Self::Error>>;
 
+    /// The ids that a statement returns, which has no other column.
+    fn ids(
+        self,
+        sql: &str,
+        parameters: &[Cell],
+    ) -> impl Future<Output = Result<Vec<UserId>, Self::Error>>;
+
     /// Executes a statement. Returns the number of rows that it changed.
     fn execute(
         self,

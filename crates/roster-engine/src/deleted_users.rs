@@ -1,20 +1,17 @@
 //! Reading deleted users, in the order of their deletion.
 
 use roster_core::{
-    Deleted, Head, StoreError, Timestamp, UserId,
+    Deleted, Head, StoreError, Stored, Timestamp, UserId,
     filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
-    page::Flow,
-    work::Work,
+    page::{Flow, Residual},
 };
 
 use crate::{
     database::{Database, Dialect, Values, corrupt_record, first},
+    examined::{Examined, PORTION},
     page_sql::Parameters,
 };
-
-/// The number of rows that are read at a time and tested.
-const PORTION: usize = 256;
 
 /// The deleted user of an id.
 pub const DELETED_USER: &str =
@@ -53,7 +50,7 @@ pub fn deleted_users<D: Dialect>(
     )
 }
 
-/// Reads a page of deleted users. With a filter, rows are read in portions and tested.
+/// Reads a page of deleted users. Rows that are tested are read in portions.
 pub async fn deleted_page<D: Database>(
     db: D,
     head: Head,
@@ -63,7 +60,7 @@ pub async fn deleted_page<D: Database>(
     if query.limit == 0 {
         return Ok(walk.page);
     }
-    let portion = if query.filter.is_some() { PORTION } else { query.limit.saturating_add(1) };
+    let portion = if query.has_tests() { PORTION } else { query.limit.saturating_add(1) };
     let mut begin = query.clone();
     loop {
         let mut to = Parameters::default();
@@ -78,7 +75,7 @@ pub async fn deleted_page<D: Database>(
         if flow == Flow::Stop || count < portion {
             return Ok(walk.page);
         }
-        begin.after = walk.examined_last;
+        begin.after = walk.examined.last;
     }
 }
 
@@ -86,37 +83,33 @@ pub async fn deleted_page<D: Database>(
 struct Walk<'q> {
     query: &'q DeletedQuery,
     page: DeletedPage,
-    /// The last examined user.
-    examined_last: Option<DeletedKey>,
-    examined: usize,
+    residual: Residual<'q>,
+    examined: Examined<DeletedKey>,
     bytes: usize,
-    work: Work,
 }
 
 impl<'q> Walk<'q> {
     fn new(query: &'q DeletedQuery, head: Head) -> Self {
         let (position, total) = (head.position, head.deleted.unsigned_abs());
         let page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
-        let work = Work::new(query.comparisons_max);
-        Self { query, page, examined_last: None, examined: 0, bytes: 0, work }
+        let residual = Residual::new(query.filter.as_deref().cloned(), &query.words);
+        let examined = Examined::new(query.examined_max, query.comparisons_max);
+        Self { query, page, residual, examined, bytes: 0 }
     }
 
     fn take(&mut self, found: Deleted) -> Result<Flow, StoreError> {
-        let Self { query, page, .. } = self;
+        let Self { query, page, residual, examined, .. } = self;
         let is_full = page.items.len() >= query.limit || self.bytes >= query.bytes_max;
-        if let Some(filter) = &query.filter {
-            let is_out_of_work = self.examined > 0 && self.work.left() == 0;
-            if self.examined >= query.examined_max.max(1) || is_out_of_work {
-                page.examined = (!is_full).then_some(self.examined);
-                page.next = self.examined_last;
+        if !residual.is_empty() {
+            if !examined.may_go_on() {
+                page.examined = (!is_full).then_some(examined.count);
+                page.next = examined.last;
                 return Ok(Flow::Stop);
             }
-            self.examined += 1;
-            self.examined_last = Some(key_of(&found));
-            let matched =
-                filter.matches_record(&found.stored.record, &Memberships::default(), &self.work);
-            let id = found.stored.id;
-            if !matched.map_err(|fault| corrupt_record("deleted_users", id, &fault.member))? {
+            examined.note(key_of(&found));
+            let Stored { id, record, .. } = &found.stored;
+            let matched = residual.matches(record, &Memberships::default(), &examined.work);
+            if !matched.map_err(|fault| corrupt_record("deleted_users", *id, &fault.member))? {
                 return Ok(Flow::Next);
             }
         }

@@ -8,7 +8,8 @@
 //! [`Dialect`], which prints SQL.
 //!
 //! - `queue`, `request`, `facts`, `batch`, `writes`, `idempotency`, `group`: the path of a write
-//! - `page`, `page_sql`, `stored_groups`, `deleted_users`, `stored_keys`, `settings`: reads
+//! - `page`, `page_sql`, `examined`, `stored_groups`, `deleted_users`, `stored_keys`, `settings`:
+//!   reads
 //! - `database`: the traits of an engine's database
 //! - `retention`, `check`, `tables`: deletion by age, `roster check`, `roster migrate`
 //!
@@ -28,6 +29,7 @@ mod batch;
 mod check;
 mod database;
 mod deleted_users;
+mod examined;
 mod facts;
 mod group;
 mod idempotency;

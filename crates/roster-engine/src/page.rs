@@ -4,7 +4,10 @@
 //! find, their sort keys, rows of ids, rows along an index. All steps of a page are statements of
 //! one snapshot.
 
-use std::{cmp::Ordering, collections::HashMap};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::HashMap,
+};
 
 use roster_core::{
     Head, Status, StoreError, UserId,
@@ -32,13 +35,27 @@ use crate::{
 pub const FEW: usize = 32;
 
 /// The maximum numbers of entries that are read for each word, tried one after the other. If some
-/// words have at most this many entries, the page is built from their users, and the other words
-/// are tested on the rows. If each word has more entries than the last number, the words are tested
-/// on all rows.
-const WORD_ENTRIES: [usize; 3] = [FEW, 1000, 20_000];
+/// words have at most this many entries, the page is built from the users that have all of these
+/// words, and the other words are tested on the rows. If each word has more entries than the last
+/// number, the words are tested on all rows.
+const WORD_ENTRIES: [usize; 2] = [FEW, 1000];
+
+/// The last number for a single word. Of the users with more entries, enough are found along an
+/// index.
+const WORD_ENTRIES_ALONE: usize = 20_000;
+
+/// The last number for several words, few of which may be together in a user.
+const WORD_ENTRIES_MAX: usize = 100_000;
+
+/// The number of words for which up to so many entries are read: the longest ones, which have the
+/// fewest.
+const LONG_WORDS: usize = 4;
+
+/// Testing words on a row takes as long as reading this many entries.
+const ENTRIES_PER_ROW: usize = 100;
 
 /// The maximum number of rows that are examined for a total.
-const COUNT_EXAMINED_MAX: usize = 100_000;
+pub(crate) const COUNT_EXAMINED_MAX: usize = 100_000;
 
 /// The number of rows in the first portion of a walk along an index. Each further portion is four
 /// times as large, up to the maximum.
@@ -171,9 +188,9 @@ async fn by_keys<D: Database>(
             | Lookup::PhoneNumber(key) => (key.as_str().into(), None),
         };
         let to = [key.clone(), limit(most)];
-        found.extend(ids(db, &ids_of_key::<D>(lookup), &to).await?);
+        found.extend(db.ids(&ids_of_key::<D>(lookup), &to).await?);
         if let Some(kind) = further.filter(|_| found.len() <= most) {
-            found.extend(ids(db, FURTHER, &[Cell::Integer(kind), key, limit(most)]).await?);
+            found.extend(db.ids(FURTHER, &[Cell::Integer(kind), key, limit(most)]).await?);
         }
         if found.len() > most {
             return Ok(found);
@@ -182,24 +199,36 @@ async fn by_keys<D: Database>(
     Ok(found)
 }
 
-/// The users that have each of the rarer words. Returns `None` if every word has more than `most`
-/// entries.
+/// The users that have each of the rarer words. Returns `None` if every word has too many entries.
 async fn by_words<D: Database>(
     db: D,
     words: &[String],
     most: usize,
 ) -> Result<Option<Found>, D::Error> {
-    for entries in WORD_ENTRIES.into_iter().take_while(|entries| *entries <= most) {
+    let entries_max = if words.len() > 1 { WORD_ENTRIES_MAX } else { WORD_ENTRIES_ALONE };
+    let mut longest: Vec<&String> = words.iter().collect();
+    longest.sort_by_key(|word| Reverse(word.len()));
+    for entries in WORD_ENTRIES.into_iter().chain([entries_max]) {
+        if entries > most {
+            break;
+        }
+        if entries == entries_max {
+            longest.truncate(LONG_WORDS);
+        }
         let mut all: Option<Vec<UserId>> = None;
-        let mut by_all_words = true;
-        for word in words {
+        let mut tested = words.len();
+        for word in &longest {
+            let many = |ids: &Vec<UserId>| ids.len().saturating_mul(ENTRIES_PER_ROW) > entries;
+            if !all.as_ref().is_none_or(many) {
+                break;
+            }
             let last = format!("{word}\u{10FFFF}");
             let keys = [word.as_str().into(), last.as_str().into(), limit(entries)];
-            let found = ids(db, WORDS, &keys).await?;
+            let found = db.ids(WORDS, &keys).await?;
             if found.len() > entries {
-                by_all_words = false;
                 continue;
             }
+            tested -= 1;
             let found = distinct(found);
             all = Some(match all {
                 Some(mut before) => {
@@ -210,14 +239,15 @@ async fn by_words<D: Database>(
             });
         }
         if let Some(ids) = all {
-            return Ok(Some(Found { ids, by_all_words }));
+            return Ok(Some(Found { ids, by_all_words: tested == 0 }));
         }
     }
     Ok(None)
 }
 
 fn distinct(mut ids: Vec<UserId>) -> Vec<UserId> {
-    ids.sort_unstable();
+    // Not `sort_unstable`: the ids of each word are sorted, and runs are merged fast.
+    ids.sort();
     ids.dedup();
     ids
 }
@@ -292,21 +322,11 @@ async fn total<D: Database>(
     Ok(if is_exact { Total::Exactly(count) } else { Total::AtLeast(count.min(TOTAL_EXACT_MAX)) })
 }
 
-async fn ids<D: Database>(db: D, sql: &str, to: &[Cell]) -> Result<Vec<UserId>, D::Error> {
-    let mut ids = Vec::new();
-    let keep = |row: Values| {
-        ids.push(row.id(0, "users.id")?);
-        Ok(Flow::Next)
-    };
-    db.each(sql, to, keep).await?;
-    Ok(ids)
-}
-
 /// The ids of a range: at most `most` + 1.
 async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<UserId>, D::Error> {
     let mut to = Parameters::default();
     let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
-    ids(db, &sql, &to.0).await
+    db.ids(&sql, &to.0).await
 }
 
 /// The number of rows in a range, counted up to one more than the largest exact total.

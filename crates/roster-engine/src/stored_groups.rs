@@ -2,7 +2,8 @@
 //!
 //! A query that names ids, a name or a member matches few groups. So all groups of one of these
 //! conditions are read, and the other conditions are tested on them. Any other page is read along
-//! the index of the external id, of the names or of the ids.
+//! the index of the external id, of the names or of the ids. If a filter or words are tested on the
+//! groups, these are read in portions until the page is full or has examined enough.
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
@@ -10,13 +11,15 @@ use bytes::Bytes;
 use roster_core::{
     Group, GroupId, Head, Member, MemberKind, StoreError, Stored, UserId,
     group::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery},
-    limits::TOTAL_EXACT_MAX,
+    limits::{COUNT_FACTOR, TOTAL_EXACT_MAX},
     list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
     page::{Flow, order::compare},
 };
 
 use crate::{
     database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
+    examined::{Examined, PORTION},
+    page::COUNT_EXAMINED_MAX,
     page_sql::{Parameters, limit},
 };
 
@@ -106,35 +109,93 @@ pub async fn group_page<D: Database>(
     head: Head,
     query: &GroupQuery,
 ) -> Result<GroupPage, D::Error> {
-    let mut page =
-        GroupPage { items: Vec::new(), next: None, position: head.position, total: None };
-    let mut bytes = 0;
-    let mut take = |stored: Stored| {
-        if page.items.len() >= query.limit || bytes >= query.bytes_max {
-            let last = page.items.last().map(|last| page_key(last, query.sort));
-            page.next = last.transpose()?;
-            return Ok(Flow::Stop);
-        }
-        bytes += stored.record.len();
-        page.items.push(stored);
-        Ok(Flow::Next)
-    };
+    let mut taking = Taking::new(query, head);
     let total = if let Some((few, total)) = few(db, query).await? {
-        let total = u64::try_from(total).unwrap_or(u64::MAX);
         for stored in few {
-            if take(stored)? == Flow::Stop {
+            if taking.take(stored)? == Flow::Stop {
                 break;
             }
         }
-        Some(Total::Exactly(total))
+        Some(Total::Exactly(u64::try_from(total).unwrap_or(u64::MAX)))
     } else {
+        along(db, &mut taking).await?;
+        if query.count { Some(total(db, head, query).await?) } else { None }
+    };
+    let total = total.filter(|_| query.count);
+    Ok(GroupPage { total, ..taking.page })
+}
+
+/// Passes the groups along an index to the page, and tests them.
+async fn along<D: Database>(db: D, taking: &mut Taking<'_>) -> Result<(), D::Error> {
+    let query = taking.query;
+    if !query.has_tests() {
         let mut to = Parameters::default();
         let sql = groups_along::<D>(query, &mut to);
-        db.each(&sql, &to.0, |row| take(row.stored("groups")?)).await?;
-        if query.count { Some(total(db, query).await?) } else { None }
-    };
-    page.total = total.filter(|_| query.count);
-    Ok(page)
+        return db.each(&sql, &to.0, |row| taking.take(row.stored("groups")?)).await;
+    }
+    let mut portion = GroupQuery { limit: PORTION - 1, ..query.clone() };
+    // A statement reads one group more than the limit.
+    while query.limit > 0 {
+        let (mut to, mut flow, mut count) = (Parameters::default(), Flow::Next, 0);
+        let sql = groups_along::<D>(&portion, &mut to);
+        let take = |row: Values| {
+            count += 1;
+            flow = taking.test(row.stored("groups")?)?;
+            Ok(flow)
+        };
+        db.each(&sql, &to.0, take).await?;
+        if flow == Flow::Stop || count < PORTION {
+            break;
+        }
+        portion.after.clone_from(&taking.examined.last);
+    }
+    Ok(())
+}
+
+/// A page under construction.
+struct Taking<'q> {
+    query: &'q GroupQuery,
+    page: GroupPage,
+    bytes: usize,
+    examined: Examined<PageKey>,
+}
+
+impl<'q> Taking<'q> {
+    fn new(query: &'q GroupQuery, head: Head) -> Self {
+        let (items, position) = (Vec::new(), head.position);
+        let page = GroupPage { items, next: None, position, total: None, examined: None };
+        let examined = Examined::new(query.examined_max, query.comparisons_max);
+        Self { query, page, bytes: 0, examined }
+    }
+
+    fn is_full(&self) -> bool {
+        self.page.items.len() >= self.query.limit || self.bytes >= self.query.bytes_max
+    }
+
+    /// Adds a group that matches.
+    fn take(&mut self, stored: Stored) -> Result<Flow, StoreError> {
+        if self.is_full() {
+            let last = self.page.items.last().map(|last| page_key(last, self.query.sort));
+            self.page.next = last.transpose()?;
+            return Ok(Flow::Stop);
+        }
+        self.bytes += stored.record.len();
+        self.page.items.push(stored);
+        Ok(Flow::Next)
+    }
+
+    /// Adds a group if it matches the conditions that are tested.
+    fn test(&mut self, stored: Stored) -> Result<Flow, StoreError> {
+        if !self.examined.may_go_on() {
+            self.page.examined = (!self.is_full()).then_some(self.examined.count);
+            self.page.next = self.examined.last.take();
+            return Ok(Flow::Stop);
+        }
+        let group = group_of(&stored)?;
+        self.examined.work.count(self.query.comparisons(&group, stored.record.len()));
+        self.examined.note(page_key(&stored, self.query.sort)?);
+        if self.query.tests(&group) { self.take(stored) } else { Ok(Flow::Next) }
+    }
 }
 
 /// The groups that match the conditions, if one of the conditions limits them to few: those after
@@ -165,6 +226,7 @@ async fn few<D: Database>(
         if query.name_key.as_ref().is_none_or(|key| group.name_key() == *key)
             && (query.external_id.is_none() || group.external_id == query.external_id)
             && of_member.as_ref().is_none_or(|groups| groups.contains(&group.id))
+            && query.tests(&group)
         {
             let stored = row.stored("groups")?;
             few.push((page_key(&stored, query.sort)?, stored));
@@ -195,15 +257,31 @@ async fn groups_of_member<D: Database>(db: D, member: UserId) -> Result<Vec<Valu
     rows(db, &direct_groups::<D>(), &[Cell::Ids(vec![member])]).await
 }
 
-/// The number of groups, or of those of an external id.
-async fn total<D: Database>(db: D, query: &GroupQuery) -> Result<Total, D::Error> {
-    let row = match &query.external_id {
-        Some(id) => first(db, &count_of_external_id::<D>(), &[id.as_str().into()]).await?,
-        None => first(db, GROUPS_TOTAL, &[]).await?,
+/// The number of groups that match the conditions, which no condition limits to few.
+async fn total<D: Database>(db: D, head: Head, query: &GroupQuery) -> Result<Total, D::Error> {
+    let (total, is_complete) = if query.has_tests() {
+        let counted = GroupQuery {
+            after: None,
+            limit: usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1),
+            bytes_max: usize::MAX,
+            examined_max: COUNT_EXAMINED_MAX,
+            comparisons_max: query.comparisons_max.saturating_mul(COUNT_FACTOR),
+            ..query.clone()
+        };
+        let mut taking = Taking::new(&counted, head);
+        along(db, &mut taking).await?;
+        let total = u64::try_from(taking.page.items.len()).unwrap_or(u64::MAX);
+        (total, taking.page.next.is_none())
+    } else {
+        let row = match &query.external_id {
+            Some(id) => first(db, &count_of_external_id::<D>(), &[id.as_str().into()]).await?,
+            None => first(db, GROUPS_TOTAL, &[]).await?,
+        };
+        let row = row.ok_or_else(|| corrupt("groups_head"))?;
+        (row.number(0, "groups_head")?.unsigned_abs(), true)
     };
-    let total = row.ok_or_else(|| corrupt("groups_head"))?.number(0, "groups_head")?.unsigned_abs();
-    let is_exact = total <= TOTAL_EXACT_MAX || query.external_id.is_none();
-    Ok(if is_exact { Total::Exactly(total) } else { Total::AtLeast(TOTAL_EXACT_MAX) })
+    let is_exact = is_complete && (total <= TOTAL_EXACT_MAX || query.is_unconditional());
+    Ok(if is_exact { Total::Exactly(total) } else { Total::AtLeast(total.min(TOTAL_EXACT_MAX)) })
 }
 
 /// Reads a page of members with the group. Returns `None` if the group does not exist.

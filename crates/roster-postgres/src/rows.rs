@@ -4,8 +4,8 @@ use std::{error::Error, pin::pin};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
-use roster_core::{Head, StoreError, page::Flow};
-use roster_engine::{Cell, Database, Dialect, Values, head};
+use roster_core::{Head, StoreError, UserId, page::Flow};
+use roster_engine::{Cell, Database, Dialect, Values, corrupt, head};
 use tokio::task::yield_now;
 use tokio_postgres::{
     Row,
@@ -71,6 +71,16 @@ impl Database for &Connection {
             }
         }
         Ok(())
+    }
+
+    /// The ids come as one value, which takes less time than a message for each.
+    async fn ids(self, sql: &str, parameters: &[Cell]) -> QueryResult<Vec<UserId>> {
+        let statement = self.prepare(&format!("SELECT array({sql})")).await?;
+        let parameters = parameters.iter().cloned().map(Parameter);
+        let mut rows = pin!(self.client().query_raw(&statement, parameters).await?);
+        let row = rows.try_next().await?.ok_or_else(|| corrupt("ids"))?;
+        let ids: Vec<Uuid> = row.try_get(0)?;
+        Ok(ids.into_iter().map(|id| UserId::from_bytes(id.into_bytes())).collect())
     }
 
     async fn execute(self, sql: &str, parameters: &[Cell]) -> QueryResult<u64> {

@@ -198,8 +198,10 @@ impl GroupStore for Sqlite {
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         let are_few = query.ids.as_ref().is_none_or(|ids| ids.len() <= FEW_GROUPS_MAX);
-        let is_short =
-            query.limit <= PAGE_SIZE_MAX && (query.is_unconditional() || !query.count) && are_few;
+        let is_short = query.limit <= PAGE_SIZE_MAX
+            && (query.is_unconditional() || !query.count)
+            && are_few
+            && !query.has_tests();
         self.read_by(is_short, move |connection| {
             snapshot(connection, |rows, head| group_page(rows, head, &query))
         })

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use roster_core::{Head, StoreError, page::Flow};
+use roster_core::{Head, StoreError, UserId, page::Flow};
 use roster_engine::{Cell, Database, Dialect, HEAD, Values, corrupt};
 use rusqlite::{
     CachedStatement, Connection, Row, Statement,
@@ -75,6 +75,17 @@ impl Database for Rows<'_> {
             }
         }
         Ok(())
+    }
+
+    async fn ids(self, sql: &str, parameters: &[Cell]) -> ReadResult<Vec<UserId>> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        bind(&mut statement, parameters, 0)?;
+        let (mut rows, mut ids) = (statement.raw_query(), Vec::new());
+        while let Some(row) = rows.next()? {
+            let id = row.get_ref(0)?.as_blob().ok().and_then(UserId::from_slice);
+            ids.push(id.ok_or_else(|| corrupt("an id"))?);
+        }
+        Ok(ids)
     }
 
     async fn execute(self, sql: &str, parameters: &[Cell]) -> ReadResult<u64> {

@@ -237,6 +237,7 @@ const fn overdue(before: Timestamp, limit: usize) -> DeletedQuery {
         limit,
         before: Some(before),
         filter: None,
+        words: Vec::new(),
         bytes_max: PAGE_BYTES_MAX,
         examined_max: PAGE_EXAMINED_MAX,
         comparisons_max: PAGE_COMPARISONS_MAX,

@@ -2,16 +2,17 @@
 //!
 //! All pages are keyset pages. Groups are in the order of ids or of names, members in that of ids.
 
-use super::{GroupId, Member};
+use super::{Group, GroupFilter, GroupId, Member};
 use crate::{
     id::UserId,
-    limits::PAGE_BYTES_MAX,
+    limits,
     list::{Direction, PageKey, Sort, SortBy, Total},
     user::Stored,
+    words::{comparisons_of_text, matches_words, words_of_text},
 };
 
 /// A query for one page of groups. All conditions must be true.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GroupQuery {
     /// The order: by [`SortBy::Name`], or else by id.
     pub sort: Sort,
@@ -27,10 +28,20 @@ pub struct GroupQuery {
     pub external_id: Option<String>,
     /// Only groups with this direct member.
     pub member: Option<UserId>,
+    /// Conditions that are tested on each group.
+    pub filter: GroupFilter,
+    /// Words that must each be a prefix of a word of the name, as [`crate::words`] computes them;
+    /// none without a search.
+    pub words: Vec<String>,
     /// Whether to count all groups that match the conditions.
     pub count: bool,
     /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
+    /// If groups are tested, the page ends early once this many were examined.
+    pub examined_max: usize,
+    /// If groups are tested, the page ends early once they needed this many comparisons. Counting
+    /// the matches may take [`limits::COUNT_FACTOR`] times as many.
+    pub comparisons_max: u64,
 }
 
 impl GroupQuery {
@@ -44,8 +55,12 @@ impl GroupQuery {
             name_key: None,
             external_id: None,
             member: None,
+            filter: GroupFilter::NONE,
+            words: Vec::new(),
             count: false,
-            bytes_max: PAGE_BYTES_MAX,
+            bytes_max: limits::PAGE_BYTES_MAX,
+            examined_max: limits::PAGE_EXAMINED_MAX,
+            comparisons_max: limits::PAGE_COMPARISONS_MAX,
         }
     }
 
@@ -55,6 +70,26 @@ impl GroupQuery {
             && self.name_key.is_none()
             && self.external_id.is_none()
             && self.member.is_none()
+            && !self.has_tests()
+    }
+
+    /// Whether conditions are tested on each group, because no index covers them.
+    pub const fn has_tests(&self) -> bool {
+        !self.filter.is_empty() || !self.words.is_empty()
+    }
+
+    /// Whether a group matches these conditions.
+    pub fn tests(&self, group: &Group) -> bool {
+        self.filter.matches(group)
+            && (self.words.is_empty()
+                || matches_words(&self.words, &words_of_text(&group.display_name)))
+    }
+
+    /// An upper bound of the comparisons that testing a group takes, whose record has this size.
+    pub fn comparisons(&self, group: &Group, record_bytes: usize) -> usize {
+        let is_searched = !self.words.is_empty();
+        let words = if is_searched { comparisons_of_text(&group.display_name) } else { 0 };
+        self.filter.comparisons(record_bytes) + words
     }
 }
 
@@ -69,6 +104,8 @@ pub struct GroupPage {
     pub position: i64,
     /// The total, if requested.
     pub total: Option<Total>,
+    /// The number of examined groups, if it ended the page.
+    pub examined: Option<usize>,
 }
 
 /// A query for one page of the direct members of a group, in the order of ids.

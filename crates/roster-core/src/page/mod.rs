@@ -8,4 +8,5 @@ pub mod order;
 mod residual;
 mod walk;
 
+pub use residual::Residual;
 pub use walk::{Flow, Row, Walk};

@@ -150,7 +150,8 @@ impl<'q> Walk<'q> {
             Some(record) if !self.residual.is_empty() => {
                 let none = Memberships::default();
                 let groups = row.groups.unwrap_or(&none);
-                self.residual.matches(row.id, record, groups, &self.work)?.then_some(record)
+                let matched = self.residual.matches(record, groups, &self.work);
+                matched.map_err(|fault| corrupt(row.id, &fault.member))?.then_some(record)
             }
             record => record,
         };
@@ -177,4 +178,8 @@ impl<'q> Walk<'q> {
     fn is_full(&self) -> bool {
         self.matched >= self.query.limit || self.bytes >= self.query.bytes_max
     }
+}
+
+fn corrupt(id: UserId, member: &str) -> StoreError {
+    StoreError::Corrupt { place: format!("users.record of {id}, {member}") }
 }

@@ -174,7 +174,7 @@ impl Pages {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::{PolicyKey, StoreError, page::Flow};
+    use roster_core::{PolicyKey, StoreError, UserId, page::Flow};
 
     use super::*;
     use crate::{Database, Dialect, check::SearchRow};
@@ -205,6 +205,10 @@ mod tests {
             mut show: impl FnMut(Values) -> Result<Flow, StoreError>,
         ) -> Result<(), StoreError> {
             (0..PAGE).try_for_each(|_| show(Values(vec![Cell::from([1; 16].as_slice())])).map(drop))
+        }
+
+        async fn ids(self, _sql: &str, _parameters: &[Cell]) -> Result<Vec<UserId>, StoreError> {
+            Ok(Vec::new())
         }
 
         async fn execute(self, _sql: &str, _parameters: &[Cell]) -> Result<u64, StoreError> {

@@ -18,6 +18,7 @@ use roster_core::{
     json::write_text,
     limits::PAGE_SIZE_DEFAULT,
     list::{PageKey, Total},
+    words::Search,
 };
 use roster_server::limits::AdmissionGuard;
 use sha2::{Digest, Sha256};
@@ -44,13 +45,16 @@ pub(super) struct ListQuery<'a> {
     /// Whether the response says how many items there are.
     pub(super) count: bool,
     cursor: Option<String>,
+    /// Whether the end of the search text was ignored.
+    search_is_cut: bool,
     /// All parameters of the list, as they were sent.
     pub(super) given: Vec<Parameter<'a>>,
 }
 
 impl Default for ListQuery<'_> {
     fn default() -> Self {
-        Self { limit: PAGE_SIZE_DEFAULT, count: false, cursor: None, given: Vec::new() }
+        let limit = PAGE_SIZE_DEFAULT;
+        Self { limit, count: false, cursor: None, search_is_cut: false, given: Vec::new() }
     }
 }
 
@@ -107,6 +111,13 @@ impl<'a> ListQuery<'a> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The words of the search of this list; none without a search.
+    pub(super) fn search(&mut self, search: Option<Search>) -> Vec<String> {
+        let Some(Search { words, is_cut }) = search else { return Vec::new() };
+        self.search_is_cut = is_cut;
+        words
     }
 
     /// The position where the page begins. `read` returns `None` for a key of another order.
@@ -193,7 +204,8 @@ impl<'a> ListRequest<'a> {
     ) -> Result<Response, Problem> {
         let PageFacts { position, next, total, examined } = page;
         let next = next.map(|after| cursors.seal(&after)).transpose()?;
-        let envelope = Envelope { next_cursor: next.as_deref(), examined, total };
+        let next_cursor = next.as_deref();
+        let envelope = Envelope { next_cursor, examined, total, q_truncated: query.search_is_cut };
         let mut response = Response::new(Body::from(envelope.write(items, bytes, write)?));
         self.describe(&mut response, position);
         let headers = response.headers_mut();
@@ -277,6 +289,8 @@ pub(super) struct Envelope<'a> {
     pub(super) next_cursor: Option<&'a str>,
     pub(super) examined: Option<usize>,
     pub(super) total: Option<Total>,
+    /// Whether the end of `q` was ignored.
+    pub(super) q_truncated: bool,
 }
 
 impl Envelope<'_> {
@@ -306,6 +320,9 @@ impl Envelope<'_> {
         }
         if let Some(Total::AtLeast(_)) = self.total {
             out.extend_from_slice(b",\"total_relation\":\"at_least\"");
+        }
+        if self.q_truncated {
+            out.extend_from_slice(b",\"q_truncated\":true");
         }
         out.push(b'}');
         Ok(out)

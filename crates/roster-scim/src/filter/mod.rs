@@ -17,7 +17,7 @@ use roster_core::{
     filter::{Dialect, Expression, Filter, FilterFault},
 };
 
-pub use group::{GroupFacts, GroupFilter};
+pub use group::filter_groups;
 pub use names::UserNames;
 pub(crate) use names::comparison_of;
 

@@ -4,9 +4,10 @@
 //! valid.
 
 use proptest::{
-    option, prop_oneof,
+    collection::vec,
+    prop_oneof,
     sample::select,
-    strategy::{BoxedStrategy, Just, Strategy},
+    strategy::{BoxedStrategy, Strategy},
 };
 
 use roster_core::GroupId;
@@ -173,20 +174,19 @@ pub fn filter() -> BoxedStrategy<String> {
     simple().prop_recursive(3, 8, 2, |inner| combined(&inner)).boxed()
 }
 
-/// The words of a search: whole ones and prefixes.
+/// The words of a search: whole ones and prefixes, up to many, and texts without a word.
 pub fn search() -> BoxedStrategy<String> {
     let word = prop_oneof![
         6 => one_of(WORDS),
         1 => "[a-c\u{e9}]{1,2}",
         1 => one_of(&["nobody", "zz", "examples"]),
     ];
-    let rest = option::weighted(0.4, one_of(WORDS));
-    (word, rest, prop_oneof![4 => Just(None), 1 => one_of(WORDS).prop_map(Some)])
-        .prop_map(|(first, second, third)| {
-            let words: Vec<String> = [Some(first), second, third].into_iter().flatten().collect();
-            words.join(" ")
-        })
-        .boxed()
+    let rest = prop_oneof![
+        6 => vec(one_of(WORDS), 0..3),
+        1 => vec(one_of(&["a", "ad", "ada", "@"]), 3..20),
+    ];
+    let words = (word, rest).prop_map(|(first, rest)| format!("{first} {}", rest.join(" ")));
+    prop_oneof![20 => words, 1 => one_of(&["@", "..."])].boxed()
 }
 
 /// Words of the pools, and prefixes of them.

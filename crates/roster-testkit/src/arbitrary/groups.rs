@@ -14,6 +14,18 @@ use super::steps::{Held, held};
 
 const NAMES: &[&str] = &["one", "ONE", "two", "Zwei", "stra\u{df}e", "STRASSE", "%", ""];
 
+const FILTERS: &[&str] = &[
+    "display_name eq \"one\"",
+    "display_name sw \"s\"",
+    "version gt 1",
+    "not (external_id eq \"x\")",
+    "external_id eq \"x\" and display_name co \"e\"",
+    "external_id eq \"y\" or display_name eq \"ZWEI\"",
+    "created_at gt \"2020-01-01T00:00:00Z\" and not (external_id pr)",
+];
+
+const SEARCHES: &[&str] = &["o", "ONE", "stra", "z tw", "zw", "%"];
+
 /// A write of a group.
 #[derive(Clone, Debug)]
 pub enum GroupStep {
@@ -58,6 +70,10 @@ pub struct GroupQuestion {
     pub member: Option<Index>,
     /// The ids of the groups.
     pub ids: Option<Vec<Index>>,
+    /// A filter.
+    pub filter: Option<&'static str>,
+    /// A text to search.
+    pub typed: Option<&'static str>,
     /// The page size.
     pub limit: usize,
 }
@@ -106,12 +122,16 @@ pub(super) fn group_question() -> BoxedStrategy<GroupQuestion> {
     let external_id = option::weighted(0.3, select(&["x", "y"][..]));
     let member = option::weighted(0.4, any::<Index>());
     let ids = option::weighted(0.2, vec(any::<Index>(), 0..4));
-    (name, external_id, member, ids, 1_usize..4)
-        .prop_map(|(name, external_id, member, ids, limit)| GroupQuestion {
+    let filter = option::weighted(0.3, select(FILTERS));
+    let typed = option::weighted(0.3, select(SEARCHES));
+    (name, external_id, member, ids, filter, typed, 1_usize..4)
+        .prop_map(|(name, external_id, member, ids, filter, typed, limit)| GroupQuestion {
             name,
             external_id,
             member,
             ids,
+            filter,
+            typed,
             limit,
         })
         .boxed()

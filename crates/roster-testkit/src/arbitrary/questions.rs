@@ -16,7 +16,7 @@ use roster_core::{
     keys::username_lookup,
     list::{DeletedKey, DeletedQuery, Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     text::{email_key, fold_key, phone_key},
-    words::search_words,
+    words::Search,
 };
 
 use super::{
@@ -135,7 +135,7 @@ fn parsed(text: &str) -> Filter {
 }
 
 fn searched(typed: &str) -> Vec<String> {
-    search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
+    Search::parse(typed).map_or_else(Vec::new, |search| search.words)
 }
 
 /// The time that is some milliseconds after the clock's start.
@@ -167,12 +167,14 @@ pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
     let after = prop_oneof![2 => Just(None), 1 => (-50_i64..500, any::<Index>()).prop_map(Some)];
     let bytes_max = select(&[1, 700, usize::MAX][..]);
     let filter = prop_oneof![2 => Just(None), 1 => filter().prop_map(Some)];
-    (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max, filter)
-        .prop_map(|(direction, limit, before, after, bytes_max, filter)| {
+    let typed = prop_oneof![3 => Just(None), 1 => search().prop_map(Some)];
+    (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max, filter, typed)
+        .prop_map(|(direction, limit, before, after, bytes_max, filter, typed)| {
             let before = before.map(after_start);
             let filter = filter.map(|text| Arc::new(parsed(&text)));
+            let words = typed.map(|typed| searched(&typed)).unwrap_or_default();
             let first = DeletedQuery::first(limit);
-            let query = DeletedQuery { direction, before, filter, bytes_max, ..first };
+            let query = DeletedQuery { direction, before, filter, words, bytes_max, ..first };
             DeletedQuestion { query, after }
         })
         .boxed()

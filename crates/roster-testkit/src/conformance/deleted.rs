@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    Clock as _, Deleted, Rules, Timestamp, User, UserId,
+    Clock as _, Deleted, Rules, Stored, Timestamp, User, UserId,
     filter::Memberships,
     limits::PAGE_BYTES_MAX,
     list::{DeletedKey, DeletedQuery, Direction},
@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{
     harness::{Harness, deleting, view},
     order::DIRECTIONS,
-    reads::{filter, oldest_first},
+    reads::{filter, names, oldest_first, words},
 };
 
 pub const RULES: Rules = super::DEFAULT;
@@ -102,6 +102,34 @@ pub async fn deleted_users_can_be_filtered(harness: Harness) {
                 assert_eq!(harness.walk_deleted(bounded).await, expected, "{text}, compared");
             }
             expected.reverse();
+        }
+    }
+}
+
+pub async fn deleted_users_can_be_searched(harness: Harness) {
+    for (username, name) in [("ada", "Ada Love"), ("bob", "Bob Love"), ("zoe", "Zo\u{eb}")] {
+        let id = harness.user(json!({"username": username, "name": name})).await.id;
+        harness.clock.step(1);
+        harness.delete(id).await.expect("there");
+    }
+    for (typed, wanted) in [
+        ("LOVE", &["ada", "bob"][..]),
+        ("lo ada", &["ada"]),
+        ("zo\u{eb}", &["zoe"]),
+        ("love zoe", &[]),
+        ("@", &[]),
+    ] {
+        let mut wanted = wanted.to_vec();
+        for direction in DIRECTIONS {
+            for bounds in [(usize::MAX, u64::MAX), (1, u64::MAX), (usize::MAX, 1)] {
+                let (examined_max, comparisons_max) = bounds;
+                let bounded = DeletedQuery { examined_max, comparisons_max, ..way(direction, 1) };
+                let query = DeletedQuery { words: words(typed), ..bounded };
+                let found = harness.walk_deleted(query).await;
+                let found: Vec<Stored> = found.into_iter().map(|gone| gone.stored).collect();
+                assert_eq!(names(&found), wanted, "{typed} {direction:?} {bounds:?}");
+            }
+            wanted.reverse();
         }
     }
 }

@@ -13,6 +13,11 @@ use super::harness::{Harness, refused, restoring, tree};
 
 type CommandResult = Result<Outcome, Refusal>;
 
+/// The query with a filter, which must be valid.
+pub fn filtered(query: GroupQuery, filter: &str) -> GroupQuery {
+    query.with_filter(filter).unwrap_or_else(|fault| panic!("{filter}: {fault:?}"))
+}
+
 impl Harness {
     /// A group command with the current time.
     pub fn group_command(&self, act: GroupAct) -> GroupCommand {

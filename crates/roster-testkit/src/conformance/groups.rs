@@ -7,10 +7,9 @@ use roster_core::{
     MembersChanged, Outcome, Preconditions, Refusal, Rules, Tags, UserId, ViolationCode,
     group::{
         GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit,
-        MembersQuery, group_name_key,
+        MembersQuery,
     },
     limits::{GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX},
-    list::Total,
 };
 use serde_json::{Value, json};
 
@@ -313,47 +312,6 @@ pub async fn too_many_members_in_a_request_are_rejected(harness: Harness) {
     let fewer = &many[1..];
     let seen = harness.join(id, fewer, &[]).await;
     assert!(matches!(seen, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{seen:?}");
-}
-
-pub async fn groups_are_listed_by_every_condition(harness: Harness) {
-    let [ada, grace] = users(&harness).await;
-    let mut ids = Vec::new();
-    for (name, external_id, member) in [("One", "x", ada), ("Two", "x", grace), ("Three", "y", ada)]
-    {
-        let body = json!({"display_name": name, "external_id": external_id});
-        let act = harness.grouping(&body, &[member]);
-        ids.push(harness.on_group(act).await.expect("valid").stored.id);
-    }
-    let found = async |query: GroupQuery| {
-        let counted = GroupQuery { limit: 0, count: true, ..query.clone() };
-        let page = harness.group_page(counted).await;
-        let found = harness.walk_groups(GroupQuery { limit: 1, ..query }).await;
-        let total = u64::try_from(found.len()).expect("few");
-        assert_eq!((page.total, page.items.len()), (Some(Total::Exactly(total)), 0));
-        assert_eq!(page.position, harness.head().await.position);
-        found
-    };
-    let any = || GroupQuery::first(1);
-    assert_eq!(found(any()).await, ids);
-    let name_key = |name| Some(group_name_key(name));
-    assert_eq!(found(GroupQuery { name_key: name_key("TWO"), ..any() }).await, [ids[1]]);
-    assert_eq!(found(GroupQuery { name_key: name_key("four"), ..any() }).await, []);
-    let external_id = |id: &str| Some(id.to_owned());
-    assert_eq!(found(GroupQuery { external_id: external_id("x"), ..any() }).await, ids[..2]);
-    assert_eq!(found(GroupQuery { external_id: external_id("X"), ..any() }).await, []);
-    assert_eq!(found(GroupQuery { member: Some(ada), ..any() }).await, [ids[0], ids[2]]);
-    let wanted = vec![ids[0], ids[1], harness.new_id()];
-    assert_eq!(found(GroupQuery { ids: Some(wanted.clone()), ..any() }).await, ids[..2]);
-    assert_eq!(found(GroupQuery { ids: Some(Vec::new()), ..any() }).await, []);
-    let both = GroupQuery { ids: Some(wanted), member: Some(ada), ..any() };
-    assert_eq!(found(both).await, [ids[0]], "some clients test membership in this way");
-    let three = GroupQuery {
-        member: Some(ada),
-        external_id: external_id("y"),
-        name_key: name_key("three"),
-        ..any()
-    };
-    assert_eq!(found(three).await, [ids[2]]);
 }
 
 pub async fn a_page_of_members_has_the_group_the_total_and_the_next_id(harness: Harness) {

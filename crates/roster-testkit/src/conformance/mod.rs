@@ -16,6 +16,7 @@ pub mod erasure;
 pub mod events;
 pub mod filter;
 pub mod forget;
+pub mod group_lists;
 pub mod grouping;
 pub mod groups;
 pub mod guards;
@@ -247,6 +248,7 @@ macro_rules! conformance {
                 live_and_unknown_users_are_not_among_the_deleted,
                 deleted_users_are_listed_by_deletion_time,
                 deleted_users_can_be_filtered,
+                deleted_users_can_be_searched,
                 by_default_the_latest_deletion_is_first,
                 a_page_of_deleted_users_has_a_total_and_a_position,
                 deleted_users_can_be_limited_by_deletion_time,
@@ -300,13 +302,16 @@ macro_rules! conformance {
                 one_of_two_concurrent_joins_that_form_a_cycle_is_rejected,
                 a_concurrently_deleted_user_does_not_stay_a_member,
                 too_many_members_in_a_request_are_rejected,
-                groups_are_listed_by_every_condition,
                 a_page_of_members_has_the_group_the_total_and_the_next_id,
                 the_groups_of_many_users_are_read_together,
                 many_groups_of_many_users_are_complete,
                 a_repeated_group_command_is_executed_once,
                 a_dry_run_of_a_group_command_stores_nothing,
                 the_log_replays_to_the_groups,
+            }
+            $crate::conformance_cases! { $factory, group_lists:
+                groups_are_listed_by_every_condition,
+                a_page_of_tested_groups_ends_early_and_the_next_goes_on,
             }
             $crate::conformance_cases! { $factory, conflict:
                 every_on_conflict_mode_creates_without_a_conflict,
@@ -370,6 +375,7 @@ macro_rules! conformance {
                 a_rejected_write_does_not_change_search_words,
                 a_search_can_be_paged_counted_and_sorted,
                 a_word_of_many_users_is_found_in_every_order,
+                users_with_two_common_words_are_found_by_the_index,
             }
             $crate::conformance_cases! { $factory, events:
                 events_can_be_read_by_type_and_by_user,
@@ -442,6 +448,7 @@ mod tests {
             include_str!("events.rs"),
             include_str!("forget.rs"),
             include_str!("keys.rs"),
+            include_str!("group_lists.rs"),
             include_str!("groups.rs"),
             include_str!("start.rs"),
         ] {

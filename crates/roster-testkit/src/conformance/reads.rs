@@ -6,7 +6,7 @@ use roster_core::{
     Deleted, Event, EventsPage, EventsQuery, Head, Stored, UserId, Work,
     filter::{Filter, Memberships},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    words::search_words,
+    words::Search,
 };
 
 use super::harness::{Harness, view};
@@ -146,7 +146,7 @@ pub fn matches_record(filter: &Filter, record: &[u8]) -> bool {
 
 /// The words of a search text.
 pub fn words(typed: &str) -> Vec<String> {
-    search_words(typed).unwrap_or_else(|fault| panic!("{typed}: {fault:?}"))
+    Search::parse(typed).map_or_else(Vec::new, |search| search.words)
 }
 
 /// The usernames of users.

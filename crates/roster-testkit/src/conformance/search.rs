@@ -63,6 +63,10 @@ pub async fn all_words_must_match_in_any_member(harness: Harness) {
         ("ada love", &["u1"]),
         ("u1 ada king", &["u1"]),
         ("ada king lovelace example", &["u1"]),
+        ("ada a king lovelace example com u1", &["u1"]),
+        ("ada king lovelace example com u2", &[]),
+        ("@", &[]),
+        ("\u{1f600}", &[]),
         ("ada grace", &[]),
         ("byron lovelace", &[]),
     ] {
@@ -300,6 +304,37 @@ pub async fn a_word_of_many_users_is_found_in_every_order(harness: Harness) {
             assert_eq!(harness.walk(query.clone()).await, expected, "{sort:?}");
             let bounded = PageQuery { examined_max: 500, ..query };
             assert_eq!(harness.walk(bounded).await, expected, "{sort:?}, 500 examined");
+        }
+    }
+}
+
+/// Many users have each word, and few have both.
+pub async fn users_with_two_common_words_are_found_by_the_index(harness: Harness) {
+    let body = |number: usize| {
+        let name = match number {
+            0..1_200 => "Ada",
+            1_200..1_210 => "Ada Love",
+            _ => "Love",
+        };
+        json!({"username": format!("u{}", (number * 7) % 2_410), "name": name})
+    };
+    let acts = (0..2_410).map(|number| harness.creating(&body(number))).collect();
+    assert!(harness.apply(acts).await.iter().all(Result::is_ok));
+    let mut expected = harness.walk(PageQuery::first(1000)).await;
+    expected.retain(|user| super::harness::view(user)["name"] == "Ada Love");
+    for typed in ["ada love", "LO u ad"] {
+        for by in [SortBy::Id, SortBy::Username] {
+            for direction in DIRECTIONS {
+                order(&mut expected, by, direction);
+                let sort = Sort { by, direction };
+                let words = words(typed);
+                let first = PageQuery { sort, words, count: true, ..PageQuery::first(100) };
+                let page = harness.page(PageQuery { examined_max: 20, ..first.clone() }).await;
+                assert_eq!((page.items, page.next), (expected.clone(), None), "{typed} {sort:?}");
+                assert_eq!(page.total, Some(Total::Exactly(10)), "{typed} {sort:?}");
+                let by_three = PageQuery { limit: 3, ..first };
+                assert_eq!(harness.walk(by_three).await, expected, "{typed} {sort:?}");
+            }
         }
     }
 }

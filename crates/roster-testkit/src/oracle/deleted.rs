@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use roster_core::{
     filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
+    words::{matches_words, words_of},
 };
 
 use super::Entry;
@@ -27,6 +28,7 @@ pub(super) fn page<'a>(
     let no_groups = Memberships::default();
     all.retain(|(_, kept)| {
         query.filter.as_ref().is_none_or(|filter| filter.matches(&kept.user, &no_groups))
+            && matches_words(&query.words, &words_of(&kept.user))
     });
     let mut page = DeletedPage { items: Vec::new(), next: None, position, total, examined: None };
     let (mut last, mut bytes) = (None, 0);

@@ -197,6 +197,7 @@ impl State {
             .filter(|group| query.name_key.as_ref().is_none_or(|key| group.name_key() == *key))
             .filter(|group| query.external_id.is_none() || group.external_id == query.external_id)
             .filter(|group| is_member(group))
+            .filter(|group| query.tests(group))
             .collect();
         let total = u64::try_from(matching.len()).unwrap_or(u64::MAX);
         let total = if query.is_unconditional() || total <= TOTAL_EXACT_MAX {
@@ -205,7 +206,8 @@ impl State {
             Total::AtLeast(TOTAL_EXACT_MAX)
         };
         let total = query.count.then_some(total);
-        let mut page = GroupPage { items: Vec::new(), next: None, position: self.position, total };
+        let (items, position) = (Vec::new(), self.position);
+        let mut page = GroupPage { items, next: None, position, total, examined: None };
         let mut bytes = 0;
         let is_by_name = query.sort.by == SortBy::Name;
         let key = |group: &Group| {

@@ -14,7 +14,7 @@ use roster_core::{
 use super::Pair;
 use crate::{
     arbitrary::{GroupEdited, GroupQuestion, GroupStep, Held, Mark, MembersEdited},
-    conformance::harness::refused,
+    conformance::{grouping::filtered, harness::refused, reads::words},
 };
 
 impl Pair {
@@ -45,9 +45,13 @@ impl Pair {
             name_key: question.name.map(group_name_key),
             external_id: question.external_id.map(str::to_owned),
             member: question.member.and_then(|member| self.members_at(&[member]).pop_first()),
+            words: question.typed.map(words).unwrap_or_default(),
             count: true,
             ..GroupQuery::first(question.limit)
         };
+        if let Some(filter) = question.filter {
+            query = filtered(query, filter);
+        }
         loop {
             let page = self.subject.group_page(query.clone()).await;
             let expected = self.oracle.group_page(query.clone()).await;

@@ -177,7 +177,7 @@ pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: 
         ("sort=--deleted_at", "sort", "invalid-value"),
         ("count=1", "count", "invalid-value"),
         ("fields=name,purged_at", "fields", "invalid-value"),
-        ("q=ada", "q", "unknown-parameter"),
+        ("q=ada&count=true", "count", "conflicting-parameter"),
         ("filter=id+pr&count=true", "count", "conflicting-parameter"),
         ("sort=deleted_at&sort=deleted_at", "sort", "duplicate-parameter"),
         ("cursor=x&cursor=x", "cursor", "duplicate-parameter"),
@@ -203,6 +203,15 @@ pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: 
     service.get(&kept(&user)).await.expect(200);
 }
 
+/// The query finds these users, in every form of the list.
+async fn finds(service: &Service, query: &str, expected: &[&str]) {
+    assert_eq!(walk(service, query).await, expected, "{query}");
+    assert_eq!(walk(service, &format!("limit=1&{query}")).await, expected, "{query}");
+    let target = format!("/deleted-users?fields=username&{query}");
+    let lines = service.request("GET", &target).header("accept", "application/x-ndjson");
+    assert_eq!(lines.send().await.expect(200).text().lines().count(), expected.len());
+}
+
 pub(crate) async fn a_filter_finds_deleted_users(backend: Backend) {
     let service = backend.open().await;
     for (name, email) in [("ada", "a@x.org"), ("grace", "g@x.org"), ("hedy", "h@y.org")] {
@@ -218,15 +227,22 @@ pub(crate) async fn a_filter_finds_deleted_users(backend: Backend) {
         ("username eq \"zoe\"", &[]),
     ] {
         let filter = format!("filter={}", crate::filter::escaped(filter));
-        assert_eq!(walk(&service, &filter).await, expected, "{filter}");
-        assert_eq!(walk(&service, &format!("limit=1&{filter}")).await, expected, "{filter}");
-        let target = format!("/deleted-users?fields=username&{filter}");
-        let lines = service.request("GET", &target).header("accept", "application/x-ndjson");
-        assert_eq!(lines.send().await.expect(200).text().lines().count(), expected.len());
+        finds(&service, &filter, expected).await;
+    }
+    for (query, expected) in [
+        ("q=ADA", &["ada"][..]),
+        ("q=x", &["grace", "ada"]),
+        ("q=g@x.org", &["grace"]),
+        ("q=x&filter=username+ne+%22ada%22", &["grace"]),
+        ("q=zoe", &[]),
+        ("q=@", &[]),
+        ("q=", &["hedy", "grace", "ada"]),
+    ] {
+        finds(&service, query, expected).await;
     }
     let first = service.get("/deleted-users?limit=1&filter=id+pr").await.expect(200).json();
     let cursor = first["next_cursor"].as_str().expect("more");
-    for other in ["", "filter=username+pr"] {
+    for other in ["", "filter=username+pr", "filter=id+pr&q=a"] {
         let other = service.get(&format!("/deleted-users?{other}&cursor={cursor}")).await;
         other.refused(400, "invalid-cursor");
     }

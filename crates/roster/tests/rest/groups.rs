@@ -289,6 +289,64 @@ pub(crate) async fn groups_are_paged_and_found(backend: Backend) {
     }
 }
 
+pub(crate) async fn groups_are_filtered_and_searched(backend: Backend) {
+    let service = backend.open().await;
+    let ada = service.user(json!({"username": "ada"})).await;
+    for (name, external_id) in [("Core Team", "a"), ("Team Two", "b"), ("\u{c9}quipe", "a")] {
+        let body = json!({"display_name": name, "external_id": external_id});
+        let group = post(&service, &body).send().await.expect(201).json();
+        service.clock.step(1000);
+        if external_id == "a" {
+            service.join(&group, &ada).await.expect(200);
+        }
+    }
+    let member = format!("q=t&member_id={}", ada["id"].as_str().expect("an id"));
+    let filter = |text: &str| format!("filter={}", crate::filter::escaped(text));
+    for (query, expected) in [
+        ("q=TEAM".to_owned(), &["Core Team", "Team Two"][..]),
+        ("q=te+co&sort=-display_name".to_owned(), &["Core Team"]),
+        ("q=team&sort=-id".to_owned(), &["Team Two", "Core Team"]),
+        ("q=%C3%89qu".to_owned(), &["\u{c9}quipe"]),
+        (member, &["Core Team"]),
+        ("q=eam".to_owned(), &[]),
+        ("q=@".to_owned(), &[]),
+        ("q=".to_owned(), &["Core Team", "Team Two", "\u{c9}quipe"]),
+        (filter(r#"display_name ew "TEAM""#), &["Core Team"]),
+        (filter(r#"external_id eq "a" and version gt 1"#), &["Core Team", "\u{c9}quipe"]),
+        (filter(r#"not (external_id eq "a") and Created_At pr"#), &["Team Two"]),
+        (filter(r#"display_name eq "core team" or version eq 1"#), &["Core Team", "Team Two"]),
+        (format!("q=team&{}", filter(r#"external_id eq "b""#)), &["Team Two"]),
+    ] {
+        for limit in [1, 50] {
+            let mut target = format!("/groups?limit={limit}&count=true&{query}");
+            let mut found = Vec::new();
+            loop {
+                let page = service.get(&target).await.expect(200).json();
+                assert_eq!(page["total"], expected.len(), "{query}");
+                let items = page["items"].as_array().expect("items");
+                found.extend(items.iter().map(|group| group["display_name"].clone()));
+                let Some(cursor) = page["next_cursor"].as_str() else { break };
+                target = format!("/groups?limit={limit}&count=true&{query}&cursor={cursor}");
+            }
+            assert_eq!(found, expected, "{query}");
+        }
+    }
+    let lines = service.request("GET", "/groups?q=two").header("accept", "application/x-ndjson");
+    assert_eq!(lines.send().await.expect(200).json()["display_name"], "Team Two");
+    let long = format!("/groups?q={}", ["team"; 17].join("+"));
+    assert_eq!(service.get(&long).await.expect(200).json()["q_truncated"], true);
+    let page = service.get("/groups?limit=1&q=team").await.expect(200).json();
+    let cursor = page["next_cursor"].as_str().expect("a cursor");
+    for other in ["q=core", "", &format!("q=team&{}", filter("id pr"))] {
+        let target = format!("/groups?limit=1&{other}&cursor={cursor}");
+        service.get(&target).await.refused(400, "invalid-cursor");
+    }
+    for unknown in ["member pr", r#"display_name[value eq "x"]"#, "version co 1", ""] {
+        let target = format!("/groups?cursor=nope&{}", filter(unknown));
+        service.get(&target).await.refused(400, "invalid-filter");
+    }
+}
+
 pub(crate) async fn an_unchanged_list_of_groups_is_304(backend: Backend) {
     let service = backend.open().await;
     let group = service.group("team").await;

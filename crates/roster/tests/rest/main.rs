@@ -151,6 +151,7 @@ cases! {
         a_full_group_rejects_members,
         members_are_paged,
         groups_are_paged_and_found,
+        groups_are_filtered_and_searched,
         an_unchanged_list_of_groups_is_304,
         groups_are_listed_by_name,
         the_groups_of_a_user_are_listed_with_those_around_them,
@@ -293,7 +294,7 @@ cases! {
         a_search_has_every_order_of_lists,
         all_words_must_match_in_any_order,
         a_search_ignores_case_width_and_composition_but_not_accents,
-        an_invalid_search_is_an_error,
+        any_text_is_a_search,
         a_search_finds_a_write_as_soon_as_it_returns,
         a_cursor_is_valid_for_its_words_only,
     }

@@ -9,6 +9,7 @@ use roster_core::{
     limits::PAGE_SIZE_MAX,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction, SortKey},
     user::Deleted,
+    words::Search,
 };
 
 use super::record::Shown;
@@ -36,11 +37,12 @@ impl<'a> DeletedListQuery<'a> {
     /// Reads a query, and opens its cursor.
     pub(super) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
         let (mut direction, mut fields) = (Direction::Descending, Fields::of_deleted_users());
-        let mut filter = None;
-        let query = ListQuery::read(call.parts.uri.query(), |parameter| {
+        let (mut filter, mut search) = (None, None);
+        let mut query = ListQuery::read(call.parts.uri.query(), |parameter| {
             match (parameter.name.as_ref(), parameter.value().as_ref()) {
                 ("fields", names) => fields.add(names)?,
                 ("filter", text) => filter = Some(text.to_owned()),
+                ("q", text) => search = Search::parse(text),
                 ("sort", "deleted_at") => direction = Direction::Ascending,
                 ("sort", "-deleted_at") => direction = Direction::Descending,
                 ("sort", _) => return Err(invalid("give deleted_at or -deleted_at")),
@@ -48,8 +50,9 @@ impl<'a> DeletedListQuery<'a> {
             }
             Ok(())
         })?;
-        if filter.is_some() && query.count {
-            let detail = "the total is that of all deleted users; leave count or filter out";
+        if query.count && (filter.is_some() || search.is_some()) {
+            let detail =
+                "the total is that of all deleted users; leave count, or filter and q, out";
             let fault = Fault::of_parameter("count", "conflicting-parameter", detail);
             return Err(refused(fault.into()));
         }
@@ -60,13 +63,14 @@ impl<'a> DeletedListQuery<'a> {
             Direction::Descending => "-deleted_at",
         };
         let cursors = app.cursors.of(List::DeletedUsers, call.authority().actor());
-        let cursors = cursors.with("sort", Some(sort)).with("filter", &filter);
+        let words = query.search(search);
+        let cursors = cursors.with("sort", Some(sort)).with("filter", &filter).with("q", &words);
         let after = query.after(&cursors, |after| match after.key {
             SortKey::Time(at) => Some(DeletedKey { at, id: after.id }),
             SortKey::Id | SortKey::Text(_) => None,
         })?;
         let first = DeletedQuery::first(query.limit);
-        let page = DeletedQuery { after, direction, filter, ..first };
+        let page = DeletedQuery { after, direction, filter, words, ..first };
         let shown = Shown::new(&fields, app.settings.deleted_keep);
         Ok(Self { page, shown, query, cursors })
     }

@@ -51,7 +51,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let is_scan = deleted_query.filter.is_some();
+    let is_scan = deleted_query.has_tests();
     let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
     let page =
         app.directory.list_deleted(call.permit::<ReadDeletedUsers>()?, deleted_query).await?;

@@ -7,6 +7,7 @@ use roster_core::{
     limits::PAGE_SIZE_MAX,
     list::{Direction, PageKey, Sort, SortBy, SortKey},
     project::Members,
+    words::Search,
 };
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     request::Call,
     rest::{
         export::{ExportPage, ExportSource},
-        list::ListQuery,
+        list::{ListQuery, unparsed},
         respond::write_record,
     },
     state::AppState,
@@ -36,13 +37,16 @@ impl<'a> GroupListQuery<'a> {
     pub(super) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
         let (mut name_key, mut external_id, mut member) = (None, None, None);
         let (mut sort, mut fields) = (GroupQuery::first(0).sort, Fields::of_groups());
-        let query = ListQuery::read(call.parts.uri.query(), |parameter| {
+        let (mut filter, mut search) = (None, None);
+        let mut query = ListQuery::read(call.parts.uri.query(), |parameter| {
             let value = parameter.value();
             match parameter.name.as_ref() {
                 "display_name" => name_key = Some(group_name_key(&text(&value)?)),
                 "external_id" => external_id = Some(text(&value)?),
                 "sort" => sort = group_sort(&value)?,
                 "fields" => fields.add(&value)?,
+                "filter" => filter = Some(value.into_owned()),
+                "q" => search = Search::parse(&value),
                 "member_id" => {
                     let id = UserId::parse(&value);
                     let detail = "give the id of a user or of a group";
@@ -54,15 +58,20 @@ impl<'a> GroupListQuery<'a> {
         })?;
         let cursors = app.cursors.of(List::Groups, call.authority().actor());
         let cursors = cursors.with("display_name", &name_key).with("external_id", &external_id);
-        let cursors = cursors.with("member_id", member);
+        let cursors = cursors.with("member_id", member).with("filter", &filter);
+        let words = query.search(search);
+        let cursors = cursors.with("q", &words);
         let is_by_name = sort.by == SortBy::Name;
         let is_default = sort == GroupQuery::first(0).sort;
         let cursors = cursors.with("sort", (!is_default).then(|| format!("{sort:?}")));
+        let first =
+            GroupQuery { sort, words, count: query.count, ..GroupQuery::first(query.limit) };
+        let mut page = GroupQuery { name_key, external_id, member, ..first };
+        if let Some(filter) = filter {
+            page = page.with_filter(&filter).map_err(unparsed)?;
+        }
         let is_of_order = |after: &PageKey| matches!(after.key, SortKey::Text(_)) == is_by_name;
-        let after = query.after(&cursors, |after| is_of_order(after).then(|| after.clone()))?;
-        let first = GroupQuery::first(query.limit);
-        let page =
-            GroupQuery { sort, after, count: query.count, name_key, external_id, member, ..first };
+        page.after = query.after(&cursors, |after| is_of_order(after).then(|| after.clone()))?;
         Ok(Self { page, fields, query, cursors })
     }
 }

@@ -51,9 +51,11 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
+    let is_scan = list.class == Class::Lists && group_query.has_tests();
+    let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
     let page = app.directory.groups().list(call.permit()?, group_query).await?;
-    let facts =
-        PageFacts { position: page.position, next: page.next, total: page.total, examined: None };
+    let (position, next) = (page.position, page.next);
+    let facts = PageFacts { position, next, total: page.total, examined: page.examined };
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }
 

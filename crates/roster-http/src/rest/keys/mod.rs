@@ -69,7 +69,7 @@ pub(crate) async fn list(
     keys.truncate(limit);
     let last = keys.last().filter(|_| has_more);
     let next = last.map(|last| cursors.seal_stored(&page_key(last))).transpose()?;
-    let envelope = Envelope { next_cursor: next.as_deref(), examined: None, total };
+    let envelope = Envelope { next_cursor: next.as_deref(), total, ..Envelope::default() };
     let now = app.directory.now();
     let body = envelope.write(&keys, keys.len() * KEY_BYTES, |key, out| {
         write_json(out, &record(key, now));

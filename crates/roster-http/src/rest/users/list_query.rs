@@ -9,10 +9,10 @@ use roster_core::{
     Attribute, Status, UserId,
     filter::{Expression, Filter},
     keys::username_lookup,
-    limits::{ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT, SEARCH_LENGTH_MAX, SEARCH_WORDS_MAX},
+    limits::{ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT},
     list::{Direction, PageQuery, Sort, SortBy},
     text::{email_key, phone_key},
-    words::{SearchFault, search_words},
+    words::Search,
 };
 
 use crate::{
@@ -51,6 +51,7 @@ pub(super) struct UserListQuery<'a> {
 struct Given {
     page: PageQuery,
     filter: Option<String>,
+    search: Option<Search>,
     fields: Fields,
     /// The conditions of equality, by the name of the parameter. Cursors do not depend on the order
     /// of the parameters.
@@ -71,6 +72,7 @@ impl<'a> UserListQuery<'a> {
         let mut own = Given {
             page: PageQuery::first(PAGE_SIZE_DEFAULT),
             filter: None,
+            search: None,
             fields: Fields::of_users(),
             conditions: BTreeMap::new(),
             ids: Vec::new(),
@@ -97,7 +99,8 @@ impl<'a> UserListQuery<'a> {
         let ids = (!own.ids.is_empty()).then(|| Expression::ids(own.ids));
         let conditions = ids.into_iter().chain(own.conditions.into_values());
         let filter = filter.map(|filter| filter.expression().clone());
-        let page = PageQuery { limit: query.limit, count: query.count, ..own.page };
+        let words = query.search(own.search);
+        let page = PageQuery { limit: query.limit, count: query.count, words, ..own.page };
         let mut page = conditions.chain(filter).fold(page, PageQuery::with);
         let cursors = app.cursors.of(List::Users, call.authority().actor()).with_query(&page);
         page.after = query.after(&cursors, |after| Some(after.clone()))?;
@@ -131,7 +134,7 @@ impl Given {
                 let key = phone_key(&text(&parameter.literal())?);
                 equal("phone_number", Attribute::PhoneNumber, key);
             }
-            "q" => self.page.words = search_words(&value).map_err(unsearchable)?,
+            "q" => self.search = Search::parse(&value),
             "external_id" => equal("external_id", Attribute::ExternalId, text(&value)?),
             "status" => {
                 let status = Status::parse(&value);
@@ -167,14 +170,6 @@ fn out_of_place(
         return Vec::new();
     }
     query.out_of_place_in_lines(page.sort != PageQuery::first(0).sort)
-}
-
-fn unsearchable(fault: SearchFault) -> ParameterFault {
-    match fault {
-        SearchFault::NoWord => invalid("give at least one letter or digit"),
-        SearchFault::TooManyWords => ("too-many", format!("give at most {SEARCH_WORDS_MAX} words")),
-        SearchFault::TooLong => invalid(&format!("give at most {SEARCH_LENGTH_MAX} bytes")),
-    }
 }
 
 fn sort(text: &str) -> Result<Sort, ParameterFault> {

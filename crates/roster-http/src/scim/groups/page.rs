@@ -5,16 +5,14 @@
 //! once its groups have many members in the response.
 
 use roster_core::{
-    Actor, Stored, Timestamp, Work,
+    Actor, Stored,
     access::{Permit, ReadUsers},
     group::GroupQuery,
-    limits::{COMPARISONS_MAX, PAGE_EXAMINED_MAX, PAGE_SIZE_MAX},
+    limits::{COMPARISONS_MAX, PAGE_SIZE_MAX},
     list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
 };
 use roster_scim::{
-    ListRequest, Projection, ScimError, ScimType,
-    filter::{GroupFacts, GroupFilter},
-    list::COUNT_DEFAULT,
+    ListRequest, Projection, ScimError, ScimType, filter::filter_groups, list::COUNT_DEFAULT,
 };
 
 use tokio::task::yield_now;
@@ -49,13 +47,9 @@ pub(super) struct Asking<'a> {
     actor: &'a Actor,
     projection: &'a Projection,
     query: GroupQuery,
-    filter: GroupFilter,
     /// The filter as it was sent.
     text: &'a str,
 }
-
-/// The number of comparisons between which other tasks run.
-const COMPARISONS_AT_ONCE: usize = 5000;
 
 /// Groups in their order, before their members are read.
 struct Run {
@@ -72,19 +66,12 @@ impl<'a> Asking<'a> {
     ) -> Result<Self, ScimProblem> {
         let Reader { permit: may, actor, strictness } = reader;
         let text = request.filter.as_deref().unwrap_or_default();
-        let filter = match &request.filter {
-            Some(text) => GroupFilter::parse(text, strictness)?,
-            None => GroupFilter::default(),
-        };
-        let query = GroupQuery {
-            ids: filter.ids.clone(),
-            name_key: filter.name_key.clone(),
-            external_id: filter.external_id.clone(),
-            member: filter.member,
-            sort: request.sort,
-            ..GroupQuery::first(request.count.unwrap_or(COUNT_DEFAULT))
-        };
-        Ok(Self { app, may, actor, projection: &request.projection, query, filter, text })
+        let limit = request.count.unwrap_or(COUNT_DEFAULT);
+        let mut query = GroupQuery { sort: request.sort, ..GroupQuery::first(limit) };
+        if let Some(text) = &request.filter {
+            query = filter_groups(query, text, strictness)?;
+        }
+        Ok(Self { app, may, actor, projection: &request.projection, query, text })
     }
 
     /// The page that begins at an index.
@@ -163,7 +150,7 @@ impl<'a> Asking<'a> {
         }
         let mut left = usize::try_from(skipped).unwrap_or(usize::MAX);
         let limit = self.query.limit;
-        if !self.filter.is_indexed() {
+        if self.query.has_tests() {
             let mut items = self.matching(self.query.after.clone()).await?;
             let mut items = items.split_off(left.min(items.len()));
             let ended = items.len() <= limit;
@@ -190,33 +177,16 @@ impl<'a> Asking<'a> {
     }
 
     /// All groups after this position that match a filter without an index.
-    async fn matching(&self, mut after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
-        let (mut items, mut examined) = (Vec::new(), 0);
-        let (work, mut turn) = (Work::new(COMPARISONS_MAX), 0);
-        loop {
-            let query = GroupQuery { after, limit: PAGE_SIZE_MAX, ..self.query.clone() };
-            let page = self.app.directory.groups().list(self.may, query).await?;
-            examined += page.items.len();
-            for stored in page.items {
-                let comparisons = self.filter.comparisons(stored.record.len());
-                if work.spend(comparisons).is_err() {
-                    return Err(too_many_examined());
-                }
-                turn += comparisons;
-                if turn >= COMPARISONS_AT_ONCE {
-                    turn = 0;
-                    yield_now().await;
-                }
-                if self.matches(&stored)? {
-                    items.push(stored);
-                }
-            }
-            match page.next {
-                None => return Ok(items),
-                Some(_) if examined >= PAGE_EXAMINED_MAX => return Err(too_many_examined()),
-                next @ Some(_) => after = next,
-            }
-        }
+    async fn matching(&self, after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
+        let query = GroupQuery {
+            after,
+            limit: usize::MAX,
+            bytes_max: usize::MAX,
+            comparisons_max: COMPARISONS_MAX,
+            ..self.query.clone()
+        };
+        let page = self.app.directory.groups().list(self.may, query).await?;
+        if page.next.is_some() { Err(too_many_examined()) } else { Ok(page.items) }
     }
 
     /// The position of a group in the order of the list.
@@ -227,19 +197,6 @@ impl<'a> Asking<'a> {
             SortKey::Id
         };
         Ok(PageKey { key, id: stored.id })
-    }
-
-    fn matches(&self, stored: &Stored) -> Result<bool, Problem> {
-        let group = group_of(stored)?;
-        let id = group.id.to_string();
-        let created: Timestamp = group.id.created_at();
-        Ok(self.filter.matches(&GroupFacts {
-            id: &id,
-            display_name: &group.display_name,
-            external_id: group.external_id.as_deref(),
-            created,
-            last_modified: group.updated_at,
-        }))
     }
 
     /// The groups, with their members if the response contains them, until there are too many.
@@ -267,7 +224,7 @@ impl<'a> Asking<'a> {
 
     /// The number of groups: exact, or a lower bound.
     async fn total(&self) -> Result<Total, ScimProblem> {
-        if !self.filter.is_indexed() {
+        if self.query.has_tests() {
             let all = self.matching(None).await?;
             return Ok(Total::Exactly(u64::try_from(all.len()).unwrap_or(u64::MAX)));
         }
@@ -277,10 +234,10 @@ impl<'a> Asking<'a> {
     }
 
     const fn class(&self) -> Class {
-        if self.filter.is_indexed() && self.query.limit <= SHORT_PAGE_MAX {
-            Class::Lists
-        } else {
+        if self.query.has_tests() || self.query.limit > SHORT_PAGE_MAX {
             Class::LongLists
+        } else {
+            Class::Lists
         }
     }
 
