@@ -50,10 +50,9 @@ impl Claims {
         else {
             return Settlement::Refused(refusal);
         };
-        // The client did not send a username that follows from the address: it selects a user only
-        // if no user has the address.
-        let is_given = self.username_origin == UsernameOrigin::Given;
-        let username = username.filter(|_| is_given || email.is_none());
+        // A username that the client did not send selects no user: anyone may have taken the address
+        // of another person as a username.
+        let username = username.filter(|_| self.username_origin == UsernameOrigin::Given);
         let mut holders = [username, email, external_id].into_iter().flatten();
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };

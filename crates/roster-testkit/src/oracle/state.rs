@@ -189,9 +189,8 @@ impl State {
         let email = holder(&claims.email, |keys| keys.email.as_ref());
         let external_id = holder(&claims.external_id, |keys| keys.external_id.as_ref());
         let refusal = claims.refuse(username.is_some(), email.is_some(), external_id.is_some())?;
-        // The client did not send a username that follows from the address.
-        let is_given = claims.username_origin == UsernameOrigin::Given;
-        let username = username.filter(|_| is_given || email.is_none());
+        // A username that the client did not send selects no user.
+        let username = username.filter(|_| claims.username_origin == UsernameOrigin::Given);
         Some(Conflict { refusal, username, email, external_id })
     }
 
@@ -236,7 +235,7 @@ impl State {
     }
 }
 
-/// The users that hold what a change claims, and the refusal to return.
+/// The users that the values of a create select because they hold them, and the refusal to return.
 struct Conflict {
     refusal: Refusal,
     username: Option<UserId>,
