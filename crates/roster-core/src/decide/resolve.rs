@@ -9,6 +9,7 @@ use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
     failure::UsernameOrigin,
+    id::UserId,
     json::Json,
     part::Part,
     profile::{Entry, Profile, Value},
@@ -108,7 +109,7 @@ fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
         .counting(|excuse| stored.as_mut().is_some_and(|stored| stored.excuse(excuse)));
     if let Some(current) = current {
         violations.extend(draft.server_made_faults.iter().cloned());
-        if draft.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+        if draft.body_id.as_ref().is_some_and(|id| UserId::parse(id) != Some(current.id)) {
             let detail = "send the id of the path, or leave it out";
             violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
         }

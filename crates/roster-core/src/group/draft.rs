@@ -3,7 +3,7 @@
 //! As for users, a value that equals the stored one is not checked again, `null` is absent, and
 //! members that the server sets may be in the body.
 
-use super::Group;
+use super::{Group, GroupId};
 use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
@@ -73,7 +73,7 @@ impl GroupDraft {
         let mut violations = self.violations.clone();
         if let Some(current) = current {
             violations.extend(self.server_made_faults.iter().cloned());
-            if self.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+            if self.body_id.as_ref().is_some_and(|id| GroupId::parse(id) != Some(current.id)) {
                 let detail = "send the id of the path, or leave it out";
                 violations.push(|| Violation::new("/id", ViolationCode::IdMismatch, detail));
             }

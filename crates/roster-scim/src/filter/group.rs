@@ -141,8 +141,8 @@ enum GroupPath {
 impl Compared for GroupPath {
     fn comparison(&self) -> Comparison {
         match self {
-            Self::Id | Self::ExternalId | Self::Member => Comparison::Exact,
-            Self::DisplayName => Comparison::Folded,
+            Self::ExternalId => Comparison::Exact,
+            Self::Id | Self::Member | Self::DisplayName => Comparison::Folded,
             Self::Created | Self::LastModified => Comparison::Time,
         }
     }

@@ -209,7 +209,6 @@ cases! {
         a_stale_version_in_the_body_is_refused_even_where_nothing_would_change,
         a_put_clears_what_it_omits_but_status_and_username,
         a_put_creates_no_user,
-        an_id_in_capitals_is_404,
         a_put_without_a_change_stores_nothing,
         a_guarded_put_without_a_precondition_names_the_members_it_would_clear,
         a_guarded_delete_needs_a_precondition,

@@ -106,14 +106,6 @@ pub(crate) async fn a_put_creates_no_user(backend: Backend) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn an_id_in_capitals_is_404(backend: Backend) {
-    let service = backend.open().await;
-    let user = service.user(json!({"username": "ada"})).await;
-    let shouted = path(&user).to_ascii_uppercase().replace("/USERS", "/users");
-    assert_ne!(shouted, path(&user));
-    service.get(&shouted).await.refused(404, "user-not-found");
-}
-
 pub(crate) async fn a_put_without_a_change_stores_nothing(backend: Backend) {
     let service = backend.open().await;
     let body = json!({"username": "ada", "email": "a@x.org", "attributes": {"a": 1}});
