@@ -75,7 +75,7 @@ impl Command {
             return None;
         }
         let text = |attribute| match draft.values.get(&attribute) {
-            Some(Value::Text(text)) if !text.is_empty() => Some(text.as_str()),
+            Some(Value::Text(text)) => Some(text.as_str()),
             _ => None,
         };
         let listed = || match draft.values.get(&Attribute::Emails) {
@@ -111,7 +111,7 @@ impl Command {
         match draft.values.get(&Attribute::ExternalId) {
             // An invalid draft is rejected as a create is, and not skipped.
             _ if is_invalid && upsert.on_conflict == OnConflict::Skip => Ok(None),
-            Some(Value::Text(external_id)) if !external_id.is_empty() => Ok(Some(external_id)),
+            Some(Value::Text(external_id)) => Ok(Some(external_id)),
             None if is_invalid => Ok(None),
             _ => violation(ViolationCode::Required, "send it: match=external_id needs it"),
         }

@@ -74,6 +74,7 @@ pub(super) fn resolve(
         drop_assumed_type(&mut profile, kind, current);
     }
     resolve_flags(&mut profile, draft, current, intent);
+    schema.drop_empty_texts(&mut profile);
     let username_origin = resolve_username(&mut profile, current, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
     let undeclared = schema.violations(free_members(&profile), stored);

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Draft {
-    /// Adds a member; `null` is the same as absent.
+    /// Adds a member; `null` and an empty text are the same as absent.
     pub(super) fn parse_member(&mut self, name: &str, sent: Json) {
         let Some(attribute) = Attribute::from_name(name) else {
             return self.add_unknown_member(name);
@@ -22,6 +22,7 @@ impl Draft {
         match attribute.kind() {
             Kind::ServerMade => self.parse_server_made(attribute, &sent),
             Kind::Status => self.parse_status(&sent),
+            Kind::Text(_) | Kind::ShortForm { .. } if sent.is_empty_text() => {}
             Kind::Text(rule) | Kind::ShortForm { rule, .. } => {
                 self.parse_text(attribute, rule, sent);
             }

@@ -28,10 +28,6 @@ pub(crate) fn check_rule(rule: TextRule, text: &str) -> Result<(), TextFault> {
     }
     match rule {
         TextRule::Plain | TextRule::EntryText | TextRule::AddressLines => Ok(()),
-        TextRule::Username if text.is_empty() => {
-            let detail = "give at least one character, or leave it out".into();
-            Err(TextFault { code: ViolationCode::TooShort, detail })
-        }
         TextRule::Username => {
             username_key(text).map(drop).map_err(fault(ViolationCode::InvalidUsername))
         }

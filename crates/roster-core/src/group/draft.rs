@@ -1,7 +1,7 @@
 //! A group as a client describes it, parsed from a JSON tree. All violations are reported together.
 //!
-//! As for users, a value that equals the stored one is not checked again, `null` is absent, and
-//! members that the server sets may be in the body.
+//! As for users, a value that equals the stored one is not checked again, `null` and an empty text
+//! are absent, and members that the server sets may be in the body.
 
 use super::{Group, GroupId};
 use crate::{
@@ -113,6 +113,7 @@ impl GroupDraft {
         match (name, value) {
             ("created_at" | "updated_at", _) => {}
             (known, Json::Null) if MEMBERS.contains(&known) => {}
+            ("display_name" | "external_id", empty) if empty.is_empty_text() => {}
             ("id", Json::Text(id)) => self.body_id = Some(id),
             ("version", Json::Int(version)) => self.body_version = Some(version),
             ("id" | "version", other) => {
@@ -179,6 +180,7 @@ mod tests {
         assert_eq!(faults("[]", None), [at("", WrongType), at("/display_name", Required)]);
         assert_eq!(faults("{}", None), [at("/display_name", Required)]);
         assert_eq!(faults(r#"{"display_name":null}"#, None), [at("/display_name", Required)]);
+        assert_eq!(faults(r#"{"display_name":""}"#, None), [at("/display_name", Required)]);
         assert_eq!(faults(r#"{"display_name":" "}"#, None), [at("/display_name", TooShort)]);
         assert_eq!(
             faults(r#"{"display_name":7,"external_id":"a\u0007","members":[]}"#, None),

@@ -203,7 +203,7 @@ pub(crate) async fn an_upsert_needs_to_read_and_takes_no_preconditions(backend: 
             let reply = request.json(&body).header(header, value).send().await;
             reply.refused(400, "invalid-request");
         }
-        // No user matches an empty external id.
+        // An empty external id is none.
         let query = format!("match=external_id&on_conflict={on_conflict}");
         let faults = post(&service, &query, &body).await.refused(422, "invalid-user").faults();
         assert_eq!(faults, [("/external_id".to_owned(), "required".to_owned())]);

@@ -227,7 +227,7 @@ pub(crate) async fn c12_countries_languages_and_zones_follow_their_standards(bac
     let token = strict["key"].as_str().expect("a key");
     for (member, good, bad) in [
         ("locale", json!("en-GB"), json!("no language at all")),
-        ("locale", json!("en_GB"), json!("")),
+        ("locale", json!("en_GB"), json!("-")),
         ("preferredLanguage", json!("de-CH"), json!("7")),
         ("timezone", json!("Europe/London"), json!("Mars/Olympus")),
         ("profileUrl", json!("https://example.com/ada"), json!("ada")),

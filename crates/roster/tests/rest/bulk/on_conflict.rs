@@ -28,7 +28,7 @@ fn clashing() -> String {
         json!({"username": "first", "email": "first@x.org"}),
         json!({"username": "First", "title": "Second"}),
         json!({"email": "FIRST@x.org"}),
-        json!({"username": "", "email": "first@x.org"}),
+        json!({"username": " ", "email": "first@x.org"}),
         json!({"username": "free"}),
     ])
 }
