@@ -119,7 +119,12 @@ impl Draft {
         });
     }
 
-    fn add_unknown_part(&mut self, shape: &Shape, name: &str, pointer: impl FnOnce() -> Pointer) {
+    pub(super) fn add_unknown_part(
+        &mut self,
+        shape: &Shape,
+        name: &str,
+        pointer: impl FnOnce() -> Pointer,
+    ) {
         self.add_violation(Excuse::Never, ViolationCode::UnknownMember, || {
             let detail = match nearest(name, shape.parts.iter().map(|(part, _)| part.name())) {
                 Some(known) => format!("did you mean {known}?"),

@@ -61,11 +61,12 @@ impl Draft {
     /// Parses a draft from a tree. It never fails: the draft contains the violations.
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
-        let kind = tree.kind();
+        let detail = match &tree {
+            Json::Array(_) => "send one object, or lines of objects (application/x-ndjson)".into(),
+            other => format!("send one user as a JSON object, not {}", other.kind()),
+        };
         let Json::Object(members) = tree else {
-            draft.add_violation(Excuse::Never, ViolationCode::WrongType, || {
-                ("", format!("send one user as a JSON object, not {kind}"))
-            });
+            draft.add_violation(Excuse::Never, ViolationCode::WrongType, || ("", detail));
             return draft;
         };
         for (name, value) in members {

@@ -252,6 +252,7 @@ const fn of_rule(rule: TextRule) -> Comparison {
         TextRule::PhoneNumber => Comparison::PhoneNumber,
         TextRule::Url | TextRule::Certificate => Comparison::Exact,
         TextRule::Plain
+        | TextRule::Name
         | TextRule::EntryText
         | TextRule::AddressLines
         | TextRule::LanguageTag

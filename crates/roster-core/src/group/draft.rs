@@ -7,7 +7,7 @@ use super::{Group, GroupId};
 use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
-    text::{Controls, Pointer, check_controls, nearest, nfc},
+    text::{Controls, Pointer, check_controls, is_visible, nearest, nfc},
     violation::{Violation, ViolationCode, Violations},
 };
 
@@ -82,7 +82,7 @@ impl GroupDraft {
         match &self.display_name {
             Some(name) if Some(name) != stored_name => {
                 violations.extend(check_text("/display_name", name));
-                if name.trim().is_empty() {
+                if !is_visible(name) {
                     let detail = "give at least one visible character";
                     let code = ViolationCode::TooShort;
                     violations.push(|| Violation::new("/display_name", code, detail));

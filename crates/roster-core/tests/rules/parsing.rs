@@ -33,7 +33,11 @@ fn expect(body: &Value, pointer: &str, code: ViolationCode) {
 /// A valid value for this rule.
 fn valid_text(rule: TextRule) -> &'static str {
     match rule {
-        TextRule::Plain | TextRule::EntryText | TextRule::AddressLines | TextRule::Username => "x",
+        TextRule::Plain
+        | TextRule::Name
+        | TextRule::EntryText
+        | TextRule::AddressLines
+        | TextRule::Username => "x",
         TextRule::Email => "x@example.com",
         TextRule::PhoneNumber => "+44 20",
         TextRule::Url => "https://example.com/",
@@ -172,7 +176,8 @@ fn every_text_rejects_one_code_point_too_many() {
         // Each character has four bytes, so bytes and code points differ.
         let text = "\u{1f600}".repeat(max + 1);
         expect(&send(&text), &pointer, ViolationCode::TooLong);
-        if matches!(rule, TextRule::Plain | TextRule::EntryText | TextRule::AddressLines) {
+        let plain = [TextRule::Plain, TextRule::EntryText, TextRule::AddressLines];
+        if rule == TextRule::Name || plain.contains(&rule) {
             let mut body = send(&"\u{1f600}".repeat(max));
             body["username"] = json!("ada");
             create(&body).expect("as long as it may be");
@@ -285,7 +290,11 @@ fn every_text_is_stored_as_nfc() {
     for (pointer, rule, send) in text_cases() {
         if matches!(
             rule,
-            TextRule::Plain | TextRule::EntryText | TextRule::AddressLines | TextRule::Username
+            TextRule::Plain
+                | TextRule::Name
+                | TextRule::EntryText
+                | TextRule::AddressLines
+                | TextRule::Username
         ) {
             let mut body = send("Zoe\u{308}");
             if body.get("username").is_none() {

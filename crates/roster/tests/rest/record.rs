@@ -197,7 +197,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
             "/addresses/0/formatted",
             "too-long",
         ),
-        (json!({"username": ""}), "/username", "too-short"),
+        (json!({"username": "a", "nickname": "\u{200b} "}), "/nickname", "too-short"),
         (
             json!({"username": "a", "photos": (0..501).map(photo).collect::<Vec<_>>()}),
             "/photos",

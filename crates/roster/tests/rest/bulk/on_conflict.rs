@@ -10,7 +10,9 @@ use crate::service::{Backend, Service, Setup};
 pub(super) fn outcomes(told: &[Value]) -> Vec<String> {
     let outcome = |verdict: &Value| {
         if verdict.get("skipped").is_some() {
-            assert_eq!(verdict, &json!({"line": verdict["line"], "status": 200, "skipped": true}));
+            let user = ["id", "version"].map(|name| verdict[name].clone());
+            let [id, version] = &user;
+            assert!(id.is_string() == version.is_i64() && verdict["status"] == 200, "{verdict}");
             return "skip".to_owned();
         }
         let code = verdict["problem"]["code"].as_str().map(str::to_owned);
