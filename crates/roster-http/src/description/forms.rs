@@ -88,21 +88,22 @@ fn of_line(problem: &Json) -> Json {
 fn create(user: &Json) -> Json {
     let mut schema = write(user, CREATE);
     let mut properties = at(&schema, &["properties"]).clone();
-    for name in ["id", "version", "created_at", "updated_at"] {
-        set(&mut properties, name, ignored());
+    for (name, of_type) in [("id", "string"), ("version", "integer")] {
+        set(&mut properties, name, ignored(of_type));
     }
     set(&mut schema, "properties", properties);
     set(&mut schema, "minProperties", Json::Int(1));
     schema
 }
 
-/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there.
+/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there. The
+/// schema has the type of the values that responses have, for generated clients.
 fn write(user: &Json, description: &str) -> Json {
     let mut schema = input(user);
     remove(&mut schema, "required");
     let properties = members(at(user, &["properties"])).iter().map(|(name, property)| {
         let property = if matches!(name.as_str(), "created_at" | "updated_at") {
-            ignored()
+            ignored("string")
         } else {
             let mut property = nullable(input(property));
             // An empty text is no value. Only the id has to be whole.
@@ -118,8 +119,9 @@ fn write(user: &Json, description: &str) -> Json {
     schema
 }
 
-fn ignored() -> Json {
-    object([("description", string("Set by the server; ignored in a request."))])
+fn ignored(of_type: &str) -> Json {
+    let description = string("Set by the server; ignored in a request.");
+    nullable(object([("type", string(of_type)), ("description", description)]))
 }
 
 /// The same schema for a write: nothing is read-only, `null` means absent, and an unknown member is
