@@ -298,7 +298,8 @@ fn constant(
     operator: Operator,
     literal: Option<Json>,
 ) -> Result<Expression<GroupPath>, String> {
-    let path = GroupPath::Id;
+    // A path whose values are compared exactly.
+    let path = GroupPath::ExternalId;
     let operand = match literal {
         Some(literal) => operand(Comparison::Exact, operator, literal)?,
         None => Operand::None,
