@@ -1,5 +1,5 @@
-//! The id of a user or group: a UUIDv7 (RFC 9562) that the server creates and never accepts from a
-//! client.
+//! The id of a user or group: a UUIDv7 (RFC 9562) that the server creates. It accepts one from a
+//! client only to restore a user.
 //!
 //! An id is 36 characters, which are written in lower case and read in any case (RFC 9562 section
 //! 4). Its first 48 bits are the time of creation, which gives `created_at` and the order of
@@ -37,6 +37,11 @@ impl UserId {
     /// The bytes, most significant first. Their order is the order of ids.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
+    }
+
+    /// Whether it is a UUID of version 7, as all ids of users are.
+    pub fn is_version_7(self) -> bool {
+        self.0.get_version_num() == 7 && self.0.get_variant() == uuid::Variant::RFC4122
     }
 
     /// The time in the first 48 bits.

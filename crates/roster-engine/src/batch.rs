@@ -113,6 +113,10 @@ pub fn preview(
     }
 }
 
+/// The groups, and the purged users whose history is still being erased, that have an id.
+pub const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
+     UNION ALL SELECT id FROM erasures WHERE id = $1";
+
 pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,
     schema: Arc<UserSchema>,
@@ -256,9 +260,13 @@ impl<'f, F: Facts> Batch<'f, F> {
             Decision::Write(change) | Decision::Restore(change) => {
                 let groups = self.groups_to_join(command)?;
                 let follows = command.follows_holders();
+                let is_id_taken = self.is_kept_id_taken(command);
                 let holders = self.holders_of(&change.claims, id, follows)?;
                 if let Some(executed) = self.follow(change.claims.settle(command, holders))? {
                     return Ok(executed);
+                }
+                if is_id_taken? {
+                    return Err(Refusal::IdTaken.into());
                 }
                 if change.event.kind == EventKind::Restored {
                     self.writes.change_deleted_user(id, None);
@@ -308,6 +316,18 @@ impl<'f, F: Facts> Batch<'f, F> {
                 }
             }
         }
+    }
+
+    /// Whether a create should keep an id that is in use.
+    fn is_kept_id_taken(&mut self, command: &Command) -> Result<bool, CommandError> {
+        let Act::Create { draft, .. } = &command.act else { return Ok(false) };
+        let Some(id) = draft.kept_id() else { return Ok(false) };
+        // Read everything before returning, so that one run finds all missing facts.
+        let (live, deleted) = (self.live(id), self.deleted(id));
+        let others = self.facts.rows(USES_OF_ID.to_owned(), vec![id.into()]);
+        // What this batch erases would include the new user.
+        let is_purged = self.writes.purged.iter().any(|(purged, _)| *purged == id);
+        Ok(live?.is_some() || deleted?.is_some() || !others?.is_empty() || is_purged)
     }
 
     /// The other users that hold the claimed keys.

@@ -178,13 +178,10 @@ fn create(
     command: &Command,
 ) -> Result<Decision, Refusal> {
     let resolved = resolve(schema, draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
-    let user = User {
-        id,
-        version: 1,
-        status: resolved.status,
-        profile: resolved.profile,
-        updated_at: id.created_at(),
-    };
+    // The time of an id that is kept is that of the first creation.
+    let at = if draft.kept_id().is_some() { command.at } else { id.created_at() };
+    let user =
+        User { id, version: 1, status: resolved.status, profile: resolved.profile, updated_at: at };
     let mut change = change(rules, None, user, EventKind::Created, command);
     change.claims.username_origin = resolved.username_origin;
     check_size(&change)?;

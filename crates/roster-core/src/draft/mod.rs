@@ -15,9 +15,11 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
     attribute::Attribute,
+    id::UserId,
     json::{self, Json},
     limits::USER_BYTES_MAX,
     profile::Value,
+    timestamp::Timestamp,
     violation::{Excuse, Findings, Violation, ViolationCode, Violations},
 };
 
@@ -47,6 +49,8 @@ pub struct Draft {
     pub(crate) assumed_email_type: Option<&'static str>,
     /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
     pub(crate) patch: Option<Arc<Json>>,
+    /// Whether a create gives the user the id of the body.
+    pub(crate) keeps_id: bool,
     /// Whether the body is larger than any record, so that its values are not kept.
     pub(crate) is_oversized: bool,
 }
@@ -138,6 +142,29 @@ impl Draft {
         let mut violations = Violations::from_iter(violations);
         violations.omit(omitted);
         Err(violations)
+    }
+
+    /// Makes a create give the user the id of the body: a UUIDv7 of a time before this one.
+    pub(crate) fn keep_id(&mut self, now: Timestamp) {
+        self.keeps_id = true;
+        let id = self.sent_id().map(UserId::parse);
+        let (code, detail) = match id.map(|id| id.filter(|id| id.is_version_7())) {
+            Some(Some(id)) if id.created_at() <= now => return,
+            Some(Some(_)) => (ViolationCode::InvalidValue, "its time has not come yet"),
+            Some(None) => (ViolationCode::InvalidValue, "send a UUIDv7, as an export has it"),
+            None => (ViolationCode::Required, "keep_ids needs the id of each user"),
+        };
+        self.add_violation(Excuse::Never, code, || ("/id", detail));
+    }
+
+    /// The id that a create gives the user instead of a new one.
+    pub fn kept_id(&self) -> Option<UserId> {
+        self.sent_id().filter(|_| self.keeps_id).and_then(UserId::parse)
+    }
+
+    /// The id in the body.
+    pub fn sent_id(&self) -> Option<&str> {
+        self.body_id.as_deref()
     }
 
     /// Removes `id` and `version`, which are ignored when a user is created.

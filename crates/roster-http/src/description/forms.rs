@@ -120,8 +120,12 @@ fn write(user: &Json, description: &str) -> Json {
 }
 
 fn ignored(of_type: &str) -> Json {
-    let description = string("Set by the server; ignored in a request.");
-    nullable(object([("type", string(of_type)), ("description", description)]))
+    let mut ignored = object([("type", string(of_type))]);
+    if of_type == "string" {
+        set(&mut ignored, "maxLength", Json::Int(256));
+    }
+    set(&mut ignored, "description", string("Set by the server; ignored in a request."));
+    nullable(ignored)
 }
 
 /// The same schema for a write: nothing is read-only, `null` means absent, and an unknown member is

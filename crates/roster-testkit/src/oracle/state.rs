@@ -111,6 +111,7 @@ impl State {
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
             Decision::Write(change) => match self.conflict(&change.claims, id) {
+                None if self.is_kept_id_taken(command) => Err(Refusal::IdTaken.into()),
                 None => {
                     let (entry, event) = Entry::of(&change);
                     self.live.insert(id, entry.clone());
@@ -147,6 +148,16 @@ impl State {
                 Ok(self.append(Event::clone(&event), stored))
             }
         }
+    }
+
+    /// Whether a create should keep an id that is in use.
+    fn is_kept_id_taken(&self, command: &Command) -> bool {
+        let Act::Create { draft, .. } = &command.act else { return false };
+        draft.kept_id().is_some_and(|id| {
+            self.live.contains_key(&id)
+                || self.deleted.contains_key(&id)
+                || self.groups.contains_key(&id)
+        })
     }
 
     /// Applies the `on_conflict` of a create whose username, address or external id is taken.

@@ -2,7 +2,10 @@
 
 use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
 
-use super::bulk_query::{BulkQuery, LineKind};
+use super::{
+    super::ignores_id,
+    bulk_query::{BulkQuery, LineKind},
+};
 use crate::problem::Problem;
 
 /// The result of one line.
@@ -31,6 +34,8 @@ pub(super) enum LineResult {
 pub(super) struct Written {
     id: UserId,
     version: i64,
+    /// Whether the line has another id, which was not used.
+    ignores_id: bool,
 }
 
 /// The number of lines by result.
@@ -46,14 +51,19 @@ pub(super) struct Tally {
 }
 
 impl LineResult {
-    /// The result of a line of a request with this query.
-    pub(super) fn of(query: BulkQuery, result: Result<Outcome, Problem>) -> Self {
-        let BulkQuery { kind, mode, may_read } = query;
+    /// The result of a line of a request with this query. A line that creates a user may have an id.
+    pub(super) fn of(
+        query: BulkQuery,
+        sent_id: Option<&str>,
+        result: Result<Outcome, Problem>,
+    ) -> Self {
+        let BulkQuery { kind, mode, may_read, .. } = query;
         let Outcome { effect, stored, .. } = match result {
             Ok(outcome) => outcome,
             Err(problem) => return Self::Failed(problem.for_caller(may_read), None),
         };
-        let written = Written { id: stored.id, version: stored.version };
+        let ignores_id = ignores_id(sent_id, stored.id);
+        let written = Written { id: stored.id, version: stored.version, ignores_id };
         let shown = may_read.then_some(written);
         let is_stored = mode == Mode::Write;
         match (kind, effect) {
@@ -73,7 +83,10 @@ impl LineResult {
     /// Appends the result of the line with this number.
     pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
         let user = |written: Option<Written>| match written {
-            Some(Written { id, version }) => format!(",\"id\":\"{id}\",\"version\":{version}"),
+            Some(Written { id, version, ignores_id }) => {
+                let ignored = if ignores_id { ",\"ignored\":[\"id\"]" } else { "" };
+                format!(",\"id\":\"{id}\",\"version\":{version}{ignored}")
+            }
             None => String::new(),
         };
         let of_user = |status: u16, written: Option<Written>| {
