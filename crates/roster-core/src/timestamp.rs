@@ -48,8 +48,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Whether a text has the form `date-time` of RFC 3339 section 5.6. Of its numbers only the hours of
-/// the offset are checked.
+/// Whether a text has the form `date-time` of RFC 3339 section 5.6. Of its numbers only the hours
+/// of the offset are checked.
 fn is_rfc_3339(text: &[u8]) -> bool {
     const SECONDS: &[u8] = b"0000-00-00T00:00:00";
     let Some((seconds, rest)) = text.split_at_checked(SECONDS.len()) else { return false };

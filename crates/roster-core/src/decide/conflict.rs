@@ -50,8 +50,8 @@ impl Claims {
         else {
             return Settlement::Refused(refusal);
         };
-        // A username that the client did not send selects no user: anyone may have taken the address
-        // of another person as a username.
+        // A username that the client did not send selects no user: anyone may have taken the
+        // address of another person as a username.
         let username = username.filter(|_| self.username_origin == UsernameOrigin::Given);
         let mut holders = [username, email, external_id].into_iter().flatten();
         // The user with the username comes first.

@@ -100,8 +100,8 @@ impl Json {
         }
     }
 
-    /// Whether it is the text without characters. Where a member or part is one text, it is no value,
-    /// as null is.
+    /// Whether it is the text without characters. Where a member or part is one text, it is no
+    /// value, as null is.
     pub fn is_empty_text(&self) -> bool {
         matches!(self, Self::Text(text) if text.is_empty())
     }

@@ -60,7 +60,8 @@ async fn usernames_with_a_final_sigma_get_their_new_keys() {
         .execute_batch(
             "UPDATE users SET username_key = 'σοφός' WHERE version = 1 AND username_key = 'σοφόσ';
              UPDATE users SET username_key = 'γιώργος',
-                 record = replace(record, '\"γιώργο\"', '\"γιώργος\"') WHERE username_key = 'γιώργο';
+                 record = replace(record, '\"γιώργο\"', '\"γιώργος\"')
+                 WHERE username_key = 'γιώργο';
              UPDATE deleted_users SET username_key = 'νίκος';
              PRAGMA user_version = 1;",
         )

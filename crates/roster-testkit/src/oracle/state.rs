@@ -91,6 +91,7 @@ impl State {
             }
         }
         let id = command.user_id();
+        let own = (command.target() != Target::New).then_some(id);
         let current = match command.target() {
             Target::New => None,
             Target::Live => self.live.get(&id),
@@ -98,7 +99,7 @@ impl State {
         };
         let decision = decide(rules, &self.schema, current.map(|entry| &entry.user), command);
         if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, command.selecting(rules))
-            && let Some(conflict) = self.conflict(&claims, id)
+            && let Some(conflict) = self.conflict(&claims, None)
             && let [selected] = conflict.holders().as_slice()
         {
             return self.update(rules, command, *selected);
@@ -110,7 +111,7 @@ impl State {
                 let stored = current.ok_or_else(missing)?.stored.clone();
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
-            Decision::Write(change) => match self.conflict(&change.claims, id) {
+            Decision::Write(change) => match self.conflict(&change.claims, own) {
                 None if self.is_kept_id_taken(command) => Err(Refusal::IdTaken.into()),
                 None => {
                     let (entry, event) = Entry::of(&change);
@@ -127,7 +128,7 @@ impl State {
                 Ok(self.append(event, entry.stored))
             }
             Decision::Restore(change) => {
-                if let Some(conflict) = self.conflict(&change.claims, id) {
+                if let Some(conflict) = self.conflict(&change.claims, own) {
                     return Err(conflict.refusal.into());
                 }
                 let (entry, event) = Entry::of(&change);
@@ -189,11 +190,11 @@ impl State {
         Ok(self.outcome(Effect::Skipped, stored.ok_or_else(missing)?))
     }
 
-    /// The users other than this one that hold a claimed name, address or external id.
-    fn conflict(&self, claims: &Claims, id: UserId) -> Option<Conflict> {
+    /// The users other than the one that claims them that hold a name, address or external id.
+    fn conflict(&self, claims: &Claims, own: Option<UserId>) -> Option<Conflict> {
         let holder = |claim: &Option<String>, key: fn(&Keys) -> Option<&String>| {
             let claim = claim.as_ref()?;
-            let mut others = self.live.values().filter(|entry| entry.user.id != id);
+            let mut others = self.live.values().filter(|entry| Some(entry.user.id) != own);
             others.find(|other| key(&other.keys) == Some(claim)).map(|other| other.user.id)
         };
         let username = holder(&claims.username, |keys| Some(&keys.username));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Backend, Service, Setup},
+    service::{Backend, Service, Setup, path},
 };
 
 async fn post(service: &Service, query: &str, body: &Value) -> Reply {
@@ -77,6 +77,44 @@ pub(crate) async fn a_username_that_was_not_sent_selects_no_user(backend: Backen
     }
     assert_eq!(service.now(&grace).await["username"], "grace");
     assert_eq!(service.now(&ada).await, ada);
+}
+
+pub(crate) async fn a_purged_user_is_created_again_with_its_id(backend: Backend) {
+    let service = backend.open().await;
+    service.close().await;
+    let ada = service.user(json!({"username": "ada", "email": "a@x.org"})).await;
+    let keep = async |body: &Value| post(&service, "keep_ids=true", body).await;
+    keep(&ada).await.refused(409, "username-taken");
+    let again = post(&service, "keep_ids=true&on_conflict=skip", &ada).await.expect(200);
+    assert_eq!(again.json(), ada);
+    let eve = json!({"id": ada["id"], "username": "eve"});
+    let faults = keep(&eve).await.refused(409, "id-taken").faults();
+    assert_eq!(faults, [("/id".to_owned(), "id-taken".to_owned())]);
+    let faults = keep(&json!({"username": "eve"})).await.refused(422, "invalid-user").faults();
+    assert_eq!(faults, [("/id".to_owned(), "required".to_owned())]);
+
+    let writer = service.new_key(&["users:read", "users:write"]).await;
+    let token = writer["key"].as_str().expect("a key");
+    for media_type in ["application/json", "application/x-ndjson"] {
+        let request = service.request("POST", "/users?keep_ids=true").bearer(token);
+        let reply = request.body(media_type, eve.to_string()).send().await;
+        reply.refused(403, "insufficient-scope");
+    }
+    let other = post(&service, "on_conflict=fail", &eve).await.expect(201);
+    assert_eq!(other.header("roster-ignored"), "id");
+
+    let kept = path(&ada).replace("/users/", "/deleted-users/");
+    service.delete(&path(&ada)).await.expect(204);
+    keep(&ada).await.refused(409, "id-taken");
+    service.delete(&kept).await.expect(204);
+    service.clock.step(60_000);
+    let again = keep(&ada).await.expect(201);
+    assert_eq!(again.find("roster-ignored"), None);
+    let again = again.json();
+    let members = ["id", "version", "created_at", "email"].map(|name| again[name].clone());
+    assert_eq!(json!(members), json!([ada["id"], 1, ada["created_at"], "a@x.org"]));
+    assert_ne!(again["updated_at"], ada["updated_at"]);
+    assert_eq!(service.now(&ada).await, again);
 }
 
 pub(crate) async fn a_guarded_replacement_that_clears_members_is_428(backend: Backend) {

@@ -100,7 +100,9 @@ pub(crate) async fn a_replacement_ignores_what_a_create_ignores(backend: Backend
     let body = json!({"id": "another", "version": 17, "created_at": 1, "updated_at": [],
         "username": "ada", "title": "Lady"});
     let told = verdicts(import(&service, "?on_conflict=replace", lines(&[body])).await);
-    assert_eq!(told, [json!({"line": 1, "status": 200, "id": ada["id"], "version": 2})]);
+    let expected =
+        json!({"line": 1, "status": 200, "id": ada["id"], "version": 2, "ignored": ["id"]});
+    assert_eq!(told, [expected]);
     let after = service.now(&ada).await;
     assert_eq!((&after["version"], &after["title"]), (&json!(2), &json!("Lady")));
     assert_eq!(after["created_at"], ada["created_at"]);

@@ -51,7 +51,8 @@ pub(super) struct Tally {
 }
 
 impl LineResult {
-    /// The result of a line of a request with this query. A line that creates a user may have an id.
+    /// The result of a line of a request with this query. A line that creates a user may have an
+    /// id.
     pub(super) fn of(
         query: BulkQuery,
         sent_id: Option<&str>,
