@@ -65,14 +65,14 @@ attributes! {
     Version "version" Kind::ServerMade,
     Status "status" Kind::Status,
     Username "username" Kind::Text(TextRule::Username),
-    Name "name" Kind::Text(TextRule::Plain),
-    GivenName "given_name" Kind::Text(TextRule::Plain),
-    MiddleName "middle_name" Kind::Text(TextRule::Plain),
-    FamilyName "family_name" Kind::Text(TextRule::Plain),
-    HonorificPrefix "honorific_prefix" Kind::Text(TextRule::Plain),
-    HonorificSuffix "honorific_suffix" Kind::Text(TextRule::Plain),
-    DisplayName "display_name" Kind::Text(TextRule::Plain),
-    Nickname "nickname" Kind::Text(TextRule::Plain),
+    Name "name" Kind::Text(TextRule::Name),
+    GivenName "given_name" Kind::Text(TextRule::Name),
+    MiddleName "middle_name" Kind::Text(TextRule::Name),
+    FamilyName "family_name" Kind::Text(TextRule::Name),
+    HonorificPrefix "honorific_prefix" Kind::Text(TextRule::Name),
+    HonorificSuffix "honorific_suffix" Kind::Text(TextRule::Name),
+    DisplayName "display_name" Kind::Text(TextRule::Name),
+    Nickname "nickname" Kind::Text(TextRule::Name),
     Title "title" Kind::Text(TextRule::Plain),
     UserType "user_type" Kind::Text(TextRule::Plain),
     Email "email" Kind::ShortForm { list: Self::Emails, rule: TextRule::Email },
@@ -176,6 +176,8 @@ pub enum PartKind {
 pub enum TextRule {
     /// Any text without control characters.
     Plain,
+    /// A name of a person: any text without control characters and with a visible character.
+    Name,
     /// A text of an entry without control characters. It may be longer, because identity providers
     /// send long names of entitlements.
     EntryText,
@@ -203,9 +205,12 @@ impl TextRule {
     /// The maximum number of code points.
     pub const fn length_max(self) -> usize {
         match self {
-            Self::Plain | Self::Username | Self::LanguageTag | Self::Zone | Self::Country => {
-                TEXT_LENGTH_MAX
-            }
+            Self::Plain
+            | Self::Name
+            | Self::Username
+            | Self::LanguageTag
+            | Self::Zone
+            | Self::Country => TEXT_LENGTH_MAX,
             Self::EntryText => ENTRY_TEXT_LENGTH_MAX,
             Self::AddressLines => ADDRESS_TEXT_LENGTH_MAX,
             Self::Email => EMAIL_LENGTH_MAX,

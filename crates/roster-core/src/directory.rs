@@ -8,8 +8,8 @@ use std::{mem, sync::Arc, time::Duration};
 
 use crate::{
     access::{
-        KeyDesk, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, SeesDeleted,
-        WriteSchema, WriteUsers,
+        KeyDesk, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
+        SeesDeleted, WriteSchema, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -63,6 +63,11 @@ impl Directory {
         terms: Terms,
     ) -> Result<Outcome, Failure> {
         self.upsert(may, draft, Upsert::default(), terms).await
+    }
+
+    /// Makes the create of a user keep the id of its body.
+    pub fn keep_id(&self, _may: Permit<RestoreIds>, draft: &mut Draft) {
+        draft.keep_id(self.clock.now());
     }
 
     /// Creates a user, or updates or skips the one that exists.
@@ -350,7 +355,8 @@ impl Directory {
     }
 
     fn new_user(&self, draft: Draft, upsert: Upsert) -> Act {
-        Act::Create { id: self.clock.new_id(), draft: Box::new(draft), upsert }
+        let id = draft.kept_id().unwrap_or_else(|| self.clock.new_id());
+        Act::Create { id, draft: Box::new(draft), upsert }
     }
 
     async fn execute(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {

@@ -28,6 +28,9 @@ pub enum Refusal {
     Invalid(Violations),
     /// Another live user has a value that must be unique.
     Taken(Taken),
+    /// The id that a create should keep belongs to a user, a deleted user or a group, or to a
+    /// purged user whose history is still being erased.
+    IdTaken,
     /// The idempotency key was used before with another request.
     KeyReused,
     /// The function of an edit rejected the change. The code that created the function has the

@@ -1,9 +1,9 @@
-//! The id of a user or group: a UUIDv7 (RFC 9562) that the server creates and never accepts from a
-//! client.
+//! The id of a user or group: a UUIDv7 (RFC 9562) that the server creates. It accepts one from a
+//! client only to restore a user.
 //!
-//! An id has exactly one spelling, 36 lower-case characters, so a user has exactly one URL. Its
-//! first 48 bits are the time of creation, which gives `created_at` and the order of creation
-//! without further columns.
+//! An id is 36 characters, which are written in lower case and read in any case (RFC 9562 section
+//! 4). Its first 48 bits are the time of creation, which gives `created_at` and the order of
+//! creation without further columns.
 
 use std::fmt;
 
@@ -16,9 +16,9 @@ use crate::timestamp::Timestamp;
 pub struct UserId(Uuid);
 
 impl UserId {
-    /// Parses the canonical spelling; `None` for any other text, including upper case.
+    /// Parses an id with its hyphens, in any case; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 36 || text.bytes().any(|b| b.is_ascii_uppercase()) {
+        if text.len() != 36 {
             return None;
         }
         Uuid::try_parse(text).ok().map(Self)
@@ -37,6 +37,11 @@ impl UserId {
     /// The bytes, most significant first. Their order is the order of ids.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
+    }
+
+    /// Whether it is a UUID of version 7, as all ids of users are.
+    pub fn is_version_7(self) -> bool {
+        self.0.get_version_num() == 7 && self.0.get_variant() == uuid::Variant::RFC4122
     }
 
     /// The time in the first 48 bits.
@@ -63,10 +68,11 @@ mod tests {
     const TEXT: &str = "0190d1c2-8000-7000-8000-000000000001";
 
     #[test]
-    fn has_exactly_one_spelling() {
-        assert_eq!(UserId::parse(TEXT).map(|id| id.to_string()).as_deref(), Some(TEXT));
+    fn is_read_in_any_case_and_written_in_lower_case() {
+        for text in [TEXT, "0190D1C2-8000-7000-8000-000000000001"] {
+            assert_eq!(UserId::parse(text).map(|id| id.to_string()).as_deref(), Some(TEXT));
+        }
         for other in [
-            "0190D1C2-8000-7000-8000-000000000001",
             "0190d1c2800070008000000000000001",
             "{0190d1c2-8000-7000-8000-000000000001}",
             "0190d1c2-8000-7000-8000-00000000000",

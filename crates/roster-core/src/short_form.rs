@@ -47,7 +47,8 @@ pub fn remove_cleared(record: &mut Vec<(String, Json)>, patch: &Json) -> Vec<Att
     let mut kept = Vec::new();
     for short_form in Attribute::ALL.iter().copied() {
         let Kind::ShortForm { list, .. } = short_form.kind() else { continue };
-        let is_cleared = patch.member(short_form.name()) == Some(&Json::Null);
+        let sent = patch.member(short_form.name());
+        let is_cleared = sent.is_some_and(|sent| *sent == Json::Null || sent.is_empty_text());
         if !is_cleared || patch.member(list.name()).is_some() {
             continue;
         }

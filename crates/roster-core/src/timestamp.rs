@@ -48,8 +48,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Whether a text has the form `date-time` of RFC 3339 section 5.6. The values of its numbers are
-/// not checked.
+/// Whether a text has the form `date-time` of RFC 3339 section 5.6. Of its numbers only the hours
+/// of the offset are checked.
 fn is_rfc_3339(text: &[u8]) -> bool {
     const SECONDS: &[u8] = b"0000-00-00T00:00:00";
     let Some((seconds, rest)) = text.split_at_checked(SECONDS.len()) else { return false };
@@ -60,7 +60,11 @@ fn is_rfc_3339(text: &[u8]) -> bool {
         }
         None => Some(rest),
     };
-    let is_zone = |zone: &[u8]| [&b"Z"[..], b"+00:00", b"-00:00"].iter().any(|it| fits(it, zone));
+    let is_zone = |zone: &[u8]| {
+        let has_form = [&b"Z"[..], b"+00:00", b"-00:00"].iter().any(|it| fits(it, zone));
+        // jiff accepts up to 25 hours.
+        has_form && zone.get(1..3).is_none_or(|hours| hours < b"24".as_slice())
+    };
     fits(SECONDS, seconds) && zone.is_some_and(is_zone)
 }
 
@@ -110,6 +114,9 @@ mod tests {
             "2026-11-20T12:00:00,5Z",
             "2026-11-20T12:00:00+01",
             "2026-11-20T12:00:00+0100",
+            "2026-11-20T12:00:00+24:00",
+            "2026-11-20T12:00:00-24:00",
+            "2026-11-20T12:00:00+23:60",
             "2026-11-20T12:00:00Z[UTC]",
             "+002026-11-20T12:00:00Z",
             "2026-13-20T12:00:00Z",

@@ -113,6 +113,10 @@ pub fn preview(
     }
 }
 
+/// The groups, and the purged users whose history is still being erased, that have an id.
+const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
+     UNION ALL SELECT id FROM erasures WHERE id = $1";
+
 pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,
     schema: Arc<UserSchema>,
@@ -256,9 +260,14 @@ impl<'f, F: Facts> Batch<'f, F> {
             Decision::Write(change) | Decision::Restore(change) => {
                 let groups = self.groups_to_join(command)?;
                 let follows = command.follows_holders();
-                let holders = self.holders_of(&change.claims, id, follows)?;
+                let is_id_taken = self.is_kept_id_taken(command);
+                let own = (command.target() != Target::New).then_some(id);
+                let holders = self.holders_of(&change.claims, own, follows)?;
                 if let Some(executed) = self.follow(change.claims.settle(command, holders))? {
                     return Ok(executed);
+                }
+                if is_id_taken? {
+                    return Err(Refusal::IdTaken.into());
                 }
                 if change.event.kind == EventKind::Restored {
                     self.writes.change_deleted_user(id, None);
@@ -282,7 +291,7 @@ impl<'f, F: Facts> Batch<'f, F> {
     /// Updates the user that an invalid new user selects, if it selects exactly one.
     fn update_selected(&mut self, command: &Command) -> Result<Option<Executed>, CommandError> {
         let Some(claims) = command.selecting(self.rules) else { return Ok(None) };
-        let holders = self.holders_of(&claims, command.user_id(), true)?;
+        let holders = self.holders_of(&claims, None, true)?;
         match claims.settle(command, holders) {
             update @ Settlement::Instead(_) => self.follow(update),
             Settlement::Free | Settlement::Refused(_) | Settlement::PassedOver(_) => Ok(None),
@@ -310,16 +319,28 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    /// The other users that hold the claimed keys.
+    /// Whether a create should keep an id that is in use.
+    fn is_kept_id_taken(&mut self, command: &Command) -> Result<bool, CommandError> {
+        let Act::Create { draft, .. } = &command.act else { return Ok(false) };
+        let Some(id) = draft.kept_id() else { return Ok(false) };
+        // Read everything before returning, so that one run finds all missing facts.
+        let (live, deleted) = (self.live(id), self.deleted(id));
+        let others = self.facts.rows(USES_OF_ID.to_owned(), vec![id.into()]);
+        // What this batch erases would include the new user.
+        let is_purged = self.writes.purged.iter().any(|(purged, _)| *purged == id);
+        Ok(live?.is_some() || deleted?.is_some() || !others?.is_empty() || is_purged)
+    }
+
+    /// The users that hold the claimed keys, except the one that claims them.
     fn holders_of(
         &mut self,
         claims: &Claims,
-        id: UserId,
+        own: Option<UserId>,
         follows: bool,
     ) -> Result<Holders, CommandError> {
         let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
             let Some(key) = key else { return Ok(None) };
-            Ok(self.holder(kind, key, follows)?.filter(|holder| *holder != id))
+            Ok(self.holder(kind, key, follows)?.filter(|holder| Some(*holder) != own))
         };
         // Read all holders before returning, so that one run finds all missing facts.
         let username = holder(ClaimKind::Username, &claims.username);

@@ -1,7 +1,7 @@
 //! The table of all operations of both interfaces: method, path, operation id, scopes and handler.
 //!
-//! A path is compared byte for byte, so that one resource has one URL. There is no case folding and
-//! no decoding. An additional slash makes another path, except at the end of SCIM paths. The
+//! A path is compared byte for byte, except for the case of an id. There is no decoding. An
+//! additional slash makes another path, except at the end of SCIM paths. The
 //! routes, `Allow`, the scopes, the labels of metrics and the check of the description all come
 //! from this table.
 

@@ -170,8 +170,10 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
     if !member.multi_valued || value == Json::Null {
         return one(value);
     }
-    // A single value is a list of one.
-    Json::Array(value.into_values().into_iter().map(one).collect())
+    // A single value is a list of one. Clients clear a value by an empty text.
+    let values = value.into_values().into_iter().filter(|value| !value.is_empty_text());
+    let values: Vec<Json> = values.map(one).collect();
+    if values.is_empty() { Json::Null } else { Json::Array(values) }
 }
 
 /// The operations of a PATCH, with declared attributes named as members of `attributes`.

@@ -59,6 +59,8 @@ rights! {
     RunKeys KeysAdmin,
     /// To replace the schema of users.
     WriteSchema SchemaWrite,
+    /// To create users with ids that the caller chooses.
+    RestoreIds UsersWrite UsersRestoreIds,
 }
 
 /// A right that includes reading one deleted user.

@@ -17,7 +17,7 @@ mod token;
 pub use api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest};
 pub use authority::{
     Authority, MissingScope, Permit, PreviewPurges, PurgeUsers, ReadDeletedUsers, ReadEvents,
-    ReadMetrics, ReadUsers, Right, RunKeys, SeesDeleted, WriteSchema, WriteUsers,
+    ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, SeesDeleted, WriteSchema, WriteUsers,
 };
 pub use change::{KeyAct, KeyChange, KeyDecision, KeyFailure, KeyRefusal, decide_keys};
 pub use desk::{KeyDesk, KeyStore};

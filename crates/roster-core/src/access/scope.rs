@@ -57,6 +57,8 @@ scopes! {
     ScimStrict "scim:strict",
     /// Replace the schema of users.
     SchemaWrite "schema:write",
+    /// With the scope to change users, create users with ids that the caller chooses.
+    UsersRestoreIds "users:restore-ids",
 }
 
 impl Scope {

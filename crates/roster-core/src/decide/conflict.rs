@@ -50,10 +50,9 @@ impl Claims {
         else {
             return Settlement::Refused(refusal);
         };
-        // The client did not send a username that follows from the address: it selects a user only
-        // if no user has the address.
-        let is_given = self.username_origin == UsernameOrigin::Given;
-        let username = username.filter(|_| is_given || email.is_none());
+        // A username that the client did not send selects no user: anyone may have taken the
+        // address of another person as a username.
+        let username = username.filter(|_| self.username_origin == UsernameOrigin::Given);
         let mut holders = [username, email, external_id].into_iter().flatten();
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
@@ -76,7 +75,7 @@ impl Command {
             return None;
         }
         let text = |attribute| match draft.values.get(&attribute) {
-            Some(Value::Text(text)) if !text.is_empty() => Some(text.as_str()),
+            Some(Value::Text(text)) => Some(text.as_str()),
             _ => None,
         };
         let listed = || match draft.values.get(&Attribute::Emails) {
@@ -112,7 +111,7 @@ impl Command {
         match draft.values.get(&Attribute::ExternalId) {
             // An invalid draft is rejected as a create is, and not skipped.
             _ if is_invalid && upsert.on_conflict == OnConflict::Skip => Ok(None),
-            Some(Value::Text(external_id)) if !external_id.is_empty() => Ok(Some(external_id)),
+            Some(Value::Text(external_id)) => Ok(Some(external_id)),
             None if is_invalid => Ok(None),
             _ => violation(ViolationCode::Required, "send it: match=external_id needs it"),
         }

@@ -178,13 +178,10 @@ fn create(
     command: &Command,
 ) -> Result<Decision, Refusal> {
     let resolved = resolve(schema, draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
-    let user = User {
-        id,
-        version: 1,
-        status: resolved.status,
-        profile: resolved.profile,
-        updated_at: id.created_at(),
-    };
+    // The time of an id that is kept is that of the first creation.
+    let at = if draft.kept_id().is_some() { command.at } else { id.created_at() };
+    let user =
+        User { id, version: 1, status: resolved.status, profile: resolved.profile, updated_at: at };
     let mut change = change(rules, None, user, EventKind::Created, command);
     change.claims.username_origin = resolved.username_origin;
     check_size(&change)?;
@@ -307,9 +304,11 @@ fn event(user: &User, kind: EventKind, command: &Command) -> Event {
     }
 }
 
-/// Claims the keys that are new to this user. A kept key already belongs to it.
+/// Claims the keys that are new to this user. A kept key already belongs to it, with one exception:
+/// usernames that differ in a final sigma alone were different once, so two users may have the key.
 fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
-    let username = before.is_none_or(|before| before.username != after.username);
+    let may_be_shared = after.username.contains('σ');
+    let username = may_be_shared || before.is_none_or(|before| before.username != after.username);
     let email =
         rules.email == Sharing::Unique && before.is_none_or(|before| before.email != after.email);
     let external_id = rules.external_id == Sharing::Unique

@@ -9,6 +9,7 @@ use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
     failure::UsernameOrigin,
+    id::UserId,
     json::Json,
     part::Part,
     profile::{Entry, Profile, Value},
@@ -73,6 +74,7 @@ pub(super) fn resolve(
         drop_assumed_type(&mut profile, kind, current);
     }
     resolve_flags(&mut profile, draft, current, intent);
+    schema.drop_empty_texts(&mut profile);
     let username_origin = resolve_username(&mut profile, current, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
     let undeclared = schema.violations(free_members(&profile), stored);
@@ -108,7 +110,7 @@ fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
         .counting(|excuse| stored.as_mut().is_some_and(|stored| stored.excuse(excuse)));
     if let Some(current) = current {
         violations.extend(draft.server_made_faults.iter().cloned());
-        if draft.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+        if draft.body_id.as_ref().is_some_and(|id| UserId::parse(id) != Some(current.id)) {
             let detail = "send the id of the path, or leave it out";
             violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
         }

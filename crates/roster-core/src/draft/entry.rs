@@ -69,6 +69,7 @@ impl Draft {
         // everything in it. So entries beyond the limit need no check.
         let is_checked = index < shape.entries_max;
         let mut parts = Vec::with_capacity(members.len().min(shape.parts.len()));
+        let mut empty = Vec::new();
         for (name, value) in members {
             let part_pointer = || pointer().member(&name);
             let Some((part, kind)) = shape.parts.iter().find(|(part, _)| part.name() == name)
@@ -78,6 +79,7 @@ impl Draft {
             };
             match (kind, value) {
                 (_, Json::Null) => {}
+                (PartKind::Text(_), value) if value.is_empty_text() => empty.push(*part),
                 (PartKind::Text(rule), Json::Text(text)) => {
                     let text = nfc(text);
                     if is_checked && let Err(fault) = check_rule(*rule, &text) {
@@ -93,33 +95,36 @@ impl Draft {
                 }
             }
         }
-        if is_checked {
-            self.require_part(shape, &parts, pointer, Excuse::Entry(attribute, index));
+        let is_missing = match shape.required {
+            Some(wanted) => parts.iter().all(|(part, _)| *part != wanted),
+            None => parts.is_empty(),
+        };
+        if is_missing {
+            // An entry that was stored with empty texts equals the stored one, which excuses it.
+            parts.extend(empty.into_iter().map(|part| (part, Scalar::Text(String::new()))));
+            if is_checked {
+                self.add_missing_part(shape, pointer, Excuse::Entry(attribute, index));
+            }
         }
         Some(Entry::new(parts))
     }
 
-    fn require_part(
-        &mut self,
-        shape: &Shape,
-        parts: &[(Part, Scalar)],
-        pointer: &dyn Fn() -> Pointer,
-        excuse: Excuse,
-    ) {
-        let (missing, detail) = match shape.required {
-            Some(wanted) if parts.iter().all(|(part, _)| *part != wanted) => {
+    fn add_missing_part(&mut self, shape: &Shape, pointer: &dyn Fn() -> Pointer, excuse: Excuse) {
+        self.add_violation(excuse, ViolationCode::Required, || match shape.required {
+            Some(wanted) => {
                 let name = wanted.name();
                 (pointer().member(name), format!("give a {name}"))
             }
-            None if parts.is_empty() => {
-                (pointer(), "give at least one part, or leave the entry out".to_owned())
-            }
-            Some(_) | None => return,
-        };
-        self.add_violation(excuse, ViolationCode::Required, || (missing, detail));
+            None => (pointer(), "give at least one part, or leave the entry out".to_owned()),
+        });
     }
 
-    fn add_unknown_part(&mut self, shape: &Shape, name: &str, pointer: impl FnOnce() -> Pointer) {
+    pub(super) fn add_unknown_part(
+        &mut self,
+        shape: &Shape,
+        name: &str,
+        pointer: impl FnOnce() -> Pointer,
+    ) {
         self.add_violation(Excuse::Never, ViolationCode::UnknownMember, || {
             let detail = match nearest(name, shape.parts.iter().map(|(part, _)| part.name())) {
                 Some(known) => format!("did you mean {known}?"),

@@ -2,16 +2,16 @@
 
 use super::{Draft, rule::check_rule};
 use crate::{
-    attribute::{Attribute, Kind, TextRule},
+    attribute::{Attribute, Kind, Shape, TextRule},
     json::Json,
     profile::Value,
-    text::{nearest, nfc},
+    text::{Pointer, nearest, nfc},
     user::Status,
     violation::{Excuse, Violation, ViolationCode},
 };
 
 impl Draft {
-    /// Adds a member; `null` is the same as absent.
+    /// Adds a member; `null` and an empty text are the same as absent.
     pub(super) fn parse_member(&mut self, name: &str, sent: Json) {
         let Some(attribute) = Attribute::from_name(name) else {
             return self.add_unknown_member(name);
@@ -22,6 +22,7 @@ impl Draft {
         match attribute.kind() {
             Kind::ServerMade => self.parse_server_made(attribute, &sent),
             Kind::Status => self.parse_status(&sent),
+            Kind::Text(_) | Kind::ShortForm { .. } if sent.is_empty_text() => {}
             Kind::Text(rule) | Kind::ShortForm { rule, .. } => {
                 self.parse_text(attribute, rule, sent);
             }
@@ -85,12 +86,27 @@ impl Draft {
         }
     }
 
-    /// Adds a violation for each unknown member that a patch removes, which the merge has dropped.
+    /// Adds a violation for each unknown member or part that a patch removes, which the merge has
+    /// dropped.
     pub(crate) fn check_removals(&mut self, patch: &Json) {
         let Json::Object(members) = patch else { return };
         for (name, value) in members {
-            if *value == Json::Null && Attribute::from_name(name).is_none() {
-                self.add_unknown_member(name);
+            match (Attribute::from_name(name).map(Attribute::kind), value) {
+                (None, Json::Null) => self.add_unknown_member(name),
+                (Some(Kind::One(shape)), Json::Object(parts)) => {
+                    self.check_removed_parts(name, shape, parts);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn check_removed_parts(&mut self, name: &str, shape: &Shape, parts: &[(String, Json)]) {
+        for (part, value) in parts {
+            let is_known = shape.parts.iter().any(|(known, _)| known.name() == part);
+            if *value == Json::Null && !is_known {
+                let pointer = || Pointer::root().member(name).member(part);
+                self.add_unknown_part(shape, part, pointer);
             }
         }
     }
@@ -108,7 +124,7 @@ impl Draft {
     }
 
     fn add_unknown_member(&mut self, name: &str) {
-        let pointer = || crate::text::Pointer::root().member(name);
+        let pointer = || Pointer::root().member(name);
         if matches!(name, "password" | "passwd" | "password_hash" | "passwordHash") {
             return self.add_violation(Excuse::Never, ViolationCode::PasswordNotKept, || {
                 let detail =

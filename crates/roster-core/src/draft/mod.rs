@@ -15,9 +15,11 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use crate::{
     attribute::Attribute,
+    id::UserId,
     json::{self, Json},
     limits::USER_BYTES_MAX,
     profile::Value,
+    timestamp::Timestamp,
     violation::{Excuse, Findings, Violation, ViolationCode, Violations},
 };
 
@@ -47,6 +49,8 @@ pub struct Draft {
     pub(crate) assumed_email_type: Option<&'static str>,
     /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
     pub(crate) patch: Option<Arc<Json>>,
+    /// Whether a create gives the user the id of the body.
+    pub(crate) keeps_id: bool,
     /// Whether the body is larger than any record, so that its values are not kept.
     pub(crate) is_oversized: bool,
 }
@@ -61,11 +65,12 @@ impl Draft {
     /// Parses a draft from a tree. It never fails: the draft contains the violations.
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
-        let kind = tree.kind();
+        let detail = match &tree {
+            Json::Array(_) => "send one object, or lines of objects (application/x-ndjson)".into(),
+            other => format!("send one user as a JSON object, not {}", other.kind()),
+        };
         let Json::Object(members) = tree else {
-            draft.add_violation(Excuse::Never, ViolationCode::WrongType, || {
-                ("", format!("send one user as a JSON object, not {kind}"))
-            });
+            draft.add_violation(Excuse::Never, ViolationCode::WrongType, || ("", detail));
             return draft;
         };
         for (name, value) in members {
@@ -137,6 +142,29 @@ impl Draft {
         let mut violations = Violations::from_iter(violations);
         violations.omit(omitted);
         Err(violations)
+    }
+
+    /// Makes a create give the user the id of the body: a UUIDv7 of a time before this one.
+    pub(crate) fn keep_id(&mut self, now: Timestamp) {
+        self.keeps_id = true;
+        let id = self.sent_id().map(UserId::parse);
+        let (code, detail) = match id.map(|id| id.filter(|id| id.is_version_7())) {
+            Some(Some(id)) if id.created_at() <= now => return,
+            Some(Some(_)) => (ViolationCode::InvalidValue, "its time has not come yet"),
+            Some(None) => (ViolationCode::InvalidValue, "send a UUIDv7, as an export has it"),
+            None => (ViolationCode::Required, "keep_ids needs the id of each user"),
+        };
+        self.add_violation(Excuse::Never, code, || ("/id", detail));
+    }
+
+    /// The id that a create gives the user instead of a new one.
+    pub fn kept_id(&self) -> Option<UserId> {
+        self.sent_id().filter(|_| self.keeps_id).and_then(UserId::parse)
+    }
+
+    /// The id in the body.
+    pub fn sent_id(&self) -> Option<&str> {
+        self.body_id.as_deref()
     }
 
     /// Removes `id` and `version`, which are ignored when a user is created.

@@ -4,7 +4,7 @@ use crate::{
     attribute::TextRule,
     text::{
         Controls, Detail, check_absolute_url, check_controls, check_country, check_email,
-        check_language_tag, check_phone, check_zone, is_script_url, username_key,
+        check_language_tag, check_phone, check_zone, is_script_url, is_visible, username_key,
     },
     violation::ViolationCode,
 };
@@ -28,8 +28,9 @@ pub(crate) fn check_rule(rule: TextRule, text: &str) -> Result<(), TextFault> {
     }
     match rule {
         TextRule::Plain | TextRule::EntryText | TextRule::AddressLines => Ok(()),
-        TextRule::Username if text.is_empty() => {
-            let detail = "give at least one character, or leave it out".into();
+        TextRule::Name if is_visible(text) => Ok(()),
+        TextRule::Name => {
+            let detail = "give at least one visible character, or leave it out".into();
             Err(TextFault { code: ViolationCode::TooShort, detail })
         }
         TextRule::Username => {

@@ -217,15 +217,16 @@ impl Compared for Path {
         match self {
             Self::Free(_) => Comparison::Json,
             Self::Groups => Comparison::Presence,
-            Self::Group(GroupPart::Display) => Comparison::Folded,
-            Self::Group(GroupPart::Value) | Self::Part(_, Part::Ref) => Comparison::Exact,
+            // Ids are compared without case too.
+            Self::Group(GroupPart::Value | GroupPart::Display) => Comparison::Folded,
+            Self::Part(_, Part::Ref) => Comparison::Exact,
             Self::Part(attribute, part) => match part_kind(*attribute, *part) {
                 Some(PartKind::Flag) => Comparison::Flag,
                 Some(PartKind::Text(rule)) => of_rule(rule),
                 None => Comparison::Presence,
             },
             Self::Member(attribute) => match attribute.kind() {
-                Kind::ServerMade if *attribute == Attribute::Id => Comparison::Exact,
+                Kind::ServerMade if *attribute == Attribute::Id => Comparison::Folded,
                 Kind::ServerMade if *attribute == Attribute::Version => Comparison::Integer,
                 Kind::ServerMade => Comparison::Time,
                 Kind::Status => Comparison::Status,
@@ -251,6 +252,7 @@ const fn of_rule(rule: TextRule) -> Comparison {
         TextRule::PhoneNumber => Comparison::PhoneNumber,
         TextRule::Url | TextRule::Certificate => Comparison::Exact,
         TextRule::Plain
+        | TextRule::Name
         | TextRule::EntryText
         | TextRule::AddressLines
         | TextRule::LanguageTag

@@ -1,13 +1,13 @@
 //! A group as a client describes it, parsed from a JSON tree. All violations are reported together.
 //!
-//! As for users, a value that equals the stored one is not checked again, `null` is absent, and
-//! members that the server sets may be in the body.
+//! As for users, a value that equals the stored one is not checked again, `null` and an empty text
+//! are absent, and members that the server sets may be in the body.
 
-use super::Group;
+use super::{Group, GroupId};
 use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
-    text::{Controls, Pointer, check_controls, nearest, nfc},
+    text::{Controls, Pointer, check_controls, is_visible, nearest, nfc},
     violation::{Violation, ViolationCode, Violations},
 };
 
@@ -73,7 +73,7 @@ impl GroupDraft {
         let mut violations = self.violations.clone();
         if let Some(current) = current {
             violations.extend(self.server_made_faults.iter().cloned());
-            if self.body_id.as_ref().is_some_and(|id| *id != current.id.to_string()) {
+            if self.body_id.as_ref().is_some_and(|id| GroupId::parse(id) != Some(current.id)) {
                 let detail = "send the id of the path, or leave it out";
                 violations.push(|| Violation::new("/id", ViolationCode::IdMismatch, detail));
             }
@@ -82,7 +82,7 @@ impl GroupDraft {
         match &self.display_name {
             Some(name) if Some(name) != stored_name => {
                 violations.extend(check_text("/display_name", name));
-                if name.trim().is_empty() {
+                if !is_visible(name) {
                     let detail = "give at least one visible character";
                     let code = ViolationCode::TooShort;
                     violations.push(|| Violation::new("/display_name", code, detail));
@@ -113,6 +113,7 @@ impl GroupDraft {
         match (name, value) {
             ("created_at" | "updated_at", _) => {}
             (known, Json::Null) if MEMBERS.contains(&known) => {}
+            ("display_name" | "external_id", empty) if empty.is_empty_text() => {}
             ("id", Json::Text(id)) => self.body_id = Some(id),
             ("version", Json::Int(version)) => self.body_version = Some(version),
             ("id" | "version", other) => {
@@ -179,6 +180,7 @@ mod tests {
         assert_eq!(faults("[]", None), [at("", WrongType), at("/display_name", Required)]);
         assert_eq!(faults("{}", None), [at("/display_name", Required)]);
         assert_eq!(faults(r#"{"display_name":null}"#, None), [at("/display_name", Required)]);
+        assert_eq!(faults(r#"{"display_name":""}"#, None), [at("/display_name", Required)]);
         assert_eq!(faults(r#"{"display_name":" "}"#, None), [at("/display_name", TooShort)]);
         assert_eq!(
             faults(r#"{"display_name":7,"external_id":"a\u0007","members":[]}"#, None),

@@ -100,6 +100,12 @@ impl Json {
         }
     }
 
+    /// Whether it is the text without characters. Where a member or part is one text, it is no
+    /// value, as null is.
+    pub fn is_empty_text(&self) -> bool {
+        matches!(self, Self::Text(text) if text.is_empty())
+    }
+
     /// The number of bytes that the value takes at least as JSON. It measures the work that is done
     /// with it.
     pub fn size(&self) -> usize {

@@ -3,13 +3,24 @@
 //! A rejected character is often invisible, so the text always contains its code point. The rules
 //! for each member are in the member's own file, not here.
 
-use icu_properties::{CodePointMapData, props::GeneralCategory};
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{DefaultIgnorableCodePoint, GeneralCategory},
+};
 
 /// Whether the character has the general category Cc or Cf: a control character, or one that only
 /// formats the text around it, such as a direction mark. Both are invisible.
 pub fn is_control_or_format(c: char) -> bool {
     let category = || CodePointMapData::<GeneralCategory>::new().get(c);
     c.is_control() || (!c.is_ascii() && category() == GeneralCategory::Format)
+}
+
+/// Whether a text has a character that is displayed: neither a space nor one that only affects the
+/// text around it.
+pub fn is_visible(text: &str) -> bool {
+    let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    let is_hidden = |c: char| c.is_whitespace() || is_control_or_format(c) || ignorable.contains(c);
+    text.chars().any(|c| !is_hidden(c))
 }
 
 /// Names a character so that people can find it: `` `é` (U+00E9) `` or `U+200B`.
@@ -63,6 +74,18 @@ mod tests {
         }
         for c in ['a', ' ', 'é', 'ש', '\u{300}', '姓', '\u{1F600}'] {
             assert!(!is_control_or_format(c), "{}", describe(c));
+        }
+    }
+
+    #[test]
+    fn a_text_is_visible_if_any_of_its_characters_is() {
+        for text in
+            ["", " ", "\u{A0}\u{3000}", "\u{200B}", "\u{2060}\u{FEFF} ", "\u{3164}", "\u{FE0F}"]
+        {
+            assert!(!is_visible(text), "{text:?}");
+        }
+        for text in ["a", "\u{200B}a", ".", "\u{301}", "姓", "\u{1F600}", "\u{645}\u{200C}"] {
+            assert!(is_visible(text), "{text:?}");
         }
     }
 

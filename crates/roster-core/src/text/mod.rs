@@ -24,7 +24,7 @@ mod url;
 mod username;
 mod zone;
 
-pub use character::is_control_or_format;
+pub use character::{is_control_or_format, is_visible};
 pub use control::{Controls, check_controls};
 pub use country::check_country;
 pub use digit::decimal_digit;

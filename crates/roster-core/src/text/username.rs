@@ -1,8 +1,9 @@
 //! The key of a username, which is unique among live users.
 //!
 //! It is UsernameCaseMapped of RFC 8265 section 3.3 (width mapping, lower case, NFC, bidi rule),
-//! applied to each part between single spaces (section 3.5). A username is stored and returned as
-//! typed. Only the profile rejects characters: `@`, `.` and `+` are allowed.
+//! applied to each part between single spaces (section 3.5). A final sigma is a sigma: letters in
+//! capitals do not tell them apart, and addresses and names are compared so. A username is stored
+//! and returned as typed. Only the profile rejects characters: `@`, `.` and `+` are allowed.
 
 use std::borrow::Cow;
 
@@ -48,7 +49,7 @@ fn key_by_profile(typed: &str) -> Result<String, Detail> {
                         and ends with a letter or ends with a digit"
                 .into());
         }
-        key.push_str(&mapped);
+        key.push_str(&mapped.replace('ς', "σ"));
     }
     Ok(key)
 }
@@ -140,6 +141,9 @@ mod tests {
         assert_eq!(username_key("ZOE\u{308} Ada"), username_key("zoë ada"));
         assert_eq!(username_key("\u{1112}\u{1161}\u{11AB}"), username_key("한"));
         assert_eq!(username_key("ﾃｽﾄ"), username_key("テスト"));
+        for typed in ["ΓΙΏΡΓΟΣ", "γιώργος", "γιώργοσ", "ΓΙΏΡΓΟς"] {
+            assert_eq!(username_key(typed).as_deref(), Ok("γιώργοσ"), "{typed}");
+        }
     }
 
     #[test]

@@ -9,16 +9,21 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 
 use crate::{
+    attribute::Attribute,
     command::{Caller, Idempotency, Preconditions},
     event::{Event, EventKind, MembersChanged},
     failure::Refusal,
     id::UserId,
     json::Json,
+    profile::{Profile, Value},
     start::Start,
     text::Pointer,
     timestamp::Timestamp,
@@ -151,6 +156,25 @@ impl UserSchema {
         Stored { id: SCHEMA_ID, version: self.version, record: self.to_record() }
     }
 
+    /// Removes declared members that are one text and empty: that is no value, as in every other
+    /// member.
+    pub(crate) fn drop_empty_texts(&self, profile: &mut Profile) {
+        let Some(Value::Object(sent)) = profile.get(Attribute::Attributes) else { return };
+        if self.members.is_empty() || !sent.iter().any(|(_, value)| value.is_empty_text()) {
+            return;
+        }
+        let is_one_text = |member: &&DeclaredMember| {
+            !member.multi_valued
+                && matches!(member.value_type, ValueType::String | ValueType::DateTime)
+        };
+        let texts = self.members.iter().filter(is_one_text).map(|member| member.name.as_str());
+        let texts: HashSet<&str> = texts.collect();
+        let mut kept = sent.clone();
+        kept.retain(|(name, value)| !value.is_empty_text() || !texts.contains(name.as_str()));
+        let kept = (!kept.is_empty()).then_some(Value::Object(kept));
+        profile.set(Attribute::Attributes, kept);
+    }
+
     /// The violations of `attributes`, given the stored ones if the user exists. Values that equal
     /// the stored ones are not checked.
     pub(crate) fn violations(
@@ -216,6 +240,13 @@ impl DeclaredMember {
             if let Err(detail) = self.value_type.check(value) {
                 add(&|| pointer().index(index), detail);
             }
+        }
+        if self.value_type == ValueType::String
+            && let Some(index) = values.iter().position(Json::is_empty_text)
+        {
+            let pointer = || pointer().index(index);
+            let code = ViolationCode::Required;
+            violations.push(|| Violation::new(pointer(), code, "give a value"));
         }
     }
 }

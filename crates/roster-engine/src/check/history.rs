@@ -44,6 +44,13 @@ impl History {
         self.is_being_erased = event.is_being_erased;
         let place = format!("events at {}", event.position);
         let kind = EventKind::parse(&event.kind);
+        let was_purged =
+            self.last.as_ref().is_some_and(|last| last.kind == Some(EventKind::Purged));
+        if was_purged && kind == Some(EventKind::Created) {
+            // The user was created again with its id, and has a new history.
+            line.require(self.filled.is_none(), &place, "a record of before the purge is there");
+            *self = Self { is_being_erased: event.is_being_erased, ..Self::new(self.span) };
+        }
         line.require(kind.is_some(), &place, "there is no such kind of event");
         line.require(self.follows(kind), &place, "its kind cannot follow the event before it");
         let begins = if self.span.is_cut() { event.version } else { 1 };

@@ -51,6 +51,11 @@ impl Item {
         self.0.octets(2)
     }
 
+    /// The bytes in a further column.
+    pub(super) fn octets(&self, index: usize) -> &[u8] {
+        self.0.octets(index)
+    }
+
     /// The number in a further column.
     pub(super) fn integer(&self, index: usize) -> i64 {
         self.0.integer(index)

@@ -22,6 +22,9 @@ const USERS: &str = "SELECT id, version, record, updated_at, status, username_ke
      phone_number_key, external_id, family_name_key, name_key \
      FROM users WHERE id > $1 ORDER BY id";
 
+/// The place of `username_key` in a row of [`USERS`].
+const USERNAME_KEY: usize = 5;
+
 const DELETED_USERS: &str = "SELECT id, version, record, deleted_at, username_key, email_key, \
      external_id FROM deleted_users WHERE id > $1 ORDER BY id";
 
@@ -138,6 +141,10 @@ impl Found {
     fn check_user(&mut self, row: &Item) -> Option<User> {
         let (line, place) = (&mut self.users, place("users", row.id()));
         let user = row.compare(line, &place, User::from_record(row.record()), written)?;
+        // A migration left this key, because another user has the new one.
+        if String::from_utf8_lossy(row.octets(USERNAME_KEY)).contains('ς') {
+            line.fault(&place, "another user has this username; give one of them another");
+        }
         row.compare_columns(line, &place, columns(&Keys::of(&user)));
         Some(user)
     }

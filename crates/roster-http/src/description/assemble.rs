@@ -74,7 +74,9 @@ pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, Json
         set(&mut schemas, &name, schema);
     }
     let mut examples = part(EXAMPLES)?;
-    if let Some(value) = explanation("user-not-found", "{base_url}") {
+    if let Some(mut value) = explanation("user-not-found", "{base_url}") {
+        // Spectral takes an object with `type` and `example` for a schema.
+        remove(&mut value, "example");
         let example = object([("summary", string("One code explained")), ("value", value)]);
         set(&mut examples, "ProblemKind", example);
     }

@@ -1,6 +1,7 @@
 //! The schemas of users in writes and in lists, derived from `User`.
 //!
-//! A write accepts `null` for every member that may be absent. It accepts the members that the
+//! A write accepts `null`, and where a text is expected an empty one, for every member that may be
+//! absent. It accepts the members that the
 //! service creates, because the response to a GET must be a valid body for a PUT. Schemas of writes
 //! are closed: an unknown member is an error. Schemas of responses are open: a later version may
 //! add members. A list may show only some of the members. This module has these rules, and
@@ -13,11 +14,11 @@ use super::tree::{
 };
 
 const CREATE: &str = "A user to create. At least one of `username` and `email` is required. \
-    Members that the server sets are ignored. `null` is the same as absent.";
+    Members that the server sets are ignored. `null` and an empty text are the same as absent.";
 const REPLACE: &str = "The record that replaces the stored user. Members that are omitted or \
-    `null` are cleared, except `status` and `username`, which do not change.";
-const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: named members are set, `null` clears \
-    a member, and lists are replaced as a whole.";
+    `null` or an empty text are cleared, except `status` and `username`, which do not change.";
+const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: named members are set, `null` or an \
+    empty text clears a member, and lists are replaced as a whole.";
 const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \
     which it will be purged.";
 const OF_LINE: &str = "The problem of one line, as a request with only this line would get it. It \
@@ -87,23 +88,29 @@ fn of_line(problem: &Json) -> Json {
 fn create(user: &Json) -> Json {
     let mut schema = write(user, CREATE);
     let mut properties = at(&schema, &["properties"]).clone();
-    for name in ["id", "version", "created_at", "updated_at"] {
-        set(&mut properties, name, ignored());
+    for (name, of_type) in [("id", "string"), ("version", "integer")] {
+        set(&mut properties, name, ignored(of_type));
     }
     set(&mut schema, "properties", properties);
     set(&mut schema, "minProperties", Json::Int(1));
     schema
 }
 
-/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there.
+/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there. The
+/// schema has the type of the values that responses have, for generated clients.
 fn write(user: &Json, description: &str) -> Json {
     let mut schema = input(user);
     remove(&mut schema, "required");
     let properties = members(at(user, &["properties"])).iter().map(|(name, property)| {
         let property = if matches!(name.as_str(), "created_at" | "updated_at") {
-            ignored()
+            ignored("string")
         } else {
-            nullable(input(property))
+            let mut property = nullable(input(property));
+            // An empty text is no value. Only the id has to be whole.
+            if name != "id" {
+                remove(&mut property, "minLength");
+            }
+            property
         };
         (name.clone(), property)
     });
@@ -112,8 +119,13 @@ fn write(user: &Json, description: &str) -> Json {
     schema
 }
 
-fn ignored() -> Json {
-    object([("description", string("Set by the server; ignored in a request."))])
+fn ignored(of_type: &str) -> Json {
+    let mut ignored = object([("type", string(of_type))]);
+    if of_type == "string" {
+        set(&mut ignored, "maxLength", Json::Int(256));
+    }
+    set(&mut ignored, "description", string("Set by the server; ignored in a request."));
+    nullable(ignored)
 }
 
 /// The same schema for a write: nothing is read-only, `null` means absent, and an unknown member is

@@ -91,6 +91,7 @@ pub(super) fn example(code: ProblemCode, base_url: &str) -> Json {
         "username-taken" => taken("/username"),
         "email-taken" => taken("/email"),
         "external-id-taken" => taken("/external_id"),
+        "id-taken" => taken("/id"),
         _ => None,
     };
     answer(code, fault, base_url)

@@ -15,6 +15,8 @@ pub(crate) const JSON: Media = Media("application/json");
 pub(crate) const SCIM_JSON: Media = Media("application/scim+json");
 /// One JSON text per line.
 pub(crate) const NDJSON: Media = Media("application/x-ndjson");
+/// Further names of [`NDJSON`], in requests.
+pub(crate) const NDJSON_NAMES: [&str; 2] = ["application/jsonl", "application/ndjson"];
 /// An HTML page.
 pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Metrics for Prometheus.
@@ -32,6 +34,12 @@ impl Media {
     /// The media type without its parameters.
     fn name(self) -> &'static str {
         self.0.split(';').next().unwrap_or_default()
+    }
+
+    /// Whether a request names this media type so.
+    pub(crate) fn is_named(self, name: &str) -> bool {
+        let also: &[&str] = if self == NDJSON { &NDJSON_NAMES } else { &[] };
+        [self.name()].iter().chain(also).any(|known| name.eq_ignore_ascii_case(known))
     }
 }
 
@@ -57,20 +65,19 @@ pub(crate) fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media,
 
 /// The quality of a media type in thousandths: that of the most specific range that covers it.
 fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
-    let (own_kind, own_subtype) = media.name().split_once('/').unwrap_or_default();
+    let (own_kind, _) = media.name().split_once('/').unwrap_or_default();
     let mut found = (0, 0);
     for range in ranges {
         let mut parts = range.split(';').map(str::trim);
-        let Some((kind, subtype)) = parts.next().and_then(|name| name.split_once('/')) else {
-            continue;
-        };
+        let name = parts.next().unwrap_or_default();
+        let Some((kind, subtype)) = name.split_once('/') else { continue };
         let specific = if kind == "*" && subtype == "*" {
             1
         } else if !kind.eq_ignore_ascii_case(own_kind) {
             continue;
         } else if subtype == "*" {
             2
-        } else if subtype.eq_ignore_ascii_case(own_subtype) {
+        } else if media.is_named(name) {
             3
         } else {
             continue;
@@ -109,5 +116,9 @@ mod tests {
         assert_eq!(best(Some("application/json;q=0, application/*"), &[JSON]), None);
         assert_eq!(best(Some("text/xml"), both), None);
         assert_eq!(best(Some("json"), both), None);
+        for name in ["application/x-ndjson", "application/NDJSON", "application/jsonl"] {
+            assert_eq!(best(Some(name), &[JSON, NDJSON]), Some(NDJSON));
+            assert_eq!(best(Some(name), &[JSON]), None);
+        }
     }
 }

@@ -75,7 +75,7 @@ impl BodyKind {
 /// Whether the media type is that of one JSON text per line.
 pub(crate) fn sends_lines(headers: &HeaderMap) -> bool {
     let name = content_type(headers).split(';').next().unwrap_or_default();
-    name.trim().eq_ignore_ascii_case(NDJSON.0)
+    NDJSON.is_named(name.trim())
 }
 
 /// Checks the headers of a body of lines.
@@ -123,7 +123,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
         BodyKind::MergePatch | BodyKind::PatchOfMany => {
             is("application/json") || is("application/merge-patch+json")
         }
-        BodyKind::Lines => is(NDJSON.0),
+        BodyKind::Lines => NDJSON.is_named(name),
         BodyKind::Scim | BodyKind::ScimStrict => {
             is("application/scim+json") || is("application/json")
         }

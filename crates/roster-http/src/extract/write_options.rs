@@ -39,6 +39,8 @@ pub(crate) struct WriteOptions {
     pub(crate) joins_groups: bool,
     /// `on_conflict` and `match`: what the create of a user does if the user exists.
     pub(crate) upsert: Upsert,
+    /// `keep_ids`: whether a new user gets the id of the body.
+    pub(crate) keeps_id: bool,
     /// `Prefer: return`.
     pub(crate) preferred_return: Option<ReturnPreference>,
     /// `Prefer: wait`.
@@ -72,6 +74,9 @@ impl FromRequestParts<AppState> for WriteOptions {
                 ("groups", Some(Operation::RestoreUser)) => {
                     options.joins_groups = boolean(&value)?;
                 }
+                ("keep_ids", Some(Operation::CreateUser)) => {
+                    options.keeps_id = boolean(&value)?;
+                }
                 (_, Some(Operation::CreateUser))
                     if read_upsert(name, &value, &mut options.upsert)? => {}
                 (_, operation) => return Err(unknown_parameter(operation)),
@@ -102,6 +107,7 @@ impl WriteOptions {
             mode: Mode::Write,
             joins_groups: false,
             upsert: Upsert::default(),
+            keeps_id: false,
             preferred_return: preferred_return(headers),
             preferred_wait: PreferredWait::of(headers, &start),
             preconditions,
@@ -211,7 +217,7 @@ pub(crate) fn refuse_preconditions(headers: &HeaderMap) -> Result<(), Problem> {
 
 fn unknown_parameter(operation: Option<Operation>) -> ParameterFault {
     let detail = match operation {
-        Some(Operation::CreateUser) => "a create takes dry_run, on_conflict and match",
+        Some(Operation::CreateUser) => "a create takes dry_run, on_conflict, match and keep_ids",
         Some(Operation::RestoreUser) => "a restore takes dry_run and groups",
         _ => "a write takes dry_run alone",
     };

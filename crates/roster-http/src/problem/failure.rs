@@ -32,6 +32,11 @@ impl From<Refusal> for Problem {
                 Self::listing(ProblemCode::InvalidUser, "member", violations.map(Fault::from))
             }
             Refusal::Taken(taken) => taken.into(),
+            Refusal::IdTaken => {
+                let code = ProblemCode::IdTaken;
+                let fault = Fault::at("/id", code.as_str(), code.kind().detail);
+                Self::new(code).with_faults(fault.into())
+            }
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
             // The handler that made the edit returns the reason instead.
             Refusal::EditRefused => Self::new(ProblemCode::Internal),

@@ -211,6 +211,16 @@ problems! {
             user.",
         detail: "another user has this external id",
     }
+    IdTaken {
+        code: "id-taken",
+        status: 409,
+        title: "The id is taken",
+        meaning: "With `keep_ids=true` a user should be created with the id of the body, but a \
+            user, a deleted user or a group has this id, or the history of a purged user with \
+            this id is still being erased.",
+        remedy: "If the user is deleted, restore it. After a purge, try again later.",
+        detail: "a user, a deleted user or a group has this id",
+    }
     CountMismatch {
         code: "count-mismatch",
         status: 409,

@@ -93,10 +93,11 @@ pub const VIOLATIONS: &[ViolationKind] = &[
     ViolationKind {
         code: "too-short",
         title: "The text is too short",
-        meaning: "The text has fewer characters than the member needs.",
+        meaning: "The text has fewer characters than the member needs. Spaces and characters that \
+            are not displayed do not count in a name.",
         remedy: "Write something, or leave the member out.",
-        place: Place::Pointer("/username"),
-        detail: "give at least one character, or leave it out",
+        place: Place::Pointer("/nickname"),
+        detail: "give at least one visible character, or leave it out",
     },
     ViolationKind {
         code: "too-many",

@@ -20,6 +20,8 @@ use crate::{
 
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
+/// The members of the body of a create that were not used.
+pub(super) const ROSTER_IGNORED: HeaderName = HeaderName::from_static("roster-ignored");
 pub(super) const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

@@ -73,6 +73,7 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         | Code::KeyNotFound
         | Code::GroupNotFound
         | Code::MemberNotFound
+        | Code::IdTaken
         | Code::CountMismatch
         | Code::GroupCycle
         | Code::GroupTooDeep

@@ -214,7 +214,7 @@ impl Names for UserNames<'_> {
                 } else {
                     literal
                 };
-                let operand = operand(Comparison::Exact, operator, id)?;
+                let operand = operand(path.comparison(), operator, id)?;
                 Ok(Expression::Test(Test { path, operator, operand }))
             }
             Named::Version => version(operator, literal),

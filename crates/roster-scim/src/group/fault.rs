@@ -20,6 +20,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::PreconditionRequired { .. }
         | Refusal::Invalid(_)
         | Refusal::Taken(_)
+        | Refusal::IdTaken
         | Refusal::KeyReused
         | Refusal::EditRefused => user::refused(refusal),
     }

@@ -53,7 +53,9 @@ fn own_member(name: &str, value: Json, strictness: Strictness) -> Option<(String
         "externalId" => "external_id",
         _ => return None,
     };
-    Some((name.to_owned(), as_text(value, strictness)))
+    let value = as_text(value, strictness);
+    // An empty text is no value.
+    Some((name.to_owned(), if value.is_empty_text() { Json::Null } else { value }))
 }
 
 struct Reading {
@@ -200,6 +202,7 @@ mod tests {
         for body in [
             "{}",
             r#"{"displayName":null}"#,
+            r#"{"displayName":""}"#,
             r#"{"displayName":"a","members":[{"value":"ada"}]}"#,
             r#"{"displayName":"a","members":[{"$ref":"x"}]}"#,
             r#"{"displayName":"a","members":"x"}"#,

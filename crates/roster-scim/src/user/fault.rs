@@ -30,6 +30,8 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         }
         Refusal::Invalid(violations) => invalid(violations),
         Refusal::Taken(taken) => is_taken(*taken),
+        // SCIM creates no user with the id of a client.
+        Refusal::IdTaken => ScimError::new(ScimType::Uniqueness, "id: it is taken"),
         Refusal::KeyReused => {
             ScimError::of_status(422, "this Idempotency-Key was used with a different request")
         }

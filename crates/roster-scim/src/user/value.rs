@@ -1,7 +1,7 @@
 //! Parses one value by its row in the attribute table.
 //!
 //! The result uses the names and types of the table. `null`, `[]` and an absent value are the same
-//! (RFC 7643 section 2.5): all of them return `None`.
+//! (RFC 7643 section 2.5), and an empty text is no value either: all of them return `None`.
 
 use std::fmt;
 
@@ -90,7 +90,7 @@ fn one(
             | AttributeType::Binary
             | AttributeType::DateTime,
             Json::Text(text),
-        ) => Ok(Some(Json::Text(text))),
+        ) => Ok((!text.is_empty()).then_some(Json::Text(text))),
         (
             AttributeType::String
             | AttributeType::Reference
@@ -154,9 +154,7 @@ fn parts(
         && let Some(required) = required
     {
         // Clients clear a value by sending an entry without a value.
-        let says = |(name, value): &(String, Json)| {
-            name == required.name && !matches!(value, Json::Text(text) if text.is_empty())
-        };
+        let says = |(name, _): &(String, Json)| name == required.name;
         kept = if kept.iter().any(says) { kept } else { Vec::new() };
     }
     Ok((!kept.is_empty()).then_some(Json::Object(kept)))

@@ -194,18 +194,31 @@ pub async fn an_invalid_user_is_rejected_in_every_on_conflict_mode(harness: Harn
     assert_eq!(harness.image().await, before);
 }
 
-pub async fn a_default_username_conflicts_too(harness: Harness) {
-    let holder = harness.user(json!({"username": "ada@example.com"})).await;
+pub async fn a_default_username_selects_no_user(harness: Harness) {
+    let body = json!({"username": "ada@example.com", "email": "mallory@example.com"});
+    let mallory = harness.user(body).await;
+    let before = harness.image().await;
     let body = json!({"email": "Ada@example.com", "name": "Ada"});
+    let list = json!({"emails": [{"value": "Ada@example.com", "primary": true}]});
     let taken = Taken { username: Some(UsernameOrigin::Email), email: false, external_id: false };
-    let result = create_or(&harness, OnConflict::Fail, body.clone()).await;
-    assert_eq!(result, Err(Refusal::Taken(taken)));
-    let skipped = create_or(&harness, OnConflict::Skip, body.clone()).await.expect("passed over");
-    assert_eq!((skipped.effect, &skipped.stored), (Effect::Skipped, &holder));
-    let after = create_or(&harness, OnConflict::Replace, body).await.expect("one holder").stored;
-    assert_eq!((after.id, after.version), (holder.id, 2));
-    assert_eq!(view(&after)["username"], "ada@example.com", "kept by silence");
-    assert_eq!(view(&after)["email"], "Ada@example.com");
+    for on_conflict in ALL {
+        for body in [&body, &list] {
+            let result = create_or(&harness, on_conflict, body.clone()).await;
+            assert_eq!(result, Err(Refusal::Taken(taken)), "{on_conflict:?} {body}");
+        }
+    }
+    let lines = ALL.map(|on_conflict| harness.creating_or(&body, on_conflict));
+    let results = harness.apply(lines.to_vec()).await;
+    assert!(results.iter().all(|result| *result == Err(Refusal::Taken(taken))), "{results:?}");
+    assert_eq!(harness.image().await, before);
+
+    let ada = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
+    for on_conflict in [OnConflict::Skip, OnConflict::Merge, OnConflict::Replace] {
+        let outcome = create_or(&harness, on_conflict, body.clone()).await.expect("selected");
+        assert_eq!(outcome.stored.id, ada.id, "{on_conflict:?}");
+        assert_eq!(view(&outcome.stored)["username"], "ada", "{on_conflict:?}");
+    }
+    assert_eq!(harness.get(mallory.id).await, Some(mallory));
 }
 
 pub async fn a_conflict_is_found_within_one_batch(harness: Harness) {

@@ -323,7 +323,7 @@ macro_rules! conformance {
                 two_different_holders_reject_a_replacement,
                 on_conflict_skip_returns_the_holder_of_the_username_first,
                 an_invalid_user_is_rejected_in_every_on_conflict_mode,
-                a_default_username_conflicts_too,
+                a_default_username_selects_no_user,
                 a_conflict_is_found_within_one_batch,
                 a_name_freed_earlier_in_a_batch_is_no_conflict,
                 a_deleted_holder_is_no_conflict,

@@ -44,9 +44,7 @@ async fn in_this_order(harness: &Harness, by: SortBy, member: &str, texts: &[&st
 
 /// Texts in the order of their folded keys. Engines could disagree about each pair of neighbours:
 /// case, length, marks, accents, the code points that UTF-16 sorts after U+10000.
-const TEXTS: [&str; 22] = [
-    "",
-    " ",
+const TEXTS: [&str; 20] = [
     "!",
     "\"",
     "%",
@@ -102,7 +100,8 @@ pub async fn usernames_and_emails_are_ordered_by_key(harness: Harness) {
 }
 
 pub async fn absent_values_sort_last_ascending_and_first_descending(harness: Harness) {
-    for (username, name) in [("u1", None), ("u2", Some("zz")), ("u3", Some("")), ("u4", None)] {
+    for (username, name) in [("u1", None), ("u2", Some("zz")), ("u3", Some("!")), ("u4", Some(""))]
+    {
         harness.user(json!({"username": username, "name": name})).await;
     }
     let ascending = listed(&harness, SortBy::Name, Direction::Ascending, "username").await;
@@ -174,7 +173,7 @@ pub(super) fn keys(user: &Stored) -> Keys {
 pub async fn a_range_excludes_users_without_a_value_on_every_page(harness: Harness) {
     let mut users = Vec::new();
     for number in 0..4 {
-        let name = ["Ada", "Grace", "Zo\u{eb}", ""][number];
+        let name = ["Ada", "Grace", "Zo\u{eb}", "!"][number];
         users.push(
             harness
                 .user(json!({

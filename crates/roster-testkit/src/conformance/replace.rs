@@ -104,7 +104,7 @@ pub async fn the_id_of_the_body_must_be_the_one_of_the_path(harness: Harness) {
         harness.user(json!({"username": "g"})).await,
     );
     let before = harness.image().await;
-    for id in [json!(grace.id.to_string()), json!(""), json!(ada.id.to_string().to_uppercase())] {
+    for id in [json!(grace.id.to_string()), json!("")] {
         for result in [
             harness.replace(ada.id, json!({"id": id, "name": "Ada"})).await,
             harness.patch(ada.id, json!({"id": id, "name": "Ada"})).await,
@@ -113,7 +113,7 @@ pub async fn the_id_of_the_body_must_be_the_one_of_the_path(harness: Harness) {
         }
     }
     assert_eq!(harness.image().await, before);
-    let same = json!({"id": ada.id.to_string(), "name": "Ada"});
+    let same = json!({"id": ada.id.to_string().to_uppercase(), "name": "Ada"});
     assert_eq!(harness.replace(ada.id, same).await.expect("valid").stored.version, 2);
 }
 

@@ -36,7 +36,7 @@ pub async fn an_external_id_is_unique_by_the_setting(harness: Harness) {
 
 pub async fn an_external_id_is_compared_exactly(harness: Harness) {
     for (number, id) in
-        ["e7", "E7", "e7 ", "\u{ff45}7", "e\u{301}7", "", "7", "07"].iter().enumerate()
+        ["e7", "E7", "e7 ", "\u{ff45}7", "e\u{301}7", " ", "7", "07"].iter().enumerate()
     {
         harness.user(json!({"username": number.to_string(), "external_id": id})).await;
     }
@@ -45,8 +45,9 @@ pub async fn an_external_id_is_compared_exactly(harness: Harness) {
 }
 
 pub async fn users_without_an_external_id_do_not_clash(harness: Harness) {
-    for name in ["ada", "grace", "joan"] {
-        harness.user(json!({"username": name})).await;
+    for (name, external_id) in [("ada", json!(null)), ("grace", json!("")), ("joan", json!(""))] {
+        let user = harness.user(json!({"username": name, "external_id": external_id})).await;
+        assert_eq!(view(&user).get("external_id"), None);
     }
 }
 

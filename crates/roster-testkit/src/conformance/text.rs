@@ -129,7 +129,7 @@ pub async fn every_script_is_read_back_as_nfc(harness: Harness) {
         "\u{feff}x",
         "\u{10ffff}",
         "a\u{a0}b",
-        "\u{2028}",
+        "a\u{2028}",
         "\u{202e}x",
     ]
     .iter()

@@ -270,8 +270,9 @@ impl<'a> Reader<'a> {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
-            // The two formats that the service checks by its own, wider rules.
-            .with_format("idn-email", |text: &str| text.contains('@'))
+            // The two formats that the service checks by its own, wider rules. An empty address in
+            // a request is no value.
+            .with_format("idn-email", |text: &str| text.is_empty() || text.contains('@'))
             .with_format("uri", |text: &str| text.contains(':') && !text.contains(' '))
             .build(&root)
             .map_err(|fault| format!("{schema}: {fault}"))?;

@@ -91,6 +91,7 @@ impl State {
             }
         }
         let id = command.user_id();
+        let own = (command.target() != Target::New).then_some(id);
         let current = match command.target() {
             Target::New => None,
             Target::Live => self.live.get(&id),
@@ -98,7 +99,7 @@ impl State {
         };
         let decision = decide(rules, &self.schema, current.map(|entry| &entry.user), command);
         if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, command.selecting(rules))
-            && let Some(conflict) = self.conflict(&claims, id)
+            && let Some(conflict) = self.conflict(&claims, None)
             && let [selected] = conflict.holders().as_slice()
         {
             return self.update(rules, command, *selected);
@@ -110,7 +111,8 @@ impl State {
                 let stored = current.ok_or_else(missing)?.stored.clone();
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
-            Decision::Write(change) => match self.conflict(&change.claims, id) {
+            Decision::Write(change) => match self.conflict(&change.claims, own) {
+                None if self.is_kept_id_taken(command) => Err(Refusal::IdTaken.into()),
                 None => {
                     let (entry, event) = Entry::of(&change);
                     self.live.insert(id, entry.clone());
@@ -126,7 +128,7 @@ impl State {
                 Ok(self.append(event, entry.stored))
             }
             Decision::Restore(change) => {
-                if let Some(conflict) = self.conflict(&change.claims, id) {
+                if let Some(conflict) = self.conflict(&change.claims, own) {
                     return Err(conflict.refusal.into());
                 }
                 let (entry, event) = Entry::of(&change);
@@ -147,6 +149,16 @@ impl State {
                 Ok(self.append(Event::clone(&event), stored))
             }
         }
+    }
+
+    /// Whether a create should keep an id that is in use.
+    fn is_kept_id_taken(&self, command: &Command) -> bool {
+        let Act::Create { draft, .. } = &command.act else { return false };
+        draft.kept_id().is_some_and(|id| {
+            self.live.contains_key(&id)
+                || self.deleted.contains_key(&id)
+                || self.groups.contains_key(&id)
+        })
     }
 
     /// Applies the `on_conflict` of a create whose username, address or external id is taken.
@@ -178,20 +190,19 @@ impl State {
         Ok(self.outcome(Effect::Skipped, stored.ok_or_else(missing)?))
     }
 
-    /// The users other than this one that hold a claimed name, address or external id.
-    fn conflict(&self, claims: &Claims, id: UserId) -> Option<Conflict> {
+    /// The users other than the one that claims them that hold a name, address or external id.
+    fn conflict(&self, claims: &Claims, own: Option<UserId>) -> Option<Conflict> {
         let holder = |claim: &Option<String>, key: fn(&Keys) -> Option<&String>| {
             let claim = claim.as_ref()?;
-            let mut others = self.live.values().filter(|entry| entry.user.id != id);
+            let mut others = self.live.values().filter(|entry| Some(entry.user.id) != own);
             others.find(|other| key(&other.keys) == Some(claim)).map(|other| other.user.id)
         };
         let username = holder(&claims.username, |keys| Some(&keys.username));
         let email = holder(&claims.email, |keys| keys.email.as_ref());
         let external_id = holder(&claims.external_id, |keys| keys.external_id.as_ref());
         let refusal = claims.refuse(username.is_some(), email.is_some(), external_id.is_some())?;
-        // The client did not send a username that follows from the address.
-        let is_given = claims.username_origin == UsernameOrigin::Given;
-        let username = username.filter(|_| is_given || email.is_none());
+        // A username that the client did not send selects no user.
+        let username = username.filter(|_| claims.username_origin == UsernameOrigin::Given);
         Some(Conflict { refusal, username, email, external_id })
     }
 
@@ -236,7 +247,7 @@ impl State {
     }
 }
 
-/// The users that hold what a change claims, and the refusal to return.
+/// The users that the values of a create select because they hold them, and the refusal to return.
 struct Conflict {
     refusal: Refusal,
     username: Option<UserId>,

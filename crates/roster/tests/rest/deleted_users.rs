@@ -339,8 +339,7 @@ pub(crate) async fn only_deleted_users_are_restored_or_purged(backend: Backend) 
     let service = backend.open().await;
     let live = service.user(json!({"username": "ada"})).await;
     let strange = ["/deleted-users/ada", "/deleted-users/%2e%2e", "/deleted-users/a%2Fb"];
-    let upper = NOBODY.to_uppercase().replace("DELETED-USERS", "deleted-users");
-    for target in [NOBODY, &kept(&live), &upper].into_iter().chain(strange) {
+    for target in [NOBODY, &kept(&live)].into_iter().chain(strange) {
         let restoring = format!("{target}/restore");
         for (method, target) in [("GET", target), ("DELETE", target), ("POST", &restoring)] {
             let reply = service.request(method, target).header("if-match", "\"7\"").send().await;

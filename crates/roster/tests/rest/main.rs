@@ -210,7 +210,6 @@ cases! {
         a_stale_version_in_the_body_is_refused_even_where_nothing_would_change,
         a_put_clears_what_it_omits_but_status_and_username,
         a_put_creates_no_user,
-        an_id_in_capitals_is_404,
         a_put_without_a_change_stores_nothing,
         a_guarded_put_without_a_precondition_names_the_members_it_would_clear,
         a_guarded_delete_needs_a_precondition,
@@ -353,7 +352,8 @@ cases! {
     }
     mod upsert {
         a_user_that_exists_is_skipped_replaced_or_merged,
-        the_address_comes_before_a_username_that_was_not_sent,
+        a_username_that_was_not_sent_selects_no_user,
+        a_purged_user_is_created_again_with_its_id,
         an_update_needs_no_valid_new_user,
         a_guarded_replacement_that_clears_members_is_428,
         a_user_is_found_by_its_external_id,

@@ -158,7 +158,7 @@ pub(crate) async fn an_unknown_member_is_refused_with_the_one_that_was_meant(bac
 
 pub(crate) async fn all_errors_are_listed_at_once(backend: Backend) {
     let service = backend.open().await;
-    let body = json!({"username": "", "email": "ada", "name": 7, "status": "away",
+    let body = json!({"username": " ", "email": "ada", "name": 7, "status": "away",
         "locale": "english please", "addresses": [{"country": "XX"}], "nmae": "x"});
     let reply = service.post(body).await.refused(422, "invalid-user");
     let mut faults = reply.faults();
@@ -170,7 +170,7 @@ pub(crate) async fn all_errors_are_listed_at_once(backend: Backend) {
         ("/name", "wrong-type"),
         ("/nmae", "unknown-member"),
         ("/status", "invalid-value"),
-        ("/username", "too-short"),
+        ("/username", "invalid-username"),
     ];
     let expected = expected.map(|(place, code)| (place.to_owned(), code.to_owned()));
     assert_eq!(faults, expected);
@@ -197,7 +197,7 @@ fn violations() -> Vec<(Value, &'static str, &'static str)> {
             "/addresses/0/formatted",
             "too-long",
         ),
-        (json!({"username": ""}), "/username", "too-short"),
+        (json!({"username": "a", "nickname": "\u{200b} "}), "/nickname", "too-short"),
         (
             json!({"username": "a", "photos": (0..501).map(photo).collect::<Vec<_>>()}),
             "/photos",

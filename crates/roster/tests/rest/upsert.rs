@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::Reply,
-    service::{Backend, Service, Setup},
+    service::{Backend, Service, Setup, path},
 };
 
 async fn post(service: &Service, query: &str, body: &Value) -> Reply {
@@ -60,15 +60,16 @@ pub(crate) async fn a_user_that_exists_is_skipped_replaced_or_merged(backend: Ba
     put.send().await.refused(400, "invalid-query");
 }
 
-/// The client did not send a username that follows from its address, so the user that has the
-/// address comes before the user that has the username.
-pub(crate) async fn the_address_comes_before_a_username_that_was_not_sent(backend: Backend) {
+/// The client did not send a username that follows from its address, so only the user that has the
+/// address is selected.
+pub(crate) async fn a_username_that_was_not_sent_selects_no_user(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "d@x.org", "name": "Ada"})).await;
     let bob = json!({"email": "d@x.org", "title": "T"});
-    post(&service, "on_conflict=fail", &bob).await.refused(409, "username-taken");
-    let skipped = post(&service, "on_conflict=skip", &bob).await.expect(200);
-    assert_eq!(skipped.json()["id"], ada["id"], "no user has the address");
+    for on_conflict in ["fail", "skip", "merge", "replace"] {
+        let query = format!("on_conflict={on_conflict}");
+        post(&service, &query, &bob).await.refused(409, "username-taken");
+    }
     let grace = service.user(json!({"username": "grace", "email": "d@x.org"})).await;
     for on_conflict in ["skip", "merge", "replace"] {
         let reply = post(&service, &format!("on_conflict={on_conflict}"), &bob).await.expect(200);
@@ -76,6 +77,44 @@ pub(crate) async fn the_address_comes_before_a_username_that_was_not_sent(backen
     }
     assert_eq!(service.now(&grace).await["username"], "grace");
     assert_eq!(service.now(&ada).await, ada);
+}
+
+pub(crate) async fn a_purged_user_is_created_again_with_its_id(backend: Backend) {
+    let service = backend.open().await;
+    service.close().await;
+    let ada = service.user(json!({"username": "ada", "email": "a@x.org"})).await;
+    let keep = async |body: &Value| post(&service, "keep_ids=true", body).await;
+    keep(&ada).await.refused(409, "username-taken");
+    let again = post(&service, "keep_ids=true&on_conflict=skip", &ada).await.expect(200);
+    assert_eq!(again.json(), ada);
+    let eve = json!({"id": ada["id"], "username": "eve"});
+    let faults = keep(&eve).await.refused(409, "id-taken").faults();
+    assert_eq!(faults, [("/id".to_owned(), "id-taken".to_owned())]);
+    let faults = keep(&json!({"username": "eve"})).await.refused(422, "invalid-user").faults();
+    assert_eq!(faults, [("/id".to_owned(), "required".to_owned())]);
+
+    let writer = service.new_key(&["users:read", "users:write"]).await;
+    let token = writer["key"].as_str().expect("a key");
+    for media_type in ["application/json", "application/x-ndjson"] {
+        let request = service.request("POST", "/users?keep_ids=true").bearer(token);
+        let reply = request.body(media_type, eve.to_string()).send().await;
+        reply.refused(403, "insufficient-scope");
+    }
+    let other = post(&service, "on_conflict=fail", &eve).await.expect(201);
+    assert_eq!(other.header("roster-ignored"), "id");
+
+    let kept = path(&ada).replace("/users/", "/deleted-users/");
+    service.delete(&path(&ada)).await.expect(204);
+    keep(&ada).await.refused(409, "id-taken");
+    service.delete(&kept).await.expect(204);
+    service.clock.step(60_000);
+    let again = keep(&ada).await.expect(201);
+    assert_eq!(again.find("roster-ignored"), None);
+    let again = again.json();
+    let members = ["id", "version", "created_at", "email"].map(|name| again[name].clone());
+    assert_eq!(json!(members), json!([ada["id"], 1, ada["created_at"], "a@x.org"]));
+    assert_ne!(again["updated_at"], ada["updated_at"]);
+    assert_eq!(service.now(&ada).await, again);
 }
 
 pub(crate) async fn a_guarded_replacement_that_clears_members_is_428(backend: Backend) {
@@ -202,7 +241,7 @@ pub(crate) async fn an_upsert_needs_to_read_and_takes_no_preconditions(backend: 
             let reply = request.json(&body).header(header, value).send().await;
             reply.refused(400, "invalid-request");
         }
-        // No user matches an empty external id.
+        // An empty external id is none.
         let query = format!("match=external_id&on_conflict={on_conflict}");
         let faults = post(&service, &query, &body).await.refused(422, "invalid-user").faults();
         assert_eq!(faults, [("/external_id".to_owned(), "required".to_owned())]);

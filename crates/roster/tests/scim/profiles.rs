@@ -123,7 +123,7 @@ pub(crate) async fn a_body_without_a_media_type_is_json(backend: Backend) {
 pub(crate) async fn invalid_values_of_identity_providers_are_stored_unchanged(backend: Backend) {
     let service = backend.open().await;
     let sent = json!({"locale": "not a locale", "timezone": "GMT+1 or so",
-        "preferredLanguage": "", "profileUrl": "no url", "photos": [{"value": "photo.png"}],
+        "preferredLanguage": "-", "profileUrl": "no url", "photos": [{"value": "photo.png"}],
         "addresses": [{"country": "United Kingdom", "type": "work"}],
         "phoneNumbers": [{"value": "ext. none"}]});
     let user = create(&service, with(named("ada"), sent.clone())).await;

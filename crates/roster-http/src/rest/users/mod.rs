@@ -9,9 +9,10 @@ use axum::{
     extract::{FromRequest as _, FromRequestParts as _, Request, State},
     response::Response,
 };
+use http::HeaderValue;
 use roster_core::{
-    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal,
-    access::{ReadUsers, WriteUsers},
+    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal, UserId,
+    access::{ReadUsers, RestoreIds, WriteUsers},
     json,
     plan::Plan,
 };
@@ -22,7 +23,9 @@ use self::{
 };
 use super::{
     list::{ListRequest, PageFacts},
-    respond::{create_response, delete_response, read_response, shown, write_response},
+    respond::{
+        ROSTER_IGNORED, create_response, delete_response, read_response, shown, write_response,
+    },
 };
 use crate::{
     admission::Class,
@@ -70,7 +73,7 @@ pub(crate) async fn create(
     let (mut parts, body) = request.into_parts();
     let mut options = WriteOptions::from_request_parts(&mut parts, &app).await?;
     let request = Request::from_parts(parts, body);
-    let body = if options.upsert.on_conflict == OnConflict::Merge {
+    let mut body = if options.upsert.on_conflict == OnConflict::Merge {
         AuthorizedBody::<Mergeable>::from_request(request, &app)
             .await?
             .map(|Mergeable(draft)| draft)
@@ -81,16 +84,31 @@ pub(crate) async fn create(
         // The response may contain a user that the caller did not write.
         body.permit_to::<ReadUsers>()?;
     }
+    if options.keeps_id {
+        app.directory.keep_id(body.permit_to::<RestoreIds>()?, &mut body.value);
+    }
     let terms = body.terms(&options);
+    let sent_id = body.value.sent_id().map(str::to_owned);
     let write = app.directory.upsert(body.permit, body.value, options.upsert, terms);
     let outcome = options.execute(&app, write).await?;
-    if outcome.effect == Effect::Changed(EventKind::Created) {
-        create_response(&app, &options, outcome, "users")
+    let is_ignored = ignores_id(sent_id.as_deref(), outcome.stored.id);
+    let tells_id = options.shows(outcome.effect);
+    let mut response = if outcome.effect == Effect::Changed(EventKind::Created) {
+        create_response(&app, &options, outcome, "users")?
     } else {
         // The caller does not know the id of this user, so `return=minimal` is not applied.
         options.preferred_return = None;
-        Ok(write_response(&app, &options, outcome))
+        write_response(&app, &options, outcome)
+    };
+    if is_ignored && tells_id {
+        response.headers_mut().insert(ROSTER_IGNORED, HeaderValue::from_static("id"));
     }
+    Ok(response)
+}
+
+/// Whether a create sent another id than that of the user that it came to.
+fn ignores_id(sent: Option<&str>, stored: UserId) -> bool {
+    sent.is_some_and(|sent| UserId::parse(sent) != Some(stored))
 }
 
 /// `PATCH /users`: changes the users that NDJSON lines name or that match the query.

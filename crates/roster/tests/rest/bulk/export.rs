@@ -271,6 +271,8 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
         ("application/x-ndjson, application/json", json),
         ("application/json;q=0.5, application/x-ndjson;q=0.9", NDJSON),
         ("Application/X-NDJSON", NDJSON),
+        ("application/ndjson", NDJSON),
+        ("application/jsonl, application/json;q=0.5", NDJSON),
         ("text/csv, application/x-ndjson;q=0.1", NDJSON),
         ("application/json;q=0, */*", NDJSON),
     ] {
@@ -279,7 +281,7 @@ pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
         assert_eq!(reply.header("content-type"), expected);
         assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
     }
-    for accept in ["text/csv", "application/ndjson", "application/x-ndjson;q=0"] {
+    for accept in ["text/csv", "application/json-seq", "application/x-ndjson;q=0"] {
         let reply = service.request("GET", "/users").header("accept", accept).send().await;
         let reply = reply.refused(406, "not-acceptable");
         assert!(reply.text().contains(NDJSON), "{}", reply.text());

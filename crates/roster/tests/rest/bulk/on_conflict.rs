@@ -10,7 +10,9 @@ use crate::service::{Backend, Service, Setup};
 pub(super) fn outcomes(told: &[Value]) -> Vec<String> {
     let outcome = |verdict: &Value| {
         if verdict.get("skipped").is_some() {
-            assert_eq!(verdict, &json!({"line": verdict["line"], "status": 200, "skipped": true}));
+            let user = ["id", "version"].map(|name| verdict[name].clone());
+            let [id, version] = &user;
+            assert!(id.is_string() == version.is_i64() && verdict["status"] == 200, "{verdict}");
             return "skip".to_owned();
         }
         let code = verdict["problem"]["code"].as_str().map(str::to_owned);
@@ -28,7 +30,7 @@ fn clashing() -> String {
         json!({"username": "first", "email": "first@x.org"}),
         json!({"username": "First", "title": "Second"}),
         json!({"email": "FIRST@x.org"}),
-        json!({"username": "", "email": "first@x.org"}),
+        json!({"username": " ", "email": "first@x.org"}),
         json!({"username": "free"}),
     ])
 }
@@ -98,7 +100,9 @@ pub(crate) async fn a_replacement_ignores_what_a_create_ignores(backend: Backend
     let body = json!({"id": "another", "version": 17, "created_at": 1, "updated_at": [],
         "username": "ada", "title": "Lady"});
     let told = verdicts(import(&service, "?on_conflict=replace", lines(&[body])).await);
-    assert_eq!(told, [json!({"line": 1, "status": 200, "id": ada["id"], "version": 2})]);
+    let expected =
+        json!({"line": 1, "status": 200, "id": ada["id"], "version": 2, "ignored": ["id"]});
+    assert_eq!(told, [expected]);
     let after = service.now(&ada).await;
     assert_eq!((&after["version"], &after["title"]), (&json!(2), &json!("Lady")));
     assert_eq!(after["created_at"], ada["created_at"]);

@@ -37,6 +37,8 @@ pub(super) struct Batch {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u64,
+    /// The id of a user to create, as it was sent.
+    pub(super) sent_id: Option<String>,
     /// The error of a line that cannot be parsed or is refused. The other lines have a write.
     unread: Option<Problem>,
 }
@@ -49,11 +51,15 @@ impl Batch {
         line: &Line,
         (kind, parser, charges): (LineKind, &JsonParser, &LogCharges),
     ) {
+        let mut sent_id = None;
         let unread = match line {
             Line::Whole(text) => {
                 self.bytes += text.len();
                 match parser.read(text, move |text| read_write(kind, text)).await {
                     Ok(Ok(Ok(write))) => {
+                        if let BulkWrite::Create(draft, _) = &write {
+                            sent_id = draft.sent_id().map(str::to_owned);
+                        }
                         self.writes.push((write, charges.start(text.len())));
                         None
                     }
@@ -74,12 +80,12 @@ impl Batch {
                 Some(Problem::saying(ProblemCode::BodyTooLarge, detail))
             }
         };
-        self.slots.push(Slot { number, unread });
+        self.slots.push(Slot { number, sent_id, unread });
     }
 
     /// Adds a line that is not executed.
     pub(super) fn refuse(&mut self, number: u64, problem: Problem) {
-        self.slots.push(Slot { number, unread: Some(problem) });
+        self.slots.push(Slot { number, sent_id: None, unread: Some(problem) });
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -190,14 +196,14 @@ fn is_record(tree: &Json) -> bool {
 pub(super) fn joined(
     slots: Vec<Slot>,
     results: Vec<Result<Outcome, Failure>>,
-) -> impl Iterator<Item = (u64, Result<Outcome, Problem>)> {
+) -> impl Iterator<Item = (Slot, Result<Outcome, Problem>)> {
     let mut results = results.into_iter();
-    slots.into_iter().map(move |slot| {
-        let result = match slot.unread {
+    slots.into_iter().map(move |mut slot| {
+        let result = match slot.unread.take() {
             Some(problem) => Err(problem),
             None => results.next().unwrap_or_else(no_result).map_err(Problem::from),
         };
-        (slot.number, result)
+        (slot, result)
     })
 }
 

@@ -3,7 +3,7 @@
 use roster_core::{MatchBy, Mode, OnConflict, Upsert};
 
 use crate::{
-    extract::{check_upsert, dry_run, read_each, read_upsert, unknown},
+    extract::{boolean, check_upsert, dry_run, read_each, read_upsert, unknown},
     problem::Problem,
 };
 
@@ -33,6 +33,8 @@ impl LineKind {
 pub(super) struct BulkQuery {
     pub(super) kind: LineKind,
     pub(super) mode: Mode,
+    /// Whether new users get the ids of their lines.
+    pub(super) keeps_ids: bool,
     /// Whether the caller may read users: results then name users that the request did not create.
     pub(super) may_read: bool,
 }
@@ -44,7 +46,7 @@ impl BulkQuery {
         kind: LineKind,
         may_read: bool,
     ) -> Result<Self, Problem> {
-        let mut read = Self { kind, mode: Mode::Write, may_read };
+        let mut read = Self { kind, mode: Mode::Write, keeps_ids: false, may_read };
         let takes_conditions = matches!(kind, LineKind::Patch | LineKind::Delete);
         read_each(query, |parameter| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
@@ -55,6 +57,9 @@ impl BulkQuery {
             match name {
                 "dry_run" => read.mode = dry_run(&value)?,
                 _ if is_upsert => {}
+                "keep_ids" if matches!(kind, LineKind::Create(_)) => {
+                    read.keeps_ids = boolean(&value)?;
+                }
                 _ if takes_conditions && CONDITIONS.contains(&name) => {
                     let detail = "the lines name the users; leave conditions out";
                     return Err(("conflicting-parameter", detail.to_owned()));

@@ -53,23 +53,27 @@ impl Clashes {
             Some((*claim, *other))
         });
         let held: Vec<(Claim, Holder)> = held.collect();
-        let Some((_, first)) = held.first().copied() else {
+        if held.is_empty() {
             self.remember(&claims, holder);
             return Ok(outcome);
-        };
+        }
+        let origin = username_origin(&user);
+        // A username that was not sent selects no user.
+        let is_sent = |claim| claim != Claim::Username || origin == UsernameOrigin::Given;
+        let mut selected =
+            held.iter().filter(|(claim, _)| is_sent(*claim)).map(|(_, other)| *other);
+        let first = selected.next();
         // If the store would replace a stored user, that user is a second holder.
-        let has_one_holder = creates && held.iter().all(|(_, other)| *other == first);
+        let is_only = creates && selected.all(|other| Some(other) == first);
         let by_external_id = held.iter().any(|(claim, _)| *claim == Claim::ExternalId);
         let matches = self.upsert.match_by == MatchBy::Unique || by_external_id;
-        match self.upsert.on_conflict {
-            OnConflict::Skip if matches => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
-            OnConflict::Replace | OnConflict::Merge if matches && has_one_holder => {
+        match (self.upsert.on_conflict, first.filter(|_| matches)) {
+            (OnConflict::Skip, Some(_)) => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
+            (OnConflict::Replace | OnConflict::Merge, Some(first)) if is_only => {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
-            OnConflict::Fail | OnConflict::Skip | OnConflict::Replace | OnConflict::Merge => {
-                Err(Failure::Refused(Refusal::Taken(taken(&held, &user))))
-            }
+            _ => Err(Failure::Refused(Refusal::Taken(taken(&held, origin)))),
         }
     }
 
@@ -108,10 +112,14 @@ enum Claim {
     ExternalId,
 }
 
-fn taken(held: &[(Claim, Holder)], user: &User) -> Taken {
-    let given = user.profile.text(Attribute::Username);
-    let by_default = given == user.profile.primary_value(Attribute::Emails);
-    let origin = if by_default { UsernameOrigin::Email } else { UsernameOrigin::Given };
+/// The probable origin: the user does not tell whether its username was sent.
+fn username_origin(user: &User) -> UsernameOrigin {
+    let username = user.profile.text(Attribute::Username);
+    let by_default = username == user.profile.primary_value(Attribute::Emails);
+    if by_default { UsernameOrigin::Email } else { UsernameOrigin::Given }
+}
+
+fn taken(held: &[(Claim, Holder)], origin: UsernameOrigin) -> Taken {
     let is_taken = |claim| held.iter().any(|(taken, _)| *taken == claim);
     Taken {
         username: is_taken(Claim::Username).then_some(origin),

@@ -9,7 +9,8 @@ use std::{mem, net::IpAddr, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Caller, Directory, Failure, Mode, Outcome, StoreError, access::WriteUsers,
+    BulkWrite, Caller, Directory, Failure, Mode, Outcome, StoreError,
+    access::{Permit, RestoreIds, WriteUsers},
     limits::USER_BYTES_MAX,
 };
 use roster_server::{BodyFault, Upload};
@@ -56,6 +57,8 @@ pub(super) struct Intake {
     directory: Directory,
     lease: Lease<WriteUsers>,
     query: BulkQuery,
+    /// Lets new users keep the ids of their lines.
+    keep: Option<Permit<RestoreIds>>,
     caller: Caller,
     base_url: String,
     batches: Arc<Semaphore>,
@@ -85,7 +88,7 @@ pub(super) struct Intake {
 impl Intake {
     pub(super) fn new(
         app: &AppState,
-        query: BulkQuery,
+        (query, keep): (BulkQuery, Option<Permit<RestoreIds>>),
         (lease, caller, client): (Lease<WriteUsers>, Caller, IpAddr),
         upload: Upload,
         results: mpsc::Sender<Parcel>,
@@ -100,6 +103,7 @@ impl Intake {
             directory: app.directory.clone(),
             lease,
             query,
+            keep,
             base_url: app.settings.base_url.clone(),
             batches: Arc::clone(&app.transfers.batches),
             upload,
@@ -245,7 +249,14 @@ impl Intake {
             Ok(may) => may,
             Err(problem) => return self.stop(problem),
         };
-        let (slots, writes) = mem::take(&mut self.batch).into_parts();
+        let (slots, mut writes) = mem::take(&mut self.batch).into_parts();
+        if let Some(keep) = self.keep {
+            for (write, _) in &mut writes {
+                if let BulkWrite::Create(draft, _) = write {
+                    self.directory.keep_id(keep, draft);
+                }
+            }
+        }
         let mode = self.query.mode;
         let (directory, caller) = (self.directory.clone(), self.caller.clone());
         let is_full = self.is_full && mode == Mode::Write;
@@ -268,15 +279,16 @@ impl Intake {
         self.lease.progress(slots.len());
         self.is_full |= results.iter().any(is_full);
         let mut out = Vec::with_capacity(slots.len() * 80);
-        for (number, result) in joined(slots, results) {
-            let result = self.line_result(result);
+        for (slot, result) in joined(slots, results) {
+            let number = slot.number;
+            let result = self.line_result(slot, result);
             self.tally.count(&result);
             result.write(number, &self.base_url, &mut out);
         }
         self.send(Parcel::Results(out)).await;
     }
 
-    fn line_result(&mut self, result: Result<Outcome, Problem>) -> LineResult {
+    fn line_result(&mut self, slot: Slot, result: Result<Outcome, Problem>) -> LineResult {
         let result = match (&mut self.clashes, result) {
             (Some(clashes), Ok(outcome)) => clashes.check(outcome).map_err(Problem::from),
             (_, result) => result,
@@ -284,7 +296,7 @@ impl Intake {
         if let Err(problem) = &result {
             self.log(problem);
         }
-        LineResult::of(self.query, result)
+        LineResult::of(self.query, slot.sent_id.as_deref(), result)
     }
 
     /// Logs only the first failure, because a failing store fails many lines.

@@ -2,7 +2,10 @@
 
 use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
 
-use super::bulk_query::{BulkQuery, LineKind};
+use super::{
+    super::ignores_id,
+    bulk_query::{BulkQuery, LineKind},
+};
 use crate::problem::Problem;
 
 /// The result of one line.
@@ -13,8 +16,9 @@ pub(super) enum LineResult {
     /// The user who held the name or address was replaced or patched. In a dry run, and for a
     /// caller that may not read users, it is not named.
     Replaced(Option<Written>),
-    /// Another user holds the name or address and was not changed.
-    Skipped,
+    /// Another user holds the name or address and was not changed. In a dry run, and for a caller
+    /// that may not read users, it is not named.
+    Skipped(Option<Written>),
     /// The user was patched, or, for a caller that may not read users, perhaps unchanged.
     Patched(Option<Written>),
     /// The patch changed nothing.
@@ -30,6 +34,8 @@ pub(super) enum LineResult {
 pub(super) struct Written {
     id: UserId,
     version: i64,
+    /// Whether the line has another id, which was not used.
+    ignores_id: bool,
 }
 
 /// The number of lines by result.
@@ -45,18 +51,24 @@ pub(super) struct Tally {
 }
 
 impl LineResult {
-    /// The result of a line of a request with this query.
-    pub(super) fn of(query: BulkQuery, result: Result<Outcome, Problem>) -> Self {
-        let BulkQuery { kind, mode, may_read } = query;
+    /// The result of a line of a request with this query. A line that creates a user may have an
+    /// id.
+    pub(super) fn of(
+        query: BulkQuery,
+        sent_id: Option<&str>,
+        result: Result<Outcome, Problem>,
+    ) -> Self {
+        let BulkQuery { kind, mode, may_read, .. } = query;
         let Outcome { effect, stored, .. } = match result {
             Ok(outcome) => outcome,
             Err(problem) => return Self::Failed(problem.for_caller(may_read), None),
         };
-        let written = Written { id: stored.id, version: stored.version };
+        let ignores_id = ignores_id(sent_id, stored.id);
+        let written = Written { id: stored.id, version: stored.version, ignores_id };
         let shown = may_read.then_some(written);
         let is_stored = mode == Mode::Write;
         match (kind, effect) {
-            (LineKind::Create(_), Effect::Skipped) => Self::Skipped,
+            (LineKind::Create(_), Effect::Skipped) => Self::Skipped(shown.filter(|_| is_stored)),
             (LineKind::Create(_), Effect::Changed(EventKind::Created)) => {
                 Self::Created(is_stored.then_some(written))
             }
@@ -71,18 +83,24 @@ impl LineResult {
 
     /// Appends the result of the line with this number.
     pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
-        let of_user = |status: u16, written: Option<Written>| match written {
-            Some(Written { id, version }) => format!(
-                "{{\"line\":{number},\"status\":{status},\"id\":\"{id}\",\"version\":{version}}}\n"
-            ),
-            None => format!("{{\"line\":{number},\"status\":{status}}}\n"),
+        let user = |written: Option<Written>| match written {
+            Some(Written { id, version, ignores_id }) => {
+                let ignored = if ignores_id { ",\"ignored\":[\"id\"]" } else { "" };
+                format!(",\"id\":\"{id}\",\"version\":{version}{ignored}")
+            }
+            None => String::new(),
+        };
+        let of_user = |status: u16, written: Option<Written>| {
+            format!("{{\"line\":{number},\"status\":{status}{}}}\n", user(written))
         };
         let text = match self {
             Self::Created(written) => of_user(201, written),
             Self::Replaced(written) | Self::Patched(written) => of_user(200, written),
             Self::Unchanged(written) => of_user(200, Some(written)),
             Self::Deleted(written) => of_user(204, written),
-            Self::Skipped => format!("{{\"line\":{number},\"status\":200,\"skipped\":true}}\n"),
+            Self::Skipped(met) => {
+                format!("{{\"line\":{number},\"status\":200,\"skipped\":true{}}}\n", user(met))
+            }
             Self::Failed(problem, id) => {
                 let status = problem.code.kind().status;
                 let id = id.map(|id| format!("\"id\":\"{id}\",")).unwrap_or_default();
@@ -102,7 +120,7 @@ impl Tally {
         *match result {
             LineResult::Created(_) => &mut self.created,
             LineResult::Replaced(_) => &mut self.replaced,
-            LineResult::Skipped => &mut self.skipped,
+            LineResult::Skipped(_) => &mut self.skipped,
             LineResult::Patched(_) => &mut self.patched,
             LineResult::Unchanged(_) => &mut self.unchanged,
             LineResult::Deleted(_) => &mut self.deleted,

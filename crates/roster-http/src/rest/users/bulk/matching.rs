@@ -389,12 +389,13 @@ impl Run {
         self.is_full |= results.iter().any(is_full);
         let room = sender.room().await?;
         // The caller has the scope to read users.
-        let query = BulkQuery { kind: self.change.kind(), mode: Mode::Write, may_read: true };
+        let (kind, mode) = (self.change.kind(), Mode::Write);
+        let query = BulkQuery { kind, mode, keeps_ids: false, may_read: true };
         let mut out = Vec::with_capacity(results.len() * 80);
         for result in results {
             let id = self.changed.pop_front();
             let result = match result {
-                Ok(outcome) => LineResult::of(query, Ok(outcome)),
+                Ok(outcome) => LineResult::of(query, None, Ok(outcome)),
                 Err(failure) => LineResult::Failed(failure.into(), id),
             };
             self.tally.count(&result);

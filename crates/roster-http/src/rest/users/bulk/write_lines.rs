@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
-use roster_core::{Mode, OnConflict, access::Scope};
+use roster_core::{
+    Mode, OnConflict,
+    access::{RestoreIds, Scope},
+};
 use roster_server::StreamedBody;
 use tokio::sync::mpsc;
 
@@ -47,6 +50,8 @@ pub(crate) async fn write_lines(
     }
     let may_read = call.context().authority.may(Scope::UsersRead);
     let query = BulkQuery::read(call.parts.uri.query(), kind, may_read)?;
+    let keep = query.keeps_ids.then(|| call.context().authority.permit::<RestoreIds>());
+    let keep = keep.transpose()?;
     match query.kind {
         LineKind::Create(upsert) if upsert.on_conflict == OnConflict::Fail => {}
         LineKind::Create(_) => refuse_preconditions(headers)?,
@@ -75,7 +80,7 @@ pub(crate) async fn write_lines(
             tracing::error!(request_id, cause, "the results of an import were lost");
         }
     });
-    let intake = Intake::new(app, query, (lease, caller, client), upload, results);
+    let intake = Intake::new(app, (query, keep), (lease, caller, client), upload, results);
     tokio::spawn(intake.run(first));
 
     let mut response = body.into_response();
