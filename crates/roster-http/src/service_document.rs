@@ -44,6 +44,7 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("schema", link("/schema")),
         ("description", link("/openapi.json")),
         ("docs", link("/docs")),
+        ("interface", link("/docs#interface")),
         ("problems", link("/problems")),
         ("liveness", link("/livez")),
         ("readiness", link("/readyz")),
@@ -64,8 +65,9 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("service", string("roster")),
         ("version", string(env!("CARGO_PKG_VERSION"))),
         ("links", links),
-        ("limits", limits_of(settings)),
         ("capabilities", capabilities),
+        // Last, because the list is long: nothing below it is overlooked.
+        ("limits", limits_of(settings)),
     ]);
     description::json(&document)
 }

@@ -47,6 +47,7 @@ fn write_corrected(document: &str, text: &str) -> String {
 /// Each document with examples, and their minimum number.
 const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/quickstart.md", 10),
+    ("docs/interface.md", 11),
     ("docs/api.md", 12),
     ("docs/lists.md", 4),
     ("docs/filter.md", 6),
@@ -87,6 +88,11 @@ fn the_lines_of_the_readme_run_when_pasted() {
 #[test]
 fn the_examples_of_the_quickstart_are_current() {
     check_examples("docs/quickstart.md");
+}
+
+#[test]
+fn the_examples_of_the_interface_are_current() {
+    check_examples("docs/interface.md");
 }
 
 #[test]
@@ -268,6 +274,69 @@ fn the_guide_names_every_endpoint_of_users_and_events() {
             assert!(guide.contains(&row), "{row}");
         }
     }
+}
+
+/// The five endpoints that no version changes.
+const ENDPOINTS: [(&str, &str); 5] = [
+    ("GET", "/users"),
+    ("POST", "/users"),
+    ("GET", "/users/{user_id}"),
+    ("PUT", "/users/{user_id}"),
+    ("DELETE", "/users/{user_id}"),
+];
+
+#[test]
+fn the_first_table_of_the_readme_names_the_test_of_each_endpoint() {
+    let (readme, cases, script) =
+        (read("README.md"), read("crates/roster/tests/rest/endpoints.rs"), read("test"));
+    let mut table = rows(&readme).skip_while(|cells| cells[0].contains("Endpoint"));
+    for (method, path) in ENDPOINTS {
+        let cells = table.next().unwrap();
+        assert_eq!(cells[0], format!("`{method} {path}`"));
+        let test = cells[2].split('`').nth(1).unwrap();
+        assert!(cases.contains(&format!("pub(crate) async fn {test}(")), "{test}");
+        assert!(script.contains(&format!("sqlite::{test}\n")), "{test}");
+    }
+    assert_eq!(cases.matches("pub(crate) async fn").count(), ENDPOINTS.len());
+}
+
+#[test]
+fn the_interface_has_nine_parts_each_with_an_example_and_a_link() {
+    let page = read("docs/interface.md");
+    let parts: Vec<&str> = page.split("\n## ").skip(1).collect();
+    let headings: Vec<&str> = parts.iter().filter_map(|part| part.lines().next()).collect();
+    let expected = [
+        "1. What the service does",
+        "2. Resources and fields",
+        "3. States and transitions",
+        "4. Endpoints",
+        "5. Authentication",
+        "6. Events",
+        "7. Errors",
+        "8. Limits",
+        "9. Versioning",
+    ];
+    assert_eq!(headings, expected);
+    for part in parts {
+        assert!(
+            part.contains("$ curl ") && part.contains("](") && part.contains("More: "),
+            "{part}"
+        );
+    }
+    for (method, path) in ENDPOINTS {
+        assert!(page.contains(&format!("| `{method} {path}` |")), "{method} {path}");
+    }
+}
+
+#[test]
+fn the_diagram_of_states_is_that_of_the_reference() {
+    let page = read("docs/interface.md");
+    let reference = read("crates/roster-http/openapi/sections/states.md");
+    let diagram = |text: &str| {
+        let (_, rest) = text.split_once("```text\n").unwrap();
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    assert_eq!(diagram(&page), diagram(&reference));
 }
 
 #[test]

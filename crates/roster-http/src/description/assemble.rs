@@ -20,7 +20,14 @@ use super::{
 };
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
-const PROSE: &str = include_str!("../../openapi/description.md");
+/// Long texts, each with the placeholder that it replaces.
+const PROSE: &[(&str, &str)] = &[
+    ("{description}", include_str!("../../openapi/description.md")),
+    ("{states}", include_str!("../../openapi/sections/states.md")),
+    ("{authentication}", include_str!("../../openapi/sections/authentication.md")),
+    ("{limits}", include_str!("../../openapi/sections/limits.md")),
+    ("{versions}", include_str!("../../openapi/sections/versions.md")),
+];
 const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/users.json"),
     include_str!("../../openapi/paths/user.json"),
@@ -162,12 +169,14 @@ fn fill(document: Json, base_url: &str, names: &Json) -> Json {
             Json::Array(items(names).iter().cloned().chain(added).collect())
         }
         "{line}" => string(LINE),
-        "{description}" => string(PROSE.trim_end()),
-        _ if text.contains('{') => string(
-            text.replace("{base_url}", base_url)
-                .replace("{base_path}", base_path)
-                .replace("{version}", env!("CARGO_PKG_VERSION")),
-        ),
+        _ if text.contains('{') => match PROSE.iter().find(|(name, _)| *name == text) {
+            Some((_, prose)) => string(prose.trim_end()),
+            None => string(
+                text.replace("{base_url}", base_url)
+                    .replace("{base_path}", base_path)
+                    .replace("{version}", env!("CARGO_PKG_VERSION")),
+            ),
+        },
         _ => Json::Text(text),
     })
 }

@@ -141,10 +141,17 @@ fn paired(text: &str, mark: &str, element: &str) -> String {
     out
 }
 
-/// Converts paragraphs that are separated by an empty line.
+/// Converts paragraphs that are separated by an empty line. A block of code is one of them.
 fn paragraphs(text: &str) -> String {
-    let paragraphs: Vec<_> = text.split("\n\n").map(|one| inline(one.trim())).collect();
-    format!("<p>{}</p>", paragraphs.join("</p><p>"))
+    text.split("\n\n").map(|one| block(one.trim())).collect()
+}
+
+fn block(paragraph: &str) -> String {
+    let fenced = paragraph.strip_prefix("```text\n").and_then(|rest| rest.strip_suffix("\n```"));
+    match fenced {
+        Some(code) => format!("<pre tabindex=\"0\">{}</pre>", self::code(code)),
+        None => format!("<p>{}</p>", inline(paragraph)),
+    }
 }
 
 /// Formats JSON with two spaces per level. A value that fits on a short line stays on one line.
@@ -212,6 +219,12 @@ mod tests {
     #[test]
     fn a_single_mark_is_text() {
         assert_eq!(inline("2 * 3"), "2 * 3");
+    }
+
+    #[test]
+    fn a_block_of_code_keeps_its_lines() {
+        let shown = "<p>a</p><pre tabindex=\"0\"><code>+-+\n|&lt;|</code></pre><p>b c</p>";
+        assert_eq!(paragraphs("a\n\n```text\n+-+\n|<|\n```\n\nb c"), shown);
     }
 
     #[test]

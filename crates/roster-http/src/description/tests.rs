@@ -182,7 +182,8 @@ fn every_reference_leads_somewhere_and_no_placeholder_is_left() {
     }
     let whole =
         String::from_utf8(super::openapi(BASE, &UserSchema::default()).to_vec()).expect("UTF-8");
-    for word in ["base_url", "base_path", "version", "line", "members", "description"] {
+    let prose = ["description", "states", "authentication", "limits", "versions"];
+    for word in ["base_url", "base_path", "version", "line", "members"].iter().chain(&prose) {
         assert!(!whole.contains(&format!("{{{word}}}")), "{word}");
     }
     assert!(whole.contains("\"url\":\"https://directory.example.com/v1\""));
@@ -270,6 +271,20 @@ fn the_reference_shows_every_operation_member_and_code() {
     }
     for kind in PROBLEMS {
         assert!(page.contains(&format!("/v1/problems/{}\"", kind.code)), "{}", kind.code);
+    }
+}
+
+#[test]
+fn the_reference_has_the_nine_parts_of_the_interface() {
+    let page = String::from_utf8(super::docs_page(BASE).to_vec()).expect("UTF-8");
+    let (_, rest) = page.split_once("<section id=\"interface\">").expect("the list of the parts");
+    let (parts, _) = rest.split_once("</ol>").expect("its end");
+    assert_eq!(parts.matches("<li>").count(), 9);
+    for tag in ["states", "authentication", "limits", "versions"] {
+        assert!(parts.contains(&format!("href=\"#{tag}\"")), "{tag}");
+        let (_, section) = page.split_once(&format!("<section id=\"{tag}\">")).expect("a section");
+        let (section, _) = section.split_once("</section>").expect("its end");
+        assert!(section.matches("<p>").count() > 2, "{tag} says something");
     }
 }
 

@@ -23,6 +23,8 @@ enum Kind {
     Request,
     Cursor,
     Release,
+    /// An API key. Its id is part of it, and also a word of its own.
+    Key,
 }
 
 impl Words {
@@ -42,8 +44,12 @@ impl Words {
     pub(crate) fn compare(&mut self, told: &str, given: &str) -> Option<String> {
         let (told, given) = (plain(told), plain(given));
         let (told, given) = (words(&told), words(&given));
+        for (told, given) in key_ids(&told).zip(key_ids(&given)) {
+            self.0.insert(told.to_owned(), given.to_owned());
+            self.0.insert(format!("key:{told}"), format!("key:{given}"));
+        }
         let kinds = [Kind::Id, Kind::Time, Kind::Stamp, Kind::Request, Kind::Cursor, Kind::Release];
-        for kind in kinds {
+        for kind in kinds.into_iter().chain([Kind::Key]) {
             let of_kind = |word: &&&str| Kind::of(word) == Some(kind);
             for (told, given) in told.iter().filter(of_kind).zip(given.iter().filter(of_kind)) {
                 self.0.entry((*told).to_owned()).or_insert_with(|| (*given).to_owned());
@@ -58,6 +64,12 @@ impl Words {
         (told.len() != given.len())
             .then(|| format!("it has {} words, but there are {}", told.len(), given.len()))
     }
+}
+
+/// The ids of the API keys among the words.
+fn key_ids<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+    let keys = words.iter().filter(|word| Kind::of(word) == Some(Kind::Key));
+    keys.filter_map(|key| key.split('_').nth(1))
 }
 
 /// Splits a text into words: runs of characters that belong together, and single other characters.
@@ -85,7 +97,9 @@ impl Kind {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let parts: Vec<&str> = word.split('-').collect();
         let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        if lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| hex(part)) {
+        if word.starts_with("rst_") && word.split('_').count() == 4 {
+            Some(Self::Key)
+        } else if lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| hex(part)) {
             Some(Self::Id)
         } else if word.len() == 24 && word.ends_with('Z') && word.find('T') == Some(10) {
             Some(Self::Time)
@@ -208,6 +222,13 @@ fn what_differs_from_run_to_run_may_differ_if_it_does_so_everywhere() {
     assert_eq!(words.translated(&command), format!("curl x/users/{}", id(2)));
     assert_eq!(words.compare(&id(1), &id(2)), None);
     assert!(words.compare(&id(1), &id(3)).is_some(), "the same id stands for another");
+    let key = |id: &str| format!("{{\"id\":\"{id}\",\"key\":\"rst_{id}_secret_sum{id}\"}}");
+    assert_eq!(words.compare(&key("one"), &key("two")), None);
+    assert_eq!(
+        words.translated("-H 'Bearer rst_one_secret_sumone'"),
+        "-H 'Bearer rst_two_secret_sumtwo'"
+    );
+    assert_eq!(words.compare("\"key:one\"", "\"key:two\""), None);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod cursors;
 mod deleted_users;
 mod disclosure;
 mod dry_run;
+mod endpoints;
 mod errors;
 mod events;
 mod examples;
@@ -89,6 +90,13 @@ macro_rules! cases {
 }
 
 cases! {
+    mod endpoints {
+        get_users_lists_the_users,
+        post_users_creates_a_user,
+        get_users_user_id_returns_the_user,
+        put_users_user_id_replaces_the_user,
+        delete_users_user_id_deletes_the_user,
+    }
     mod caller {
         a_caller_learns_who_it_is,
     }

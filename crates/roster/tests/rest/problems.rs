@@ -67,7 +67,10 @@ pub(crate) async fn links_between_documents_resolve(backend: Backend) {
     let links = document["links"].as_object().expect("links");
     for link in links.values().filter_map(Value::as_str) {
         let target = link.strip_prefix(service.base_url).expect("below the base URL");
-        service.get(target).await.expect(200);
+        // A client keeps the fragment and looks for it in the page.
+        let (target, id) = target.split_once('#').unwrap_or((target, ""));
+        let page = service.get(target).await.expect(200);
+        assert!(id.is_empty() || page.text().contains(&format!("id=\"{id}\"")), "{link}");
     }
     let description = service.get("/openapi.json").await.expect(200);
     let expected = roster_http::description::openapi(service.base_url, &UserSchema::default());
