@@ -13,10 +13,14 @@ use std::{
 /// A comparison of a text counts once more for each part of this many bytes.
 pub(crate) const BYTES_PER_COMPARISON: usize = 64;
 
+/// Work at low priority pauses each time it has made this many comparisons.
+pub(crate) const COMPARISONS_PER_PAUSE: usize = 3_000;
+
 /// Counts comparisons up to a limit.
 #[derive(Debug)]
 pub struct Work {
     left: AtomicU64,
+    pauses: bool,
 }
 
 /// The work of the request reached its limit.
@@ -34,7 +38,19 @@ impl Error for TooMuchWork {}
 impl Work {
     /// Work of at most this many comparisons.
     pub const fn new(limit: u64) -> Self {
-        Self { left: AtomicU64::new(limit) }
+        Self { left: AtomicU64::new(limit), pauses: false }
+    }
+
+    /// Work of at most this many comparisons, on a thread of low priority. The thread lets others
+    /// run in between, because a scheduler may let a thread finish its slice of time before one of
+    /// higher priority that wakes up meanwhile.
+    pub const fn at_low_priority(limit: u64) -> Self {
+        Self { left: AtomicU64::new(limit), pauses: true }
+    }
+
+    /// Whether the work pauses.
+    pub(crate) const fn pauses(&self) -> bool {
+        self.pauses
     }
 
     /// Counts comparisons. Call it before they are made.

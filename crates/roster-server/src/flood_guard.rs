@@ -11,11 +11,12 @@ use std::{
     mem,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
+    task::coop,
     time::Instant,
 };
 
@@ -43,6 +44,9 @@ const BODY_POINTS: u64 = 4;
 const RESPONSE_POINTS: u64 = 1_024;
 /// What each written byte restores. The answer to a demand restores less than the demand costs.
 const WRITTEN_POINTS: u64 = 4;
+/// Each time this many frames arrived, the connection uses up one unit of the work that its task
+/// may do before other tasks have their turn.
+const FRAMES_PER_COOP_UNIT: u64 = 4;
 /// TLS may have read this many bytes more than it has returned.
 const TLS_BUFFER_BYTES: u64 = 64 * 1024;
 
@@ -60,6 +64,8 @@ pub(crate) struct FloodGuard<S> {
     tls: u64,
     /// The memory of frames and header blocks that are not complete.
     unfinished: Option<HeldBytes>,
+    /// The frames that arrived and have used no unit of work yet.
+    uncharged: u64,
 }
 
 /// The points that a connection has used.
@@ -104,6 +110,7 @@ impl<S> FloodGuard<S> {
             plain: state.received.load(Ordering::Relaxed),
             tls: 0,
             unfinished: None,
+            uncharged: 0,
             state,
         }
     }
@@ -113,15 +120,18 @@ impl<S> FloodGuard<S> {
         let responses = self.state.responses.load(Ordering::Relaxed);
         let new = responses.wrapping_sub(mem::replace(&mut self.responses, responses));
         self.allowance.restore(u64::from(new) * RESPONSE_POINTS);
-        let Self { protocol, allowance, .. } = self;
-        protocol.take(read, |frame| match frame {
-            Frame::Headers => allowance.charge(HEADERS_POINTS),
-            Frame::Data(length) => {
-                allowance.charge(FRAME_POINTS);
-                allowance.restore(points(length) * BODY_POINTS);
+        let Self { protocol, allowance, uncharged, .. } = self;
+        protocol.take(read, |frame| {
+            *uncharged += 1;
+            match frame {
+                Frame::Headers => allowance.charge(HEADERS_POINTS),
+                Frame::Data(length) => {
+                    allowance.charge(FRAME_POINTS);
+                    allowance.restore(points(length) * BODY_POINTS);
+                }
+                Frame::Demand(length) => allowance.charge(DEMAND_POINTS + points(length)),
+                Frame::Other(length) => allowance.charge(FRAME_POINTS + points(length)),
             }
-            Frame::Demand(length) => allowance.charge(DEMAND_POINTS + points(length)),
-            Frame::Other(length) => allowance.charge(FRAME_POINTS + points(length)),
         });
         match protocol {
             Protocol::Http1 => allowance.restore(points(read.len()) * BODY_POINTS),
@@ -172,6 +182,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for FloodGuard<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        while self.uncharged >= FRAMES_PER_COOP_UNIT {
+            ready!(coop::poll_proceed(context)).made_progress();
+            self.uncharged -= FRAMES_PER_COOP_UNIT;
+        }
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
         self.count(buffer.filled().get(before..).unwrap_or_default())?;

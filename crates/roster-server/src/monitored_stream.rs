@@ -38,7 +38,7 @@ const DISCARDED_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Each time this many bytes were read, the connection uses up one unit of the work that its task
 /// may do before other tasks have their turn. Small frames, records and requests cost more time
 /// than their number of reads shows.
-const BYTES_PER_COOP_UNIT: usize = 1_024;
+const BYTES_PER_COOP_UNIT: usize = 128;
 
 /// A socket that reports to the state of its connection.
 pub(crate) struct MonitoredStream {

@@ -11,6 +11,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, Builder, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use roster_core::StoreError;
@@ -35,6 +36,10 @@ const NICENESS: i32 = 10;
 /// The number of steps of a statement after which SQLite asks whether the caller is gone. A row
 /// takes more.
 const STEPS: i32 = 16;
+
+/// How long a statement runs before the thread lets others run. A scheduler may let a thread finish
+/// its slice of time before one of higher priority that wakes up meanwhile.
+const RUN: Duration = Duration::from_micros(750);
 
 /// A read. It sends its result to the caller.
 type ScanRead = Box<dyn FnOnce(Result<&mut Connection, StoreError>) + Send>;
@@ -119,7 +124,15 @@ fn read_until<T>(
     connection: &mut Connection,
     read: impl FnOnce(&Connection) -> ReadResult<T>,
 ) -> ReadResult<T> {
-    connection.progress_handler(STEPS, Some(move || gone.load(Ordering::Relaxed)))?;
+    let mut since = Instant::now();
+    let ask = move || {
+        if since.elapsed() >= RUN {
+            thread::yield_now();
+            since = Instant::now();
+        }
+        gone.load(Ordering::Relaxed)
+    };
+    connection.progress_handler(STEPS, Some(ask))?;
     let result = read(connection);
     connection.progress_handler(0, None::<fn() -> bool>)?;
     result

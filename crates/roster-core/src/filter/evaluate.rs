@@ -10,6 +10,7 @@ use std::{
     cell::{Cell, RefCell},
     cmp::Ordering,
     collections::HashMap,
+    thread,
 };
 
 use super::{
@@ -27,7 +28,7 @@ use crate::{
     text::{email_key, fold_key, phone_key},
     timestamp::Timestamp,
     user::{Status, User},
-    work::BYTES_PER_COMPARISON,
+    work::{BYTES_PER_COMPARISON, COMPARISONS_PER_PAUSE, Work},
 };
 
 /// Normalizing a byte of a text that is not ASCII takes as long as this many comparisons.
@@ -37,14 +38,27 @@ pub(super) const FORM_COMPARISONS_PER_BYTE: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     comparisons: Cell<usize>,
+    /// The number of comparisons after which the thread pauses; `None` if it never does.
+    pause_at: Option<Cell<usize>>,
     /// The normalized texts by the address of the text, and whether they are compared for equality.
     forms: RefCell<HashMap<(usize, bool), String>>,
 }
 
 impl Notes {
+    /// Notes of one record that is evaluated as a part of this work.
+    pub(super) fn of(work: &Work) -> Self {
+        let pause_at = work.pauses().then(|| Cell::new(COMPARISONS_PER_PAUSE));
+        Self { pause_at, ..Self::default() }
+    }
+
     /// Counts comparisons.
     pub(super) fn count(&self, comparisons: usize) {
-        self.comparisons.set(self.comparisons.get().saturating_add(comparisons));
+        let all = self.comparisons.get().saturating_add(comparisons);
+        self.comparisons.set(all);
+        if let Some(pause_at) = self.pause_at.as_ref().filter(|pause_at| all >= pause_at.get()) {
+            pause_at.set(all.saturating_add(COMPARISONS_PER_PAUSE));
+            thread::yield_now();
+        }
     }
 
     /// The number of comparisons.

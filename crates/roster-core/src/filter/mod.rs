@@ -186,7 +186,7 @@ impl Filter {
         } else {
             record
         };
-        let notes = Notes::default();
+        let notes = Notes::of(work);
         notes.count(1 + record.len() / SKIPPED_BYTES_PER_COMPARISON);
         notes.count(read.len() / PARSED_BYTES_PER_COMPARISON);
         let user = User::from_record(read)?;

@@ -69,7 +69,7 @@ impl<'q> Walk<'q> {
             bytes: 0,
             rows_examined: 0,
             last: None,
-            work: Work::new(query.comparisons_max),
+            work: Work::at_low_priority(query.comparisons_max),
         }
     }
 
@@ -78,7 +78,7 @@ impl<'q> Walk<'q> {
         Self { counts: true, items: Vec::new(), ..Self::new(query, residual) }
     }
 
-    /// Lowers the number of comparisons after which the page ends.
+    /// Lowers the number of comparisons after which the page ends, so that it needs no pauses.
     pub fn compare_at_most(&mut self, comparisons: u64) {
         self.work = Work::new(comparisons.min(self.query.comparisons_max));
     }
