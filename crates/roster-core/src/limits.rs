@@ -35,6 +35,9 @@ pub const ADDRESSES_MAX: usize = 100;
 pub const ENTRIES_MAX: usize = 500;
 /// The maximum number of levels of nesting in any parsed JSON text.
 pub const JSON_DEPTH_MAX: usize = 64;
+/// The maximum number of values and of names of members in any parsed JSON text. Members of groups
+/// that are read as they come do not count.
+pub const JSON_VALUES_MAX: usize = 100_000;
 /// The maximum number of errors that a response lists; it counts the others.
 pub const ERRORS_MAX: usize = 32;
 /// The maximum number of parameters of a query, not counting those named `id`.
@@ -123,7 +126,7 @@ pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 pub const DATABASE_BYTES_MAX: u64 = 128 * 1024 * 1024 * 1024 - 4096;
 /// The maximum number of comparisons that one request may cause while its values are compared:
 /// tests of a filter with values of groups, and operations of a SCIM PATCH with values of a list.
-pub const COMPARISONS_MAX: u64 = 250_000;
+pub const COMPARISONS_MAX: u64 = 150_000;
 /// A page of a list ends early, possibly empty, once its records needed this many comparisons.
 /// Reading a record counts too, by its size.
 pub const PAGE_COMPARISONS_MAX: u64 = 500_000;

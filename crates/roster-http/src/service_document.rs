@@ -78,6 +78,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("body_bytes_max", number(settings.body_bytes_max)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
         ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
+        ("json_values_max", number(limits::JSON_VALUES_MAX)),
         ("errors_max", number(limits::ERRORS_MAX)),
         ("query_parameters_max", number(limits::QUERY_PARAMETERS_MAX)),
         ("user_bytes_max", number(limits::USER_BYTES_MAX)),

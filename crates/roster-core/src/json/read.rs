@@ -1,15 +1,15 @@
 //! The strict JSON parser.
 //!
 //! serde_json parses; this visitor adds what it does not check: duplicate members at any depth (RFC
-//! 8259 section 4), our depth limit, and integers that do not fit 64 bits, which would lose digits
-//! as floating-point numbers (RFC 7493 section 2.2).
+//! 8259 section 4), our limits of depth and of values, and integers that do not fit 64 bits, which
+//! would lose digits as floating-point numbers (RFC 7493 section 2.2).
 
-use std::{collections::HashSet, fmt};
+use std::{cell::Cell, collections::HashSet, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::Json;
-use crate::limits::JSON_DEPTH_MAX;
+use crate::limits::{JSON_DEPTH_MAX, JSON_VALUES_MAX};
 
 /// Why a text is not accepted as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,8 @@ pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
         return Err(JsonFault { detail: "remove the byte order mark at the start".to_owned() });
     }
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let tree = Tree { depth: 0 }
+    let values = Cell::new(0);
+    let tree = Tree { depth: 0, values: &values }
         .deserialize(&mut reader)
         .and_then(|json| reader.end().map(|()| json))
         .map_err(|fault| JsonFault { detail: fault.to_string() })?;
@@ -85,28 +86,40 @@ fn after_string(text: &[u8]) -> &[u8] {
 }
 
 #[derive(Clone, Copy)]
-struct Tree {
+struct Tree<'c> {
     depth: usize,
+    /// The number of values and of names so far.
+    values: &'c Cell<usize>,
 }
 
-impl Tree {
+impl Tree<'_> {
     fn deeper<E: Error>(self) -> Result<Self, E> {
         if self.depth >= JSON_DEPTH_MAX {
             return Err(E::custom(format_args!("nested deeper than {JSON_DEPTH_MAX} levels")));
         }
-        Ok(Self { depth: self.depth + 1 })
+        Ok(Self { depth: self.depth + 1, ..self })
+    }
+
+    fn count<E: Error>(self) -> Result<(), E> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > JSON_VALUES_MAX {
+            let detail = format_args!("more than {JSON_VALUES_MAX} values and names");
+            return Err(E::custom(detail));
+        }
+        Ok(())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Tree {
+impl<'de> DeserializeSeed<'de> for Tree<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        self.count()?;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Tree {
+impl<'de> Visitor<'de> for Tree<'_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -157,6 +170,7 @@ impl<'de> Visitor<'de> for Tree {
         let mut object: Vec<(String, Json)> = Vec::new();
         let mut names: HashSet<String> = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
+            self.count()?;
             // A scan is fastest for few members; the set avoids quadratic time for many.
             let is_duplicate = if object.len() < 16 {
                 object.iter().any(|(found, _)| *found == name)
@@ -195,6 +209,19 @@ mod tests {
         ];
         assert_eq!(tree.member("a"), Some(&Json::Array(array)));
         assert_eq!(tree.member("b"), Some(&Json::Object(vec![])));
+    }
+
+    #[test]
+    fn the_number_of_values_is_limited() {
+        let values = |count: usize| format!("[{}]", vec!["0"; count].join(","));
+        assert!(read(values(JSON_VALUES_MAX - 1).as_bytes()).is_ok());
+        assert!(detail(&values(JSON_VALUES_MAX)).contains("100000 values"));
+        let members = |count: usize| {
+            let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":0")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert!(read(members(JSON_VALUES_MAX / 2 - 1).as_bytes()).is_ok());
+        assert!(detail(&members(JSON_VALUES_MAX / 2)).contains("100000 values"));
     }
 
     #[test]

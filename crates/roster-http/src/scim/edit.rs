@@ -18,9 +18,9 @@ use crate::{
     state::AppState,
 };
 
-/// The maximum number of comparisons of a patch that the engine applies. They take about a
+/// The maximum number of comparisons of a patch that the engine applies. They take less than a
 /// millisecond.
-const SHORT_COMPARISONS_MAX: u64 = 5_000;
+const SHORT_COMPARISONS_MAX: u64 = 2_000;
 
 /// How often a long patch is applied to a record that keeps changing.
 const ATTEMPTS_MAX: usize = 8;

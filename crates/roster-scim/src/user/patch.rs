@@ -17,7 +17,11 @@ pub struct UserPatch {
     /// The flags of verified addresses that they name.
     flags: Vec<Attribute>,
     strictness: Strictness,
+    memory: usize,
 }
+
+/// How many bytes of a patch and of a record are copied in the time of one comparison.
+const COPIED_BYTES_PER_COMPARISON: usize = 256;
 
 impl UserPatch {
     /// Parses the body of a PATCH. `schema` declares extensions, whose attributes are members of
@@ -31,23 +35,26 @@ impl UserPatch {
         let work = Work::new(COMPARISONS_MAX);
         let operations = of_attributes(sent, schema, strictness, &work)?;
         let flags = named_flags(&operations);
-        Ok(Self { operations, flags, strictness })
-    }
-
-    /// About the number of bytes of memory that it takes.
-    pub fn memory(&self) -> usize {
         let memory = |one: &Operation| {
             size_of::<Operation>()
                 + one.path.as_ref().map_or(0, String::len)
                 + one.value.as_ref().map_or(0, Json::memory)
         };
-        self.operations.iter().map(memory).sum()
+        let memory = operations.iter().map(memory).sum();
+        Ok(Self { operations, flags, strictness, memory })
+    }
+
+    /// About the number of bytes of memory that it takes.
+    pub const fn memory(&self) -> usize {
+        self.memory
     }
 
     /// The user after the operations, which are applied to the SCIM form of the record. Fails if
     /// that takes more comparisons than `work` allows.
     pub fn apply(&self, base: &str, user: &User, work: &Work) -> Result<Draft, ScimError> {
+        // Both are copied.
         let record = user.to_record();
+        work.spend((self.memory + record.len()) / COPIED_BYTES_PER_COMPARISON)?;
         let mut shown = Vec::with_capacity(record.len() * 2);
         // The operations name declared attributes as members of `attributes`.
         let (projection, schema) = (Projection::everything(), UserSchema::default());

@@ -6,6 +6,7 @@
 use roster_core::{
     Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, SchemaDraft, Timestamp,
     User, UserId, UserSchema, decide, json,
+    limits::JSON_VALUES_MAX,
     user_schema::{DeclaredMember, ValueType},
 };
 
@@ -22,9 +23,12 @@ pub(crate) fn long(length: usize) -> String {
 /// Joins as many pieces as fit into a body, at most `most`.
 pub(crate) fn many(most: usize, piece: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
+    let mut values = 100;
     for number in 0..most {
         let piece = piece(number);
-        if text.len() + piece.len() + 512 > BODY_BYTES {
+        // A value or a name follows each of these, and a value may begin the piece.
+        values += 1 + piece.matches([':', ',', '{', '[']).count();
+        if text.len() + piece.len() + 512 > BODY_BYTES || values > JSON_VALUES_MAX {
             break;
         }
         if number > 0 {
@@ -57,9 +61,7 @@ pub(crate) fn patches() -> Vec<(&'static str, String)> {
     let of = |op: &str, path: &str, value: &str| {
         format!(r#"{{"op":"{op}","path":"{path}","value":{value}}}"#)
     };
-    let numbers = many(usize::MAX, |number| number.to_string());
-    let half: String = numbers.chars().take(BODY_BYTES / 2).collect();
-    let half = half.rsplit_once(',').map_or("", |(half, _)| half).to_owned();
+    let half = many(JSON_VALUES_MAX / 2 - 200, |number| number.to_string());
     let names = many(usize::MAX, |number| format!(r#""n{number}":1"#));
     vec![
         ("conditions of 40 tests", patch(|_| of("remove", &path(40, r#"value co "x""#), "null"))),
@@ -170,7 +172,7 @@ pub(crate) fn schemas() -> Vec<(&'static str, String)> {
 /// A Bulk of as many operations as allowed, which refer to each other.
 pub(crate) fn bulk() -> String {
     let waiting = many(499, |n| {
-        let names = many(60, |m| format!(r#"{{"value":"bulkId:a{m}"}}"#));
+        let names = many(40, |m| format!(r#"{{"value":"bulkId:a{m}"}}"#));
         format!(
             r#"{{"method":"POST","path":"/Groups","bulkId":"g{n}","data":{{"displayName":"g{n}",
             "members":[{names},{{"value":"bulkId:a500"}}]}}}}"#

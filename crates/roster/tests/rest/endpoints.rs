@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    client::Reply,
+    client::{Reply, Request},
     service::{Backend, Service, path},
 };
 
@@ -24,7 +24,7 @@ async fn service_with_ada(backend: &Backend) -> (Service, Value) {
 /// Sends the request without its credential, which is refused.
 async fn refuses_strangers(service: &Service, method: &str, target: &str, body: Option<&Value>) {
     let request = service.request(method, target).without("authorization");
-    let request = body.into_iter().fold(request, |request, body| request.json(body));
+    let request = body.into_iter().fold(request, Request::json);
     let refused = request.send().await.refused(401, "unauthenticated");
     assert!(refused.header("www-authenticate").starts_with("Bearer"));
 }

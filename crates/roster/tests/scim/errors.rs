@@ -11,7 +11,7 @@ use crate::{
 
 pub(crate) async fn every_refusal_below_the_face_has_the_form_of_scim(backend: Backend) {
     let service = backend.open().await;
-    for target in ["", "/", "/users", "/Users//", "/Users/a/b", "/Nothing", "/Devices"] {
+    for target in ["/users", "/Users//", "/Users/a/b", "/Nothing", "/Devices"] {
         refused(get(&service, target).await, 404, None);
     }
     refused(ask(&service, "DELETE", "/Users").send().await, 405, None);
@@ -86,11 +86,11 @@ pub(crate) async fn another_version_of_the_protocol_is_not_spoken(backend: Backe
 pub(crate) async fn a_body_with_many_faults_is_a_short_error(backend: Backend) {
     let service = backend.open().await;
     let user = create(&service, named("ada")).await;
-    let entries = |entry: Value| Value::Array(vec![entry; 20_000]);
+    let entries = |entry: Value| Value::Array(vec![entry; 15_000]);
     for emails in [
-        (0..20_000).map(|n| json!({"value": format!("{n}\u{1}"), "type": "work"})).collect(),
+        (0..15_000).map(|n| json!({"value": format!("{n}\u{1}"), "type": "work"})).collect(),
         entries(json!({"value": "a\u{1}", "type": "b\u{1}"})),
-        Value::Array(vec![json!(1); 200_000]),
+        Value::Array(vec![json!(1); 90_000]),
     ] {
         let body = with(named("grace"), json!({"emails": emails}));
         let made = refused(post(&service, body.clone()).await, 400, Some("invalidValue"));
