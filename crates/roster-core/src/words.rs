@@ -229,7 +229,8 @@ mod tests {
 
         #[test]
         fn a_text_finds_itself(text in "\\PC{0,80}") {
-            if let (Some(search), [_, ..]) = (Search::parse(&text), words_of_text(&text).as_slice()) {
+            let words = words_of_text(&text);
+            if let (Some(search), [_, ..]) = (Search::parse(&text), words.as_slice()) {
                 prop_assert!(matches_words(&search.words, &words_of_text(&text)), "{search:?}");
             }
         }

@@ -135,7 +135,10 @@ async fn along<D: Database>(db: D, taking: &mut Taking<'_>) -> Result<(), D::Err
     }
     let mut portion = GroupQuery { limit: PORTION - 1, ..query.clone() };
     // A statement reads one group more than the limit.
-    while query.limit > 0 {
+    if query.limit == 0 {
+        return Ok(());
+    }
+    loop {
         let (mut to, mut flow, mut count) = (Parameters::default(), Flow::Next, 0);
         let sql = groups_along::<D>(&portion, &mut to);
         let take = |row: Values| {

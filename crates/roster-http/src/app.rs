@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Router, body::Body, response::Response};
-use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_LENGTH};
+use http::{HeaderMap, Method, Request, StatusCode, Uri, header::CONTENT_LENGTH};
 use roster_core::{Directory, StoreError};
 use roster_server::{Handle, Peer, ServerCounters};
 use tower::ServiceExt as _;
@@ -62,10 +62,24 @@ impl App {
     }
 }
 
+/// A SCIM path with one slash after the base URL, if it has two.
+fn without_double_slash(uri: &Uri) -> Option<Uri> {
+    let path = uri.path_and_query()?.as_str();
+    let at = uri.path().find("/scim/v2//")? + "/scim/v2/".len();
+    let (before, after) = path.split_at_checked(at)?;
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(format!("{before}{}", after.strip_prefix('/')?).parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
 impl Handle for App {
     async fn handle(&self, mut request: Request<Body>, peer: &Peer) -> Response {
         let is_head = request.method() == Method::HEAD;
         request.extensions_mut().insert(peer.clone());
+        // Clients that join a base URL that ends in a slash send two.
+        if let Some(uri) = without_double_slash(request.uri()) {
+            *request.uri_mut() = uri;
+        }
         // The router matches a parameter with an empty segment, but no path of this service has
         // one.
         let has_empty_segment = request.uri().path().contains("//");

@@ -134,6 +134,7 @@ macro_rules! operations {
             GetLiveness GET "/livez" "getLiveness" Nothing rest::health::get_liveness;
             GetReadiness GET "/readyz" "getReadiness" Nothing rest::health::get_readiness;
             GetMetrics GET "/metrics" "getMetrics" MetricsRead rest::health::get_metrics;
+            ScimList GET "/scim/v2" "scimList" Scim scim::search::list;
             ScimListUsers GET "/scim/v2/Users" "scimListUsers" Scim scim::list::list;
             ScimCreateUser POST "/scim/v2/Users" "scimCreateUser" Scim scim::users::create;
             ScimSearchUsers POST "/scim/v2/Users/.search" "scimSearchUsers" Scim scim::list::search;

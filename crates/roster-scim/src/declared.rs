@@ -18,8 +18,9 @@ use roster_core::{
 use crate::{
     error::{ScimError, ScimType},
     patch::{Op, Operation},
-    schema::{AttributeType, ROSTER_URN},
+    schema::{AttributeType, ROSTER_URN, USER},
     strictness::{Strictness, as_flag, as_text},
+    value::{bare, distinct},
 };
 
 /// A name of a declared extension.
@@ -51,8 +52,8 @@ impl<'s> Extensions<'s> {
         Self { schema, by_urn: OnceCell::new() }
     }
 
-    /// Resolves `URN` and `URN:attribute`, in any case; `None` if no declared extension has the
-    /// URN.
+    /// Resolves `URN`, `URN:attribute` and `URN:attribute.value`, in any case; `None` if no
+    /// declared extension has the URN. Some clients send a dot after the URN in place of the colon.
     pub(crate) fn resolve(&self, name: &str) -> Option<Named<'s>> {
         // Every declared URN begins so.
         if !name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("urn:")) {
@@ -64,10 +65,11 @@ impl<'s> Extensions<'s> {
         }
         // Several URNs may be a prefix of the name. The one that declares the attribute is used.
         let mut found = None;
-        for (at, _) in name.match_indices(':').filter(|(at, _)| *at <= TEXT_LENGTH_MAX) {
+        for (at, _) in name.match_indices([':', '.']).filter(|(at, _)| *at <= TEXT_LENGTH_MAX) {
             let Some((urn, attribute)) = name.split_at_checked(at) else { continue };
             let Some(extension) = self.by_urn().get(urn) else { continue };
-            match attribute.get(1..).and_then(|attribute| extension.members.get(attribute)) {
+            let attribute = without_value(attribute.get(1..).unwrap_or_default());
+            match extension.members.get(attribute) {
                 Some(member) => return Some(Named::Attribute(member)),
                 None => found = Some(Named::Unknown(extension.urn)),
             }
@@ -95,8 +97,15 @@ impl<'s> Extensions<'s> {
     }
 }
 
+/// The name of an attribute without `.value`: values of declared lists have no other part.
+fn without_value(name: &str) -> &str {
+    let (start, end) = name.split_at_checked(name.len().saturating_sub(6)).unwrap_or((name, ""));
+    if end.eq_ignore_ascii_case(".value") { start } else { name }
+}
+
 /// The declared attribute of this name, in any case, of any extension.
 pub(crate) fn without_urn<'s>(schema: &'s UserSchema, name: &str) -> Option<&'s DeclaredMember> {
+    let name = without_value(name);
     let mut shown = schema.members.iter().filter(|member| member.scim_schema.is_some());
     shown.find(|member| member.name.eq_ignore_ascii_case(name))
 }
@@ -113,10 +122,12 @@ pub(crate) fn changes(
     dropped: &mut Vec<String>,
 ) -> Result<Vec<(String, Json)>, ScimError> {
     let kind = value.kind();
-    let Json::Object(sent) = value else {
+    let sent = if value == Json::Null { Json::Object(Vec::new()) } else { value };
+    let Json::Object(sent) = sent else {
         let detail = format!("{urn}: send an object, not {kind}");
         return Err(ScimError::new(ScimType::InvalidValue, detail));
     };
+    let is_empty = sent.is_empty();
     let mut changes: Vec<(String, Json)> = Vec::new();
     for (name, value) in sent {
         if let Some(member) = extensions.member(urn, &name) {
@@ -126,6 +137,10 @@ pub(crate) fn changes(
         }
     }
     if is_whole {
+        // It would clear the extension.
+        if changes.is_empty() && !is_empty {
+            return Err(undeclared(urn));
+        }
         for member in extensions.schema.scim_members(urn) {
             if changes.iter().all(|(name, _)| *name != member.name) {
                 changes.push((member.name.clone(), Json::Null));
@@ -143,14 +158,19 @@ pub(crate) fn unknown(
     dropped: &mut Vec<String>,
 ) -> Result<(), ScimError> {
     if strictness == Strictness::Strict {
-        let detail = format!("{urn}: the schema declares no such attribute");
-        return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+        return Err(undeclared(urn));
     }
     dropped.push(format!("{urn}:{name}"));
     Ok(())
 }
 
-/// Converts what providers send in place of the declared type. `null` and `[]` are no value.
+fn undeclared(urn: &str) -> ScimError {
+    let detail = format!("{urn}: the schema declares no such attribute");
+    ScimError::new(ScimType::InvalidSyntax, detail)
+}
+
+/// Converts what providers send in place of the declared type. `null`, `[]` and, in tolerant
+/// parsing, an empty string are no value.
 pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strictness) -> Json {
     if value == Json::Array(Vec::new()) {
         return Json::Null;
@@ -158,7 +178,7 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
     if !strictness.is_tolerant() {
         return value;
     }
-    let one = |value: Json| match (member.value_type, value) {
+    let one = |value: Json| match (member.value_type, bare(value)) {
         (ValueType::Boolean, value) => as_flag(value),
         (ValueType::String, value) => as_text(value, strictness),
         (ValueType::Integer | ValueType::Number, Json::Text(text)) => match text.parse() {
@@ -167,13 +187,19 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
         },
         (_, value) => value,
     };
-    if !member.multi_valued || value == Json::Null {
-        return one(value);
+    if value == Json::Null || value.is_empty_text() {
+        return Json::Null;
     }
-    // A single value is a list of one. Clients clear a value by an empty text.
-    let values = value.into_values().into_iter().filter(|value| !value.is_empty_text());
-    let values: Vec<Json> = values.map(one).collect();
-    if values.is_empty() { Json::Null } else { Json::Array(values) }
+    if member.multi_valued {
+        // A single value is a list of one.
+        return Json::Array(distinct(value.into_values().into_iter().map(one).collect()));
+    }
+    if let Json::Array(items) = &value
+        && let [item] = items.as_slice()
+    {
+        return one(item.clone());
+    }
+    one(value)
 }
 
 /// The operations of a PATCH, with declared attributes named as members of `attributes`.
@@ -197,6 +223,16 @@ pub fn of_attributes(
 /// The number of comparisons that an operation on one declared attribute counts as.
 const REWRITING_COMPARISONS: usize = 32;
 
+/// Whether it is nothing, a value of a declared attribute, or a list of such values.
+fn is_removable(value: &Json) -> bool {
+    let is_one = |value: &Json| !matches!(value, Json::Null | Json::Array(_) | Json::Object(_));
+    if let Json::Array(items) = value {
+        items.iter().all(is_one)
+    } else {
+        *value == Json::Null || is_one(value)
+    }
+}
+
 struct Rewriting<'s> {
     extensions: Extensions<'s>,
     strictness: Strictness,
@@ -204,24 +240,32 @@ struct Rewriting<'s> {
     operations: Vec<Operation>,
 }
 
-impl Rewriting<'_> {
+impl<'s> Rewriting<'s> {
     fn add(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value } = operation;
         match (path, value) {
-            (Some(path), value) => match self.extensions.resolve(&path) {
-                None => self.operations.push(Operation { op, path: Some(path), value }),
-                Some(Named::Attribute(member)) => self.change(op, member, value)?,
-                Some(Named::Extension(urn)) => self.change_all(op, urn, value)?,
-                Some(Named::Unknown(urn)) => {
-                    let detail = format!("{urn}: the schema declares no such attribute");
-                    return Err(ScimError::new(ScimType::InvalidPath, detail));
+            (Some(path), value) => {
+                let at = path.find('[').unwrap_or(path.len());
+                let (name, condition) = path.split_at_checked(at).unwrap_or((&path, ""));
+                match self.resolve(name) {
+                    None => self.operations.push(Operation { op, path: Some(path), value }),
+                    Some(Named::Attribute(member)) => self.change(op, member, condition, value)?,
+                    Some(Named::Extension(urn)) if condition.is_empty() => {
+                        self.change_all(op, urn, value)?;
+                    }
+                    Some(Named::Extension(urn) | Named::Unknown(urn)) => {
+                        let detail = format!("{urn}: the schema declares no such attribute");
+                        return Err(ScimError::new(ScimType::InvalidPath, detail));
+                    }
                 }
-            },
+            }
             (None, Some(Json::Object(members))) => {
                 let mut others = Vec::new();
                 for (name, value) in members {
-                    match self.extensions.resolve(&name) {
-                        Some(Named::Attribute(member)) => self.change(op, member, Some(value))?,
+                    match self.resolve(&name) {
+                        Some(Named::Attribute(member)) => {
+                            self.change(op, member, "", Some(value))?;
+                        }
                         Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
                         Some(Named::Unknown(urn)) => {
                             unknown(urn, &name, self.strictness, &mut Vec::new())?;
@@ -239,35 +283,70 @@ impl Rewriting<'_> {
         Ok(())
     }
 
+    /// Resolves a name. In tolerant parsing an attribute needs no URN, if no other has the name.
+    fn resolve(&self, name: &str) -> Option<Named<'s>> {
+        let named = self.extensions.resolve(name);
+        if named.is_some() || !self.strictness.is_tolerant() || name.contains(':') {
+            return named;
+        }
+        let first = name.split('.').next().unwrap_or_default();
+        if USER.schema.attribute(first).is_some() || USER.extension_with(first).is_some() {
+            return None;
+        }
+        without_urn(self.extensions.schema, name).map(Named::Attribute)
+    }
+
     fn change(
         &mut self,
         op: Op,
         member: &DeclaredMember,
+        condition: &str,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        let value = value.map(|value| converted(member, value, self.strictness));
-        self.push(op, &member.name, value)
+        if op == Op::Remove && value == Some(Json::Array(Vec::new())) {
+            return Ok(());
+        }
+        let value = value.map(|value| match op {
+            // One value of the list.
+            Op::Add | Op::Replace if !condition.is_empty() => {
+                let single = DeclaredMember { multi_valued: false, ..member.clone() };
+                converted(&single, value, self.strictness)
+            }
+            Op::Add | Op::Remove | Op::Replace => converted(member, value, self.strictness),
+        });
+        // Core checks what is stored, and this is not stored.
+        if op == Op::Remove && !value.as_ref().is_none_or(is_removable) {
+            let detail = format!("{}: send the values to remove", member.name);
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        }
+        self.push(op, &member.name, condition, value)
     }
 
-    fn push(&mut self, op: Op, name: &str, value: Option<Json>) -> Result<(), ScimError> {
+    fn push(
+        &mut self,
+        op: Op,
+        name: &str,
+        condition: &str,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
         self.work.spend(REWRITING_COMPARISONS)?;
-        let path = Some(format!("{ROSTER_URN}:attributes.{name}"));
+        let path = Some(format!("{ROSTER_URN}:attributes.{name}{condition}"));
         self.operations.push(Operation { op, path, value });
         Ok(())
     }
 
     fn change_all(&mut self, op: Op, urn: &str, value: Option<Json>) -> Result<(), ScimError> {
-        if op == Op::Remove {
+        let value = value.unwrap_or(Json::Null);
+        if op == Op::Remove || (op == Op::Replace && value == Json::Null) {
             for member in self.extensions.schema.scim_members(urn) {
-                self.push(op, &member.name, None)?;
+                self.push(Op::Remove, &member.name, "", None)?;
             }
             return Ok(());
         }
-        let value = value.unwrap_or(Json::Null);
         let extensions = &self.extensions;
         let sent = changes(extensions, urn, value, false, self.strictness, &mut Vec::new())?;
         for (name, value) in sent {
-            self.push(op, &name, Some(value))?;
+            self.push(op, &name, "", Some(value))?;
         }
         Ok(())
     }

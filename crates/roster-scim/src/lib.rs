@@ -46,6 +46,7 @@ pub mod project;
 pub mod schema;
 pub mod strictness;
 pub mod user;
+mod value;
 pub mod walk;
 mod work_email;
 

@@ -51,15 +51,26 @@ pub(crate) fn as_flag(value: Json) -> Json {
     }
 }
 
-/// In tolerant parsing, converts an integer to a string: some clients send employee numbers as
-/// numbers. Returns other values unchanged.
+/// In tolerant parsing, converts an integer to a string, because some clients send employee numbers
+/// as numbers, and tabs and line breaks in a string to spaces. Returns other values unchanged.
 pub(crate) fn as_text(value: Json, strictness: Strictness) -> Json {
-    if strictness.is_tolerant()
-        && let Json::Int(number) = value
-    {
+    if !strictness.is_tolerant() {
+        return value;
+    }
+    if let Json::Int(number) = value {
         return Json::Text(number.to_string());
     }
+    if let Json::Text(text) = &value
+        && text.contains(is_break)
+    {
+        let words: Vec<&str> = text.split(is_break).filter(|word| !word.is_empty()).collect();
+        return Json::Text(words.join(" "));
+    }
     value
+}
+
+const fn is_break(c: char) -> bool {
+    matches!(c, '\t' | '\r' | '\n')
 }
 
 impl fmt::Display for Strictness {

@@ -65,9 +65,10 @@ impl Draft {
     /// Parses a draft from a tree. It never fails: the draft contains the violations.
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
-        let detail = match &tree {
-            Json::Array(_) => "send one object, or lines of objects (application/x-ndjson)".into(),
-            other => format!("send one user as a JSON object, not {}", other.kind()),
+        let detail = if let Json::Array(_) = tree {
+            "send one object, or lines of objects (application/x-ndjson)".to_owned()
+        } else {
+            format!("send one user as a JSON object, not {}", tree.kind())
         };
         let Json::Object(members) = tree else {
             draft.add_violation(Excuse::Never, ViolationCode::WrongType, || ("", detail));

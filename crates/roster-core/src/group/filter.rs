@@ -39,9 +39,9 @@ pub enum GroupPath {
 impl Compared for GroupPath {
     fn comparison(&self) -> Comparison {
         match self {
-            Self::Id | Self::ExternalId | Self::Member => Comparison::Exact,
+            Self::ExternalId => Comparison::Exact,
             Self::Version => Comparison::Integer,
-            Self::DisplayName => Comparison::Folded,
+            Self::Id | Self::Member | Self::DisplayName => Comparison::Folded,
             Self::CreatedAt | Self::UpdatedAt => Comparison::Time,
         }
     }
@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn equalities_become_conditions_of_the_query() {
         let query = filtered(&format!(
-            r#"DISPLAY_NAME eq "core team" and external_id eq "E" and id eq "{ID}" and version eq 3"#
+            r#"DISPLAY_NAME eq "core" and external_id eq "E" and id eq "{ID}" and version eq 3"#
         ));
-        assert_eq!(query.name_key.as_deref(), Some("core team"));
+        assert_eq!(query.name_key.as_deref(), Some("core"));
         assert_eq!(query.external_id.as_deref(), Some("E"));
         assert_eq!(query.ids, Some(vec![group().id]));
         assert_eq!(query.filter.0.len(), 1);

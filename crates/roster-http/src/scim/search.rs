@@ -1,12 +1,12 @@
-//! `POST /scim/v2/.search`: one page of all resources, the users before the groups (RFC 7644
-//! sections 3.4.2.1 and 3.4.3).
+//! `GET /scim/v2` and `POST /scim/v2/.search`: one page of all resources, the users before the
+//! groups (RFC 7644 sections 3.4.2.1 and 3.4.3).
 //!
 //! If a filter names an attribute that only one type has, no resource of the other type matches. If
 //! neither type has it, the filter is an error. Pages are by index only.
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Json, json,
+    json,
     list::{Direction, Sort, SortBy},
 };
 use roster_scim::{
@@ -17,14 +17,14 @@ use roster_scim::{
 
 use super::{
     ScimProblem,
-    extract::{media, read_body},
+    extract::{guard_filter, media, pairs, read_body},
     groups,
     resources::{Reader, Resources, enclose},
     respond::json_text,
     users,
 };
 use crate::{
-    extract::Media,
+    extract::{Media, parameters},
     request::{Call, UnreadCall},
     state::AppState,
     time_limits::{ReadLimit, in_time},
@@ -38,18 +38,30 @@ pub(crate) async fn search(
     let media = media(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
-    in_time(limit, page(&app, &call, json, media)).await?
+    let strictness = call.strictness();
+    let of_users = ListRequest::of_body(&USER, json.clone(), strictness)?;
+    let of_groups = ListRequest::of_body(&GROUP, json, strictness)?;
+    in_time(limit, page(&app, &call, of_users, of_groups, media)).await?
+}
+
+/// `GET /scim/v2`: returns a page. Identity providers test a connection with it.
+pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, ScimProblem> {
+    let media = media(&call.parts)?;
+    let given = parameters(call.parts.uri.query())?;
+    let of_users = ListRequest::of_parameters(&USER, pairs(&given))?;
+    let of_groups = ListRequest::of_parameters(&GROUP, pairs(&given))?;
+    guard_filter(&app, &of_users)?;
+    page(&app, &call, of_users, of_groups, media).await
 }
 
 async fn page(
     app: &AppState,
     call: &Call,
-    json: Json,
+    of_users: ListRequest,
+    mut of_groups: ListRequest,
     media: Media,
 ) -> Result<Response, ScimProblem> {
     let reader = Reader::of(call)?;
-    let of_users = ListRequest::of_body(&USER, json.clone(), reader.strictness)?;
-    let mut of_groups = ListRequest::of_body(&GROUP, json, reader.strictness)?;
     if of_users.cursor.is_some() {
         let detail = "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
         return Err(ScimError::new(ScimType::InvalidCursor, detail).into());

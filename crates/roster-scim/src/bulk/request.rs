@@ -133,7 +133,14 @@ fn operation(one: Json, label: &str, strictness: Strictness) -> Result<BulkOpera
     if method == BulkMethod::Post && bulk_id.is_none() && !strictness.is_tolerant() {
         return Err(invalid(format!("{label}: send a bulkId for a POST")));
     }
-    let data = take(&mut members, "data").filter(|data| *data != Json::Null);
+    let data = match take(&mut members, "data") {
+        Some(Json::Null) => None,
+        // RFC 7644 section 3.7.3 shows the operations of a PATCH without the object around them.
+        Some(data @ Json::Array(_)) if strictness.is_tolerant() && method == BulkMethod::Patch => {
+            Some(Json::Object(vec![("Operations".to_owned(), data)]))
+        }
+        data => data,
+    };
     if data.is_none() && !matches!(method, BulkMethod::Delete | BulkMethod::Get) {
         return Err(invalid(format!("{label}: send data")));
     }

@@ -12,172 +12,24 @@ use roster_core::{
     group::{GroupPath, GroupQuery},
 };
 
-use super::{dialect, last_segment, refused};
+use super::{as_words, dialect, last_segment, refused};
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{GROUP, GROUP_URN},
 };
 
-/// The number of bytes of a group's record that a test reads in the time of one comparison.
-const TEXT_BYTES_PER_COMPARISON: usize = 64;
-
-/// A filter of groups. All conditions must be true.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GroupFilter {
-    /// One of these ids. An empty list matches no group.
-    pub ids: Option<Vec<UserId>>,
-    /// The key of the name.
-    pub name_key: Option<String>,
-    /// The external id.
-    pub external_id: Option<String>,
-    /// A direct member.
-    pub member: Option<UserId>,
-    /// Conditions to test on each group.
-    rest: Vec<Expression<GroupPath>>,
-}
-
-/// The values of a group that filters test.
-#[derive(Clone, Copy, Debug)]
-pub struct GroupFacts<'g> {
-    /// Its id.
-    pub id: &'g str,
-    /// Its name.
-    pub display_name: &'g str,
-    /// The id that the client gave it.
-    pub external_id: Option<&'g str>,
-    /// When it was created.
-    pub created: Timestamp,
-    /// When it was last changed.
-    pub last_modified: Timestamp,
-}
-
-impl GroupFilter {
-    /// Parses a filter of groups.
-    pub fn parse(text: &str, strictness: Strictness) -> Result<Self, ScimError> {
-        let parsed = parse(text, &GroupNames(strictness)).map_err(|fault| refused(&fault))?;
-        let mut filter = Self::default();
-        let conjuncts = match parsed {
-            Expression::And(all) => all,
-            one @ (Expression::Or(_)
-            | Expression::Not(_)
-            | Expression::Test(_)
-            | Expression::Entry(..)) => vec![one],
-        };
-        for conjunct in conjuncts {
-            if let Some(conjunct) = filter.take(conjunct) {
-                if names_member(&conjunct) {
-                    let detail = "filter by one member: members[value eq \"...\"], joined to \
-                                  other conditions by and";
-                    return Err(ScimError::new(ScimType::InvalidFilter, detail));
-                }
-                filter.rest.push(conjunct);
-            }
-        }
-        Ok(filter)
-    }
-
-    /// Whether indexes cover all conditions.
-    pub const fn is_indexed(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    /// Whether a group matches the conditions that no index covers.
-    pub fn matches(&self, group: &GroupFacts<'_>) -> bool {
-        let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
-        self.rest.iter().all(|one| holds(one, &test, &|_, _| false))
-    }
-
-    /// An upper bound of the comparisons that testing a group takes, whose record has this size.
-    pub fn comparisons(&self, record_bytes: usize) -> usize {
-        let tests: usize = self.rest.iter().map(tests).sum();
-        // Each test may normalize the texts of the group.
-        (1 + tests).saturating_mul(1 + record_bytes / TEXT_BYTES_PER_COMPARISON)
-    }
-
-    /// Moves a condition that an index covers into its field. Returns any other condition.
-    fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
-        let Expression::Test(Test {
-            path,
-            operator: Operator::Equal,
-            operand: Operand::Text { key: Some(key), .. },
-        }) = &conjunct
-        else {
-            return Some(conjunct);
-        };
-        match path {
-            GroupPath::DisplayName if self.name_key.is_none() => self.name_key = Some(key.clone()),
-            GroupPath::ExternalId if self.external_id.is_none() => {
-                self.external_id = Some(key.clone());
-            }
-            GroupPath::Id if self.ids.is_none() => {
-                self.ids = Some(UserId::parse(key).into_iter().collect());
-            }
-            GroupPath::Member if self.member.is_none() => match UserId::parse(key) {
-                Some(id) => self.member = Some(id),
-                // No group or user has an invalid id.
-                None => self.ids = Some(Vec::new()),
-            },
-            GroupPath::DisplayName
-            | GroupPath::ExternalId
-            | GroupPath::Id
-            | GroupPath::Member
-            | GroupPath::Created
-            | GroupPath::LastModified => return Some(conjunct),
-        }
-        None
-    }
-}
-
-/// The value that a test reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GroupPath {
-    Id,
-    DisplayName,
-    ExternalId,
-    Created,
-    LastModified,
-    Member,
-}
-
-impl Compared for GroupPath {
-    fn comparison(&self) -> Comparison {
-        match self {
-            Self::ExternalId => Comparison::Exact,
-            Self::Id | Self::Member | Self::DisplayName => Comparison::Folded,
-            Self::Created | Self::LastModified => Comparison::Time,
-        }
-    }
-}
-
-fn found<'g>(path: GroupPath, group: &GroupFacts<'g>) -> Found<'g> {
-    match path {
-        GroupPath::Id => Found::Text(group.id.into()),
-        GroupPath::DisplayName => Found::Text(group.display_name.into()),
-        GroupPath::ExternalId => {
-            group.external_id.map_or(Found::Null, |text| Found::Text(text.into()))
-        }
-        GroupPath::Created => Found::Time(group.created),
-        GroupPath::LastModified => Found::Time(group.last_modified),
-        GroupPath::Member => Found::Null,
-    }
-}
-
-/// The number of tests of an expression.
-fn tests(expression: &Expression<GroupPath>) -> usize {
-    match expression {
-        Expression::And(all) | Expression::Or(all) => all.iter().map(tests).sum(),
-        Expression::Not(inner) | Expression::Entry(_, inner) => tests(inner),
-        Expression::Test(_) => 1,
-    }
-}
-
-/// Whether an expression tests members.
-fn names_member(expression: &Expression<GroupPath>) -> bool {
-    match expression {
-        Expression::And(all) | Expression::Or(all) => all.iter().any(names_member),
-        Expression::Not(inner) => names_member(inner),
-        Expression::Test(test) => test.path == GroupPath::Member,
-        Expression::Entry(..) => true,
+/// Adds a filter of groups to a query.
+pub fn filter_groups(
+    query: GroupQuery,
+    text: &str,
+    strictness: Strictness,
+) -> Result<GroupQuery, ScimError> {
+    let parsed = parse(text, &GroupNames(strictness)).map_err(|fault| refused(&fault))?;
+    let query = query.with(parsed);
+    if query.filter.names_member() {
+        let detail = "filter by one member: members[value eq \"...\"], joined to other conditions \
+                      by and";
+        return Err(ScimError::new(ScimType::InvalidFilter, detail));
     }
     Ok(query)
 }
@@ -249,7 +101,7 @@ impl Names for GroupNames {
     fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
         match name {
             Named::Members | Named::MemberRef | Named::Value(GroupPath::Member)
-                if operator != Operator::Equal =>
+                if !matches!(operator, Operator::Equal | Operator::Contains) =>
             {
                 Err("members can be compared only by eq".to_owned())
             }
@@ -270,11 +122,16 @@ impl Names for GroupNames {
             Named::Members | Named::MemberRef => GroupPath::Member,
             Named::Text(text) => return constant(text, operator, literal),
         };
+        // Some clients search for the whole id with co.
+        let operator = if path == GroupPath::Member { Operator::Equal } else { operator };
         let operand = match (name, literal) {
             (Named::MemberRef, Some(Json::Text(url))) => {
                 operand(path.comparison(), operator, Json::Text(last_segment(&url)))?
             }
-            (_, Some(literal)) => operand(path.comparison(), operator, literal)?,
+            (_, Some(literal)) => {
+                let comparison = path.comparison();
+                operand(comparison, operator, as_words(comparison, literal, self.0))?
+            }
             (_, None) => Operand::None,
         };
         Ok(Expression::Test(Test { path, operator, operand }))

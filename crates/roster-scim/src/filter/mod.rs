@@ -13,8 +13,8 @@ mod names;
 mod tests;
 
 use roster_core::{
-    UserSchema,
-    filter::{Dialect, Expression, Filter, FilterFault},
+    Json, UserSchema,
+    filter::{Comparison, Dialect, Expression, Filter, FilterFault},
 };
 
 pub use group::filter_groups;
@@ -48,6 +48,26 @@ fn refused(fault: &FilterFault) -> ScimError {
 /// in tolerant parsing.
 pub(crate) const fn dialect(strictness: Strictness) -> Dialect {
     Dialect { part_after_brackets: true, bare_words: strictness.is_tolerant() }
+}
+
+/// In tolerant parsing, converts a number or a boolean to the text that it was written as, where
+/// texts are compared: such filters come without quotes. Returns other values unchanged.
+pub(crate) fn as_words(comparison: Comparison, literal: Json, strictness: Strictness) -> Json {
+    let is_text = matches!(
+        comparison,
+        Comparison::Folded
+            | Comparison::Exact
+            | Comparison::Username
+            | Comparison::Email
+            | Comparison::PhoneNumber
+    );
+    let word = match &literal {
+        Json::Int(number) => number.to_string(),
+        Json::Float(number) => number.to_string(),
+        Json::Bool(flag) => flag.to_string(),
+        Json::Null | Json::Text(_) | Json::Array(_) | Json::Object(_) => return literal,
+    };
+    if is_text && strictness.is_tolerant() { Json::Text(word) } else { literal }
 }
 
 /// The text after the last slash: the id in the URL of a resource.

@@ -11,9 +11,11 @@ use roster_core::{
         Compared as _, Comparison, Dialect, Expression, GroupPart, KEY_EXPECTED, Names, Operand,
         Operator, Path, Test, check_operator, free_path, operand,
     },
+    user_schema::DeclaredMember,
 };
 
 use super::{
+    as_words,
     derived::{any_text, present, simplest, status, test, version},
     dialect,
     hints::{needs_part, no_part, parts_of, unknown},
@@ -21,7 +23,7 @@ use super::{
 };
 use crate::{
     Strictness,
-    declared::{Extensions, Named as Declared},
+    declared::{Extensions, Named as Declared, without_urn},
     schema::{
         AttributeSchema, AttributeType, ROSTER_USER, Returned, Schema, ScimPath, USER, USER_URN,
         scim_part, scim_path,
@@ -65,16 +67,17 @@ impl<'s> UserNames<'s> {
     fn whole(self, word: &str) -> Result<Named, String> {
         let unknown = || unknown(word);
         if let Some(Declared::Attribute(member)) = Extensions::of(self.declared).resolve(word) {
-            let attributes = ROSTER_USER.attribute("attributes").ok_or_else(unknown)?;
-            let path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
-            return Ok(Named::Values(path, attributes));
+            return declared(member);
         }
         let (schema, rest) = self.schema_of(word).ok_or_else(unknown)?;
         let (name, part) = match rest.split_once('.') {
             Some((name, part)) => (name, Some(part)),
             None => (rest, None),
         };
-        let found = schema.attribute(name).ok_or_else(unknown)?;
+        let Some(found) = schema.attribute(name) else {
+            let member = without_urn(self.declared, word).filter(|_| self.strictness.is_tolerant());
+            return declared(member.ok_or_else(unknown)?);
+        };
         let named = of_attribute(schema, found);
         match part {
             None => named.ok_or_else(unknown),
@@ -116,6 +119,12 @@ impl Names for UserNames<'_> {
             Some(Named::Parts(schema, attribute)) => {
                 of_part(schema, attribute, word).ok_or_else(|| no_part(attribute))
             }
+            // The values of a declared list have no parts.
+            Some(Named::Values(path @ Path::Free(_), attribute))
+                if word.eq_ignore_ascii_case("value") =>
+            {
+                Ok(Named::Values(path.clone(), attribute))
+            }
             Some(Named::Values(path, attribute)) => {
                 let found = match path.attribute() {
                     Some(list) => of_entry(list, attribute, word),
@@ -142,7 +151,7 @@ impl Names for UserNames<'_> {
 
     fn takes_brackets(&self, name: &Named) -> Result<(), String> {
         match name {
-            Named::Parts(..) | Named::Values(Path::Groups, _) => Ok(()),
+            Named::Parts(..) | Named::Values(Path::Groups | Path::Free(_), _) => Ok(()),
             Named::Values(Path::Member(_), found) if found.is_complex() && !is_free(found) => {
                 Ok(())
             }
@@ -225,6 +234,15 @@ impl Names for UserNames<'_> {
 
     fn entry(&self, list: &Named, condition: Expression) -> Result<Expression, String> {
         match list {
+            Named::Values(Path::Free(_), _) => match condition {
+                Expression::Test(_) => Ok(condition),
+                Expression::And(_)
+                | Expression::Or(_)
+                | Expression::Not(_)
+                | Expression::Entry(..) => {
+                    Err("write one test of value in the brackets of this list".to_owned())
+                }
+            },
             Named::Values(path, _) => Ok(Expression::Entry(path.clone(), Box::new(condition))),
             // Without the object the condition is not true.
             Named::Parts(..) => Ok(match present(list) {
@@ -251,13 +269,22 @@ impl UserNames<'_> {
             (Comparison::Status, Json::Text(text)) if Status::parse(&text).is_none() => {
                 Err(format!("write one of {}", listed(attribute.canonical_values.iter().copied())))
             }
-            (_, literal) => Ok(literal),
+            (comparison, literal) => Ok(as_words(comparison, literal, self.strictness)),
         }
     }
 
     fn flag(self, literal: Json) -> Json {
         if self.strictness.is_tolerant() { as_flag(literal) } else { literal }
     }
+}
+
+/// Resolves a declared attribute.
+fn declared(member: &DeclaredMember) -> Result<Named, String> {
+    let path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+    let attributes = ROSTER_USER.attribute("attributes");
+    attributes
+        .map(|attributes| Named::Values(path, attributes))
+        .ok_or_else(|| unknown(&member.name))
 }
 
 /// Resolves an attribute; `None` if filters cannot test it.

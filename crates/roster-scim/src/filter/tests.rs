@@ -247,8 +247,6 @@ fn malformed_filters_fail_with_their_position() {
         ("emails[]", 7, "value, type, primary, display"),
         ("emails[emails[type pr]]", 7, "value, type, primary, display"),
         ("not title pr", 4, "( was expected"),
-        ("userName eq 7", 12, "quotation marks"),
-        ("userName eq true", 12, "quotation marks"),
         ("userName gt null", 12, "null goes with eq"),
         ("title eq and title pr", 9, "value was expected"),
         ("title eq pr", 9, "value was expected"),
@@ -267,6 +265,20 @@ fn malformed_filters_fail_with_their_position() {
         ("emails[type eq \"a\"].$ref eq \"b\"", 20, "value, type, primary, display"),
     ] {
         refused(scim, position, detail);
+    }
+}
+
+#[test]
+fn numbers_and_booleans_are_compared_as_texts_unless_strict() {
+    for (scim, rest) in [
+        ("userName eq 7", r#"username eq "7""#),
+        ("userName eq true", r#"username eq "true""#),
+        ("externalId eq -12", r#"external_id eq "-12""#),
+        ("roles[value eq 7]", r#"roles[value eq "7"]"#),
+    ] {
+        let found = parse(scim, Strictness::Tolerant).expect(scim);
+        assert_eq!(found, Filter::parse(rest).expect(rest), "{scim} is {found}");
+        assert!(fault(scim, Strictness::Strict).detail.contains("quotation marks"), "{scim}");
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{
     strictness::{Strictness, as_text},
 };
 
+/// The maximum number of characters of a value that an error shows.
+const SHOWN_MAX: usize = 64;
+
 /// A parsed group.
 #[derive(Clone, Debug)]
 pub struct GroupBody {
@@ -63,6 +66,8 @@ struct Reading {
     own: Vec<(String, Json)>,
     members: BTreeSet<UserId>,
     schemas: Option<Json>,
+    /// The attributes that were sent.
+    sent: BTreeSet<&'static str>,
 }
 
 impl Reading {
@@ -79,12 +84,16 @@ impl Reading {
             let detail = format!("send one group as a JSON object, not {kind}");
             return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
         }
-        let (own, members, schemas) = (Vec::new(), BTreeSet::new(), None);
-        let mut reading = Self { strictness, own, members, schemas };
+        let (own, members, schemas, sent) = (Vec::new(), BTreeSet::new(), None, BTreeSet::new());
+        let mut reading = Self { strictness, own, members, schemas, sent };
         stream::members(text, |name, value| {
             // RFC 7643 section 3.3 has an object below a URN only for extensions; some clients send
             // one for every schema.
-            if name.eq_ignore_ascii_case(GROUP_URN) && is_object(value) {
+            if name.eq_ignore_ascii_case(GROUP_URN) {
+                if !is_object(value) {
+                    let detail = format!("{GROUP_URN}: send an object");
+                    return Err(ScimError::new(ScimType::InvalidValue, detail).into());
+                }
                 return stream::members(value, |name, value| reading.take(&name, value));
             }
             reading.take(&name, value)
@@ -108,6 +117,10 @@ impl Reading {
             }
             return Ok(());
         };
+        if !self.sent.insert(attribute.name) {
+            let detail = format!("{}: it occurs twice", attribute.name);
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+        }
         match attribute.name {
             "members" => self.members = ids(value)?,
             "displayName" | "externalId" => {
@@ -164,14 +177,18 @@ fn id(member: &Json) -> Result<UserId, ScimError> {
     } else {
         Some(member)
     };
-    let refused = || {
-        let detail = "members: send the id of a user or of a group as value";
-        ScimError::new(ScimType::InvalidValue, detail)
-    };
-    match value {
-        Some(Json::Text(text)) => UserId::parse(text).ok_or_else(refused),
-        _ => Err(refused()),
+    if let Some(Json::Text(text)) = value {
+        return UserId::parse(text).ok_or_else(|| no_id(text));
     }
+    let detail = "members: send the id of a user or of a group as value";
+    Err(ScimError::new(ScimType::InvalidValue, detail))
+}
+
+/// The error for the value of a member that is no id.
+pub(crate) fn no_id(text: &str) -> ScimError {
+    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect();
+    let detail = format!("members: {shown:?} is no id: send the id of a user or of a group");
+    ScimError::new(ScimType::InvalidValue, detail)
 }
 
 #[cfg(test)]

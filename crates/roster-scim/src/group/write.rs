@@ -67,7 +67,7 @@ impl GroupWriter<'_> {
             out.extend_from_slice(b",\"displayName\":");
             write_text(out, &group.display_name);
         }
-        if !members.is_empty() && shows_members(self.projection) {
+        if shows_members(self.projection) {
             self.members(members, out);
         }
         self.meta(group, out);

@@ -3,14 +3,14 @@
 use roster_core::{Json, Work};
 
 use super::{
-    Members, Op, entries, free,
+    Op, entries, free,
     path::{Part, Target},
     same::Index,
-    value,
 };
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability},
+    value::{Members, one},
 };
 
 /// The value after the operation; `None` if the attribute is absent.
@@ -28,16 +28,20 @@ pub(super) fn change<'w>(
     }
     match &target.part {
         Some(Part::Free(keys)) => {
-            let changed = free::change(op, keys, current, value, work)?;
+            let at = (keys.as_slice(), target.condition.as_ref());
+            let changed = free::change(op, at, current, value, (strictness, work))?;
             Ok(changed.and_then(|changed| unless_empty(object(Some(changed)))))
         }
         Some(Part::Known(part)) => {
             let mut members = object(current);
+            let had_it = find(&members, part.name).is_some();
             set_part(op, part, &mut members, value, strictness)?;
-            Ok(unless_empty(members))
+            // A value without its required part is removed.
+            let is_cleared = part.required && had_it && find(&members, part.name).is_none();
+            Ok(if is_cleared { None } else { unless_empty(members) })
         }
         None if op == Op::Remove => removed(attribute, current.is_some()),
-        None => match value::one(attribute, value.unwrap_or(Json::Null), strictness)? {
+        None => match given(attribute, value, strictness)? {
             // RFC 7643 section 2.5: null and an empty array mean absent, so this is a removal.
             None if op == Op::Replace => removed(attribute, current.is_some()),
             None => Ok(current),
@@ -53,6 +57,15 @@ pub(super) fn change<'w>(
             Some(one) => Ok(Some(one)),
         },
     }
+}
+
+/// The value of an operation on an attribute or a part.
+pub(super) fn given(
+    attribute: &'static AttributeSchema,
+    value: Option<Json>,
+    strictness: Strictness,
+) -> Result<Option<Json>, ScimError> {
+    one(attribute, value.unwrap_or(Json::Null), strictness, format_args!("{}", attribute.name))
 }
 
 fn removed(attribute: &AttributeSchema, exists: bool) -> Result<Option<Json>, ScimError> {
@@ -96,7 +109,7 @@ pub(super) fn set_part(
 ) -> Result<(), ScimError> {
     let value = match op {
         Op::Remove => None,
-        Op::Add | Op::Replace => value::one(part, value.unwrap_or(Json::Null), strictness)?,
+        Op::Add | Op::Replace => given(part, value, strictness)?,
     };
     match value {
         Some(value) => {

@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
-    Members, Op,
-    change::{merge, object, put, set_part},
+    Op,
+    change::{given, merge, object, put, set_part},
     path::{Condition, Part, Target, matches, seed},
     same::Index,
-    value,
 };
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Schema},
+    value::{Members, Needs, is_primary, lacks, many, required},
 };
 
 /// The list after the operation; `None` if it is empty.
@@ -84,12 +84,13 @@ impl List<'_> {
                 self.add_all(value, &mut index)?;
             }
             Op::Replace => {
-                let given = self.read(value)?;
+                let given = self.read(value, Needs::Whole)?;
                 self.values.clear();
                 for (at, members) in given.into_iter().enumerate() {
                     self.prefer(at, &members);
                     self.values.push(Json::Object(members));
                 }
+                self.merge_equal()?;
             }
             Op::Remove => match value {
                 None | Some(Json::Null) => self.values.clear(),
@@ -97,7 +98,7 @@ impl List<'_> {
                 Some(value) if self.strictness.is_tolerant() => {
                     let mut index = Index::new(self.schema, self.attribute, self.work);
                     let mut removed = BTreeSet::new();
-                    for given in self.read(Some(value))? {
+                    for given in self.read(Some(value), Needs::Whole)? {
                         removed.extend(index.equal(&given, &self.values)?);
                     }
                     self.remove(&removed);
@@ -108,13 +109,15 @@ impl List<'_> {
         Ok(())
     }
 
-    fn read(&self, value: Option<Json>) -> Result<Vec<Members>, ScimError> {
-        let values = value::many(self.attribute, value.unwrap_or(Json::Null), self.strictness)?;
+    fn read(&self, value: Option<Json>, needs: Needs) -> Result<Vec<Members>, ScimError> {
+        let path = format_args!("{}", self.attribute.name);
+        let value = value.unwrap_or(Json::Null);
+        let values = many(self.attribute, value, self.strictness, needs, path)?;
         if values.len() > PATCH_VALUES_MAX { Err(self.too_many()) } else { Ok(values) }
     }
 
     fn add_all(&mut self, value: Option<Json>, index: &mut Index<'_>) -> Result<(), ScimError> {
-        for given in self.read(value)? {
+        for given in self.read(value, Needs::Whole)? {
             self.add(given, index)?;
         }
         Ok(())
@@ -157,7 +160,10 @@ impl List<'_> {
         if self.values.is_empty() && op != Op::Remove {
             return self.create(Vec::new(), Some(part), value);
         }
-        let all = (0..self.values.len()).collect();
+        let mut all = (0..self.values.len()).collect();
+        if op == Op::Remove {
+            self.keep_given(&mut all, Some(part), value.clone())?;
+        }
         self.set(op, all, Some(part), value.as_ref())
     }
 
@@ -176,15 +182,16 @@ impl List<'_> {
                 matched.push(at);
             }
         }
-        // RFC 7643 section 2.5: null and [] mean absent.
-        let none = matches!(&value, Some(Json::Null))
-            || matches!(&value, Some(Json::Array(items)) if items.is_empty());
-        let removes = op == Op::Remove || (op == Op::Replace && none);
+        let removes = op == Op::Remove || (op == Op::Replace && self.is_none(value.as_ref()));
+        if op == Op::Remove {
+            self.keep_given(&mut matched, part, value.clone())?;
+        }
         if !matched.is_empty() {
             let op = if removes { Op::Remove } else { op };
-            let kept = seed(condition).filter(|_| self.strictness.is_tolerant());
-            return if part.is_none() && op == Op::Replace {
-                self.replace(&matched, kept.unwrap_or_default(), value)
+            // RFC 7644 section 3.5.2.3 replaces the selected values. Tolerant parsing keeps the
+            // parts that the new value does not name.
+            return if part.is_none() && op == Op::Replace && !self.strictness.is_tolerant() {
+                self.replace(&matched, value)
             } else {
                 self.set(op, matched, part, value.as_ref())
             };
@@ -212,12 +219,16 @@ impl List<'_> {
     ) -> Result<(), ScimError> {
         let mut members = seed;
         let before = members.len();
-        match part {
-            Some(part) => set_part(Op::Add, part, &mut members, value, self.strictness)?,
-            None => {
-                for (name, value) in self.parts_of(value)? {
-                    put(&mut members, &name, value);
-                }
+        if let Some(part) = part {
+            set_part(Op::Add, part, &mut members, value, self.strictness)?;
+        } else {
+            for (name, value) in self.parts_of(value)? {
+                put(&mut members, &name, value);
+            }
+            if let Some(part) = required(self.attribute)
+                && members.iter().all(|(name, _)| name != part.name)
+            {
+                return Err(lacks(self.attribute, format_args!("{}", self.attribute.name)));
             }
         }
         // The operation has no value and the condition gives none.
@@ -226,29 +237,21 @@ impl List<'_> {
         }
         self.prefer(self.values.len(), &members);
         self.values.push(Json::Object(members));
-        Ok(())
+        self.merge_equal()
     }
 
-    /// Replaces the selected values (RFC 7644 section 3.5.2.3). In tolerant parsing the new value
-    /// also has the parts that the condition requires.
-    fn replace(
-        &mut self,
-        matched: &[usize],
-        kept: Members,
-        value: Option<Json>,
-    ) -> Result<(), ScimError> {
-        let mut members = kept;
-        for (name, value) in self.parts_of(value)? {
-            put(&mut members, &name, value);
-        }
+    /// Replaces the selected values.
+    fn replace(&mut self, matched: &[usize], value: Option<Json>) -> Result<(), ScimError> {
+        let members = self.parts_of(value)?;
         // All selected values would be equal, so only the first is kept.
         let Some((first, others)) = matched.split_first() else { return Ok(()) };
         self.prefer(*first, &members);
         if let Some(value) = self.values.get_mut(*first) {
             *value = Json::Object(members);
         }
+        // The others follow it.
         self.remove(&others.iter().copied().collect());
-        Ok(())
+        self.merge_equal()
     }
 
     /// Changes the selected values, or one part of each.
@@ -261,7 +264,8 @@ impl List<'_> {
     ) -> Result<(), ScimError> {
         // A value without a required part is removed.
         let whole = part.is_none_or(|part| part.required);
-        if op == Op::Remove && whole {
+        let is_cleared = part.is_some() && op == Op::Replace && self.is_none(value);
+        if whole && (op == Op::Remove || is_cleared) {
             self.remove(&matched.into_iter().collect());
             return Ok(());
         }
@@ -271,7 +275,7 @@ impl List<'_> {
             Some(_) => Vec::new(),
             None => self.parts_of(value.cloned())?,
         };
-        let flags = part.map_or_else(|| value::is_primary(&given), |part| part.name == "primary");
+        let flags = part.map_or_else(|| is_primary(&given), |part| part.name == "primary");
         for at in matched {
             let Some(found) = self.values.get_mut(at) else { continue };
             self.work.spend(copy)?;
@@ -280,18 +284,116 @@ impl List<'_> {
                 Some(part) => set_part(op, part, &mut members, value.cloned(), self.strictness)?,
                 None => merge(op, self.attribute, &mut members, given.clone())?,
             }
-            let is_preferred = flags && value::is_primary(&members);
+            let is_preferred = flags && is_primary(&members);
             *found = Json::Object(members);
             if is_preferred {
                 self.preferred.add(at);
             }
         }
+        // Values are equal by these parts.
+        if part.is_none_or(|part| matches!(part.name, "value" | "type")) {
+            self.merge_equal()?;
+        }
+        Ok(())
+    }
+
+    /// Whether an operation has no value (RFC 7643 section 2.5). In tolerant parsing an empty
+    /// string is none.
+    fn is_none(&self, value: Option<&Json>) -> bool {
+        match value {
+            None | Some(Json::Null) => true,
+            Some(Json::Array(items)) => items.is_empty(),
+            Some(Json::Text(text)) => text.is_empty() && self.strictness.is_tolerant(),
+            Some(Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Object(_)) => false,
+        }
+    }
+
+    /// Keeps the positions of the values that the value of a removal names too. A removal without a
+    /// value concerns all.
+    fn keep_given(
+        &self,
+        positions: &mut Vec<usize>,
+        part: Option<&'static AttributeSchema>,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
+        if self.is_none(value.as_ref()) {
+            return Ok(());
+        }
+        if !self.strictness.is_tolerant() {
+            return Err(no_value_of_a_removal());
+        }
+        let mut named = BTreeSet::new();
+        if let Some(part) = part {
+            let value = given(part, value, self.strictness)?;
+            let has_it = |at: &usize| {
+                self.values.get(*at).is_some_and(|found| found.member(part.name) == value.as_ref())
+            };
+            named.extend(positions.iter().copied().filter(has_it));
+        } else {
+            let mut index = Index::new(self.schema, self.attribute, self.work);
+            for given in self.read(value, Needs::Whole)? {
+                named.extend(index.equal(&given, &self.values)?);
+            }
+        }
+        let had_none = positions.is_empty();
+        positions.retain(|at| named.contains(at));
+        if positions.is_empty() && !had_none {
+            let detail = "the path and the value select different values: send one of them";
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        }
+        Ok(())
+    }
+
+    /// Merges values that have the same value and type or, without a value, the same parts. The
+    /// first gets the parts that it lacks, and is primary if any of them is.
+    fn merge_equal(&mut self) -> Result<(), ScimError> {
+        let mut index = Index::new(self.schema, self.attribute, self.work);
+        let mut kept: Vec<Json> = Vec::with_capacity(self.values.len());
+        let mut moved = Vec::with_capacity(self.values.len());
+        for value in std::mem::take(&mut self.values) {
+            let members = object(Some(value));
+            let has = |members: &[(String, Json)], part: &str| {
+                members.iter().any(|(name, _)| name == part)
+            };
+            // The index finds those that have the same parts, and perhaps others.
+            let is_equal = |at: &usize| match kept.get(*at) {
+                Some(Json::Object(found)) if has(&members, "value") => {
+                    has(found, "type") == has(&members, "type")
+                }
+                Some(Json::Object(found)) => *found == members,
+                _ => false,
+            };
+            let equal = index.equal(&members, &kept)?;
+            let Some(at) = equal.into_iter().find(is_equal) else {
+                let at = kept.len();
+                let value = Json::Object(members);
+                index.pushed(&value, at)?;
+                kept.push(value);
+                moved.push(at);
+                continue;
+            };
+            moved.push(at);
+            let Some(Json::Object(known)) = kept.get_mut(at) else { continue };
+            for (name, part) in members {
+                let found = known.iter_mut().find(|(had, _)| *had == name);
+                match found {
+                    None => known.push((name, part)),
+                    Some((_, found)) if name == "primary" && part == Json::Bool(true) => {
+                        *found = part;
+                    }
+                    Some(_) => {}
+                }
+            }
+            index.changed();
+        }
+        self.values = kept;
+        self.preferred.moved(&moved);
         Ok(())
     }
 
     /// The parts of the single value of the operation.
     fn parts_of(&self, value: Option<Json>) -> Result<Members, ScimError> {
-        let mut values = self.read(value)?;
+        let mut values = self.read(value, Needs::Part)?;
         match (values.pop(), values.is_empty()) {
             (Some(members), true) => Ok(members),
             (None, _) => Ok(Vec::new()),
@@ -303,7 +405,7 @@ impl List<'_> {
     }
 
     fn prefer(&mut self, at: usize, given: &[(String, Json)]) {
-        if value::is_primary(given) {
+        if is_primary(given) {
             self.preferred.add(at);
         }
     }
@@ -318,7 +420,7 @@ impl List<'_> {
                 let others = self.values.iter_mut().enumerate().filter(|(at, _)| *at != one);
                 for (_, value) in others {
                     if let Json::Object(members) = value
-                        && value::is_primary(members)
+                        && is_primary(members)
                     {
                         put(members, "primary", Json::Bool(false));
                     }
@@ -340,6 +442,15 @@ impl List<'_> {
 }
 
 impl Preferred {
+    /// The values are now at these positions.
+    fn moved(&mut self, positions: &[usize]) {
+        if let Self::One(at) = self
+            && let Some(to) = positions.get(*at)
+        {
+            *at = *to;
+        }
+    }
+
     fn add(&mut self, at: usize) {
         *self = match *self {
             Self::None => Self::One(at),

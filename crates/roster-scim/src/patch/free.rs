@@ -3,42 +3,109 @@
 //! The attribute table has no parts for it. Keys are case-sensitive. An array is a list of values.
 //! Objects merge key by key, as complex attributes do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use roster_core::{Json, TooMuchWork, Work};
 
 use super::{
-    Members, Op,
+    Op,
     change::{object, put, unless_empty},
     cost,
+    entries::no_value_of_a_removal,
+    path::{Condition, matches},
+};
+use crate::{
+    ScimError, ScimType, Strictness,
+    value::{Members, distinct},
 };
 
 /// How many names are compared in the time of one comparison of values.
 const NAMES_PER_COMPARISON: usize = 16;
 
-/// The object after a change of the value below `keys`.
+/// The object after a change of the value below `keys`. The condition selects values of an array.
 pub(super) fn change(
     op: Op,
-    keys: &[String],
+    (keys, condition): (&[String], Option<&Condition>),
     current: Option<Json>,
     value: Option<Json>,
-    work: &Work,
-) -> Result<Option<Json>, TooMuchWork> {
+    how: (Strictness, &Work),
+) -> Result<Option<Json>, ScimError> {
+    let (strictness, work) = how;
     let Some((key, keys)) = keys.split_first() else {
-        return changed(op, current, value.unwrap_or(Json::Null), work);
+        let value = value.unwrap_or(Json::Null);
+        return match condition {
+            Some(condition) => selected(op, condition, current, &value, work),
+            None if op == Op::Remove => removed(current, value, strictness, work),
+            None => Ok(changed(op, current, value, work)?),
+        };
     };
     let mut members = object(current);
     work.spend(1 + members.len() / NAMES_PER_COMPARISON)?;
     let at = members.iter().position(|(found, _)| found == key);
     let found = at.and_then(|at| members.get_mut(at));
     let found = found.map(|(_, found)| std::mem::replace(found, Json::Null));
-    match (change(op, keys, found, value, work)?, at) {
+    match (change(op, (keys, condition), found, value, how)?, at) {
         (Some(value), _) => put(&mut members, key, value),
         (None, Some(at)) => drop(members.remove(at)),
         (None, None) => {}
     }
     // A client may store an empty object. A removal that empties an object removes it.
     Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
+}
+
+/// The value after a removal. With a value, only the values of an array that equal it are removed.
+fn removed(
+    current: Option<Json>,
+    value: Json,
+    strictness: Strictness,
+    work: &Work,
+) -> Result<Option<Json>, ScimError> {
+    let (Some(Json::Array(mut items)), false) = (current, value == Json::Null) else {
+        return Ok(None);
+    };
+    if !strictness.is_tolerant() {
+        return Err(no_value_of_a_removal());
+    }
+    let given = value.into_values();
+    for item in items.iter().chain(&given) {
+        work.spend(cost(item.size()))?;
+    }
+    let named: HashSet<u64> = given.iter().map(Json::fingerprint).collect();
+    items.retain(|item| !(named.contains(&item.fingerprint()) && given.contains(item)));
+    Ok((!items.is_empty()).then_some(Json::Array(items)))
+}
+
+/// The array after a change of the values that match a condition.
+fn selected(
+    op: Op,
+    condition: &Condition,
+    current: Option<Json>,
+    value: &Json,
+    work: &Work,
+) -> Result<Option<Json>, ScimError> {
+    let removes = op == Op::Remove || *value == Json::Null;
+    if op == Op::Remove && *value != Json::Null {
+        return Err(no_value_of_a_removal());
+    }
+    let items = current.map(Json::into_values).unwrap_or_default();
+    let (mut kept, mut is_found) = (Vec::with_capacity(items.len()), false);
+    for item in items {
+        work.spend(cost(item.size()))?;
+        let item = Json::Object(vec![("value".to_owned(), item)]);
+        let is_match = matches(condition, &item, work)?;
+        is_found |= is_match;
+        if !is_match {
+            kept.extend(object(Some(item)).into_iter().map(|(_, item)| item));
+        } else if !removes {
+            kept.push(value.clone());
+        }
+    }
+    if !is_found && !removes {
+        let detail = "no value of the list matches the condition of the path";
+        return Err(ScimError::new(ScimType::NoTarget, detail));
+    }
+    let kept = distinct(kept);
+    Ok((!kept.is_empty()).then_some(Json::Array(kept)))
 }
 
 fn changed(

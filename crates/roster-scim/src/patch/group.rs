@@ -13,12 +13,16 @@ use super::{
     entries::no_value_of_a_removal,
     path::{Target, alternatives},
     request::{Named, check_schemas, invalid, no_operations, operation, too_many_operations},
-    value, value_missing,
+    value_missing,
 };
 use crate::{
     ScimError, ScimType, Strictness,
-    group::stream::{self, Fault, is_object},
+    group::{
+        no_id,
+        stream::{self, Fault, is_object},
+    },
     schema::{AttributeSchema, GROUP},
+    value::{Needs, many},
 };
 
 /// The operations of a PATCH, parsed.
@@ -89,8 +93,13 @@ impl MembersChange {
             if op != Op::Remove || !whole {
                 return Err(parts_are_immutable().into());
             }
-            // Ids of non-members and invalid ids are ignored: there is nothing to remove.
-            ids.into_iter().filter_map(UserId::parse).for_each(|id| self.remove(id));
+            if value.is_some_and(|value| value != b"null") {
+                return Err(no_value_of_a_removal().into());
+            }
+            // Ids of no members are ignored: there is nothing to remove.
+            for text in ids {
+                self.remove(id(text)?);
+            }
             return Ok(());
         }
         let Some(attribute) = target.attribute.filter(|_| target.part.is_none()) else {
@@ -102,9 +111,7 @@ impl MembersChange {
                 return Err(no_value_of_a_removal().into());
             }
             (Op::Remove, Some(value)) => each_text(attribute, value, strictness, |text| {
-                if let Some(id) = UserId::parse(text) {
-                    self.remove(id);
-                }
+                self.remove(id(text)?);
                 Ok(())
             })?,
             (Op::Add, value) => {
@@ -291,8 +298,7 @@ impl Rest {
 }
 
 fn id(text: &str) -> Result<UserId, ScimError> {
-    let detail = "send the id of a user or of a group as the value of a member";
-    UserId::parse(text).ok_or_else(|| ScimError::new(ScimType::InvalidValue, detail))
+    UserId::parse(text).ok_or_else(|| no_id(text))
 }
 
 /// Calls the function with the `value` of each given member.
@@ -304,17 +310,20 @@ fn each_text(
 ) -> Result<(), Fault> {
     let mut one = |member: &[u8]| -> Result<(), Fault> {
         let member = stream::member(member)?;
-        for parts in value::many(attribute, Json::Array(vec![member]), strictness)? {
-            let found = parts.into_iter().find(|(name, _)| name == "value");
-            let Some((_, Json::Text(text))) = found else {
-                let detail = "send the id of each member as its value";
-                return Err(ScimError::new(ScimType::InvalidValue, detail).into());
-            };
-            each(&text)?;
+        let path = format_args!("{}", attribute.name);
+        let member = Json::Array(vec![member]);
+        for parts in many(attribute, member, strictness, Needs::Whole, path)? {
+            if let Some((_, Json::Text(text))) = parts.iter().find(|(name, _)| name == "value") {
+                each(text)?;
+            }
         }
         Ok(())
     };
-    if value.starts_with(b"[") { stream::items(value, one) } else { one(value) }
+    match value.first() {
+        Some(b'[') => stream::items(value, one),
+        Some(b'n') => Ok(()),
+        _ => one(value),
+    }
 }
 
 fn by_value() -> ScimError {

@@ -16,7 +16,8 @@ mod request;
 mod same;
 #[cfg(test)]
 mod tests;
-mod value;
+
+use std::collections::HashSet;
 
 use roster_core::{Json, Work};
 
@@ -25,13 +26,11 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
+    value::{Members, is_label, lacks, required},
 };
 use change::{object, put};
 use path::Target;
 use same::Index;
-use value::Completeness;
-
-type Members = Vec<(String, Json)>;
 
 /// How many bytes of JSON are read in the time of one comparison.
 const BYTES_PER_COMPARISON: usize = 8;
@@ -113,11 +112,20 @@ impl Patch<'_> {
             let detail = "without a path, send value as an object of attributes";
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         };
+        let mut names = HashSet::new();
         for (name, value) in members {
+            if !names.insert(name.to_ascii_lowercase()) {
+                let detail = format!("value has {name} twice");
+                return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+            }
             let schema = self.resource_type.schema_of(&name).filter(|_| below.is_none());
             if let Some(schema) = schema {
-                if value != Json::Null {
-                    self.apply_members(op, Some(schema), Some(value))?;
+                match (op, value) {
+                    (Op::Replace, Json::Null) if !self.is_main(schema) => {
+                        self.whole_schema(Op::Remove, schema, None)?;
+                    }
+                    (_, Json::Null) => {}
+                    (_, value) => self.apply_members(op, Some(schema), Some(value))?,
                 }
                 continue;
             }
@@ -274,7 +282,7 @@ impl Patch<'_> {
                     let at = members.iter().position(|(name, _)| name == attribute.name);
                     let value = at.and_then(|at| members.get_mut(at)).map(|(_, value)| value);
                     let Some((at, value)) = at.zip(value) else { continue };
-                    if value::check_required(attribute, value, strictness)? == Completeness::Empty {
+                    if !is_complete(attribute, value, strictness)? {
                         members.remove(at);
                     }
                 }
@@ -301,6 +309,35 @@ impl Patch<'_> {
             urns.push(Json::Text(urn.to_owned()));
         }
     }
+}
+
+/// Whether an attribute has a value, and each value its required part. Tolerant parsing removes a
+/// value that has only a type or the flag `primary`: clients that send these apart from the value
+/// also send them without one.
+fn is_complete(
+    attribute: &AttributeSchema,
+    value: &mut Json,
+    strictness: Strictness,
+) -> Result<bool, ScimError> {
+    let Some(part) = required(attribute) else { return Ok(true) };
+    let has_it = |value: &Json| match value.member(part.name) {
+        Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
+        found => found.is_some(),
+    };
+    let is_idle = |value: &Json| {
+        let Json::Object(members) = value else { return false };
+        strictness.is_tolerant() && members.iter().all(|(name, _)| is_label(name))
+    };
+    let is_right = if let Json::Array(values) = value {
+        values.retain(|value| has_it(value) || !is_idle(value));
+        if values.is_empty() {
+            return Ok(false);
+        }
+        values.iter().all(has_it)
+    } else {
+        has_it(value)
+    };
+    if is_right { Ok(true) } else { Err(lacks(attribute, format_args!("{}", attribute.name))) }
 }
 
 fn value_missing() -> ScimError {

@@ -16,7 +16,7 @@ use roster_core::{
 
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
-    filter::{comparison_of, dialect, listed},
+    filter::{as_words, comparison_of, dialect, listed},
     schema::{AttributeSchema, AttributeType, Schema},
     strictness::as_flag,
 };
@@ -43,6 +43,9 @@ pub(super) enum Part {
     Free(Vec<String>),
 }
 
+/// The part by which a condition names the values of a list that have no parts.
+static VALUE: AttributeSchema = AttributeSchema::text("value", "The value");
+
 /// A condition on the values of a list.
 pub(super) type Condition = Expression<PartPath>;
 
@@ -67,6 +70,11 @@ impl PartPath {
         part: &'static AttributeSchema,
     ) -> Self {
         Self { part, comparison: comparison_of(schema, list, part) }
+    }
+
+    /// The value itself, of a list without parts.
+    const fn itself() -> Self {
+        Self { part: &VALUE, comparison: Comparison::Json }
     }
 
     /// Whether two strings of the part are equal.
@@ -201,7 +209,7 @@ impl Target {
                 schema,
                 attribute: Some(attribute),
                 condition: parsed.condition,
-                part: part.or(within),
+                part: within.or(part),
             }),
             Named::Part(_) | Named::Unknown => None,
         })
@@ -218,7 +226,9 @@ impl Target {
             // A name that is not a path is no attribute either.
             return match Self::parse(resource_type, name, strictness) {
                 Err(error)
-                    if !name.contains('[') && error.scim_type == Some(ScimType::InvalidPath) =>
+                    if !name.contains('[')
+                        && !is_of_other_type(resource_type, name)
+                        && error.scim_type == Some(ScimType::InvalidPath) =>
                 {
                     Ok(None)
                 }
@@ -258,6 +268,14 @@ fn refused(path: &str, fault: &FilterFault) -> ScimError {
     let in_brackets = before.contains('[') && !before.contains(']') && *position < path.len();
     let kind = if in_brackets { ScimType::InvalidFilter } else { ScimType::InvalidPath };
     ScimError::new(kind, format!("at byte {position} of the path: {detail}"))
+}
+
+/// Whether a name begins with the URN of a schema that only another resource type has.
+fn is_of_other_type(resource_type: &ResourceType, name: &str) -> bool {
+    let begins = |urn: &str| name.get(..urn.len()).is_some_and(|it| it.eq_ignore_ascii_case(urn));
+    let all = ResourceType::ALL.iter().flat_map(|other| other.schemas());
+    let mut foreign = all.filter(|schema| resource_type.schema_of(schema.urn).is_none());
+    foreign.any(|schema| begins(schema.urn))
 }
 
 /// Resolves the names in a path.
@@ -310,6 +328,10 @@ impl Names for PathNames {
 
     fn resolve(&self, word: &str, within: Option<&Named>) -> Result<Named, String> {
         let found = match within {
+            Some(Named::Attribute(_, _, Some(Part::Free(_)))) => {
+                let is_value = word.eq_ignore_ascii_case(VALUE.name);
+                is_value.then(|| Named::Part(PartPath::itself()))
+            }
             Some(Named::Attribute(schema, list, _)) => {
                 let part = list.sub_attribute(word);
                 part.map(|part| Named::Part(PartPath::new(schema, list, part)))
@@ -329,7 +351,10 @@ impl Names for PathNames {
             }
         };
         let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !word.ends_with('.');
-        let is_ignored = within.is_none() && self.strictness.is_tolerant() && is_name;
+        let is_ignored = within.is_none()
+            && self.strictness.is_tolerant()
+            && is_name
+            && !is_of_other_type(self.resource_type, word);
         found.or_else(|| is_ignored.then_some(Named::Unknown)).ok_or_else(known)
     }
 
@@ -340,7 +365,7 @@ impl Names for PathNames {
 
     fn takes_brackets(&self, name: &Named) -> Result<(), String> {
         match name {
-            Named::Unknown => Ok(()),
+            Named::Unknown | Named::Attribute(_, _, Some(Part::Free(_))) => Ok(()),
             Named::Attribute(_, list, None) if list.multi_valued && list.is_complex() => Ok(()),
             Named::Attribute(..) | Named::Part(_) => {
                 Err("only a list takes a condition in brackets".to_owned())
@@ -371,7 +396,11 @@ impl Names for PathNames {
         let coerces = path.comparison == Comparison::Flag && self.strictness.is_tolerant();
         let literal = if coerces { literal.map(as_flag) } else { literal };
         let operand = match literal {
-            Some(literal) => operand(path.comparison, operator, literal)?,
+            Some(literal) => operand(
+                path.comparison,
+                operator,
+                as_words(path.comparison, literal, self.strictness),
+            )?,
             None => Operand::None,
         };
         Ok(Expression::Test(Test { path, operator, operand }))

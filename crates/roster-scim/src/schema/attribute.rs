@@ -79,6 +79,7 @@ words! {
 
 /// An attribute or a sub-attribute.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are characteristics of the RFC")]
 pub struct AttributeSchema {
     /// The name.
     pub name: &'static str,
@@ -90,6 +91,8 @@ pub struct AttributeSchema {
     pub required: bool,
     /// Whether comparisons are case-sensitive.
     pub case_exact: bool,
+    /// Whether a text may have several lines.
+    pub has_lines: bool,
     /// Who may set it.
     pub mutability: Mutability,
     /// When it is returned.
@@ -115,6 +118,7 @@ impl AttributeSchema {
             multi_valued: false,
             required: false,
             case_exact: false,
+            has_lines: false,
             mutability: Mutability::ReadWrite,
             returned: Returned::Default,
             uniqueness: Uniqueness::None,
@@ -161,6 +165,11 @@ impl AttributeSchema {
     /// The same attribute, case-sensitive.
     pub const fn exact(self) -> Self {
         Self { case_exact: true, ..self }
+    }
+
+    /// The same attribute, whose text may have several lines.
+    pub const fn lines(self) -> Self {
+        Self { has_lines: true, ..self }
     }
 
     /// The same attribute, read-only.

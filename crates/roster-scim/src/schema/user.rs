@@ -159,8 +159,8 @@ const CERTIFICATES: &[AttributeSchema] = &[
 ];
 
 const ADDRESSES: &[AttributeSchema] = &[
-    text("formatted", "The whole address, for a label"),
-    text("streetAddress", "Street, house number, and the like"),
+    text("formatted", "The whole address, for a label").lines(),
+    text("streetAddress", "Street, house number, and the like").lines(),
     text("locality", "The city"),
     text("region", "The state or region"),
     text("postalCode", "The postal code"),

@@ -17,6 +17,7 @@ use crate::{
     error::{ScimError, ScimType},
     schema::{AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN, scim_path},
     strictness::Strictness,
+    value::unknown as unknown_name,
     work_email,
 };
 
@@ -154,7 +155,7 @@ impl Reading<'_> {
                 let detail = "password: this service stores no passwords; leave it out";
                 return Err(ScimError::new(ScimType::InvalidValue, detail));
             }
-            return Err(value::unknown("", USER.schema.attributes));
+            return Err(unknown_name("", USER.schema.attributes));
         }
         // An attribute of an extension may come without its URN.
         let extension =
@@ -188,7 +189,6 @@ impl Reading<'_> {
         match named {
             Named::Attribute(member) => self.change(member, value),
             Named::Unknown(urn) => unknown(urn, name, strictness, &mut self.dropped)?,
-            Named::Extension(_) if value == Json::Null => {}
             Named::Extension(urn) => {
                 let is_whole = self.sent == Sent::Replaced;
                 let (declared, dropped) = (&self.extensions, &mut self.dropped);
@@ -203,7 +203,7 @@ impl Reading<'_> {
     }
 
     fn take_extension(&mut self, schema: &'static Schema, value: Json) -> Result<(), ScimError> {
-        if value == Json::Null || value == Json::Array(Vec::new()) {
+        if value == Json::Null {
             return Ok(());
         }
         let kind = value.kind();
@@ -211,16 +211,24 @@ impl Reading<'_> {
             let detail = format!("{}: send an object, not {kind}", schema.urn);
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         };
+        // In a PUT it would clear the extension.
+        let mut is_readable = members.is_empty() || self.sent != Sent::Replaced;
         for (name, value) in members {
             match schema.attribute(&name) {
-                Some(attribute) => self.take_attribute(schema, attribute, value)?,
+                Some(attribute) => {
+                    is_readable = true;
+                    self.take_attribute(schema, attribute, value)?;
+                }
                 None if self.strictness == Strictness::Strict => {
-                    return Err(value::unknown(schema.name, schema.attributes));
+                    return Err(unknown_name(schema.name, schema.attributes));
                 }
                 None => self.dropped.push(format!("{}:{name}", schema.urn)),
             }
         }
-        Ok(())
+        if is_readable {
+            return Ok(());
+        }
+        Err(unknown_name(schema.urn, schema.attributes))
     }
 
     fn take_attribute(
@@ -232,9 +240,11 @@ impl Reading<'_> {
         if attribute.mutability == Mutability::ReadOnly {
             return Ok(());
         }
-        let path = format_args!("{}", attribute.name);
-        let read = value::read(attribute, sent, self.strictness, path)?.unwrap_or(Json::Null);
-        let read = if self.sent == Sent::Patched { read } else { without_repeats(read) };
+        // The result of a PATCH has the form of a response.
+        let is_patched = self.sent == Sent::Patched;
+        let strictness = if is_patched { Strictness::Strict } else { self.strictness };
+        let read = value::read(attribute, sent, strictness)?.unwrap_or(Json::Null);
+        let read = if is_patched { read } else { without_repeats(read) };
         let known = self
             .values
             .iter_mut()

@@ -11,6 +11,7 @@
 #[path = "../rest/client.rs"]
 #[expect(dead_code, reason = "the client knows more than this suite asks for")]
 mod client;
+mod lists;
 mod row;
 mod run;
 #[path = "../rest/service.rs"]
@@ -47,6 +48,15 @@ tests! {
     Oracle: reports_of_scim_hold_over_the_oracle, reports_of_rest_hold_over_the_oracle;
     Sqlite: reports_of_scim_hold_over_sqlite, reports_of_rest_hold_over_sqlite;
     Postgres: reports_of_scim_hold_over_postgres, reports_of_rest_hold_over_postgres;
+}
+
+#[test]
+fn changes_of_lists_that_cannot_be_read_change_nothing() {
+    for engine in [Engine::Oracle, Engine::Sqlite] {
+        for strict in [false, true] {
+            lists::change_lists(engine, strict);
+        }
+    }
 }
 
 #[test]

@@ -245,7 +245,7 @@ cases! {
         a_body_without_a_media_type_is_json,
         invalid_values_of_identity_providers_are_stored_unchanged,
         a_manager_is_a_text_or_a_value,
-        an_entry_without_a_value_is_ignored,
+        an_entry_that_is_sent_as_empty_is_left_out,
         strict_parsing_rejects_deviations,
     }
     mod discovery {

@@ -47,7 +47,7 @@ pub(crate) async fn c3_null_empty_and_absent_are_the_same(backend: Backend) {
         "name": {"givenName": "Ada"}, ENTERPRISE_URN: {"department": "Engines"}});
     let mut versions = Vec::new();
     for cleared in [
-        json!({"title": null, "emails": [], "name": {}, ENTERPRISE_URN: null}),
+        json!({"title": null, "emails": [], "name": [], ENTERPRISE_URN: null}),
         json!({"title": [], "emails": null, "name": null, ENTERPRISE_URN: {}}),
         json!({"name": {"givenName": null}, ENTERPRISE_URN: {"department": null}}),
         json!({}),

@@ -84,10 +84,15 @@ fn entra_replaces_a_typed_value_that_does_not_exist() {
 }
 
 #[test]
-fn a_typed_value_that_is_replaced_keeps_its_type() {
+fn a_typed_value_that_is_replaced_keeps_the_parts_that_are_not_named() {
     let list =
         r#"{"op":"Replace","path":"emails[type eq \"home\"]","value":{"value":"n@x.example"}}"#;
-    holds(&tolerant(list), &["emails", "1"], r#"{"type":"home","value":"n@x.example"}"#);
+    holds(&tolerant(list), &["emails", "1"], r#"{"value":"n@x.example","type":"home"}"#);
+    let list =
+        r#"{"op":"replace","path":"emails[value co \"ada\"]","value":{"value":"one@x.example"}}"#;
+    let kept = r#"[{"value":"one@x.example","type":"work","primary":true},
+        {"value":"one@x.example","type":"home"}]"#;
+    holds(&tolerant(list), &["emails"], kept);
 }
 
 #[test]
@@ -153,13 +158,18 @@ fn an_empty_path_is_none() {
 }
 
 #[test]
-fn an_empty_string_clears_a_value_and_empty_values_are_ignored() {
+fn an_empty_string_clears_a_value_and_an_idle_value_is_left_out() {
     let list = r#"{"op":"Replace","path":"emails[type eq \"home\"].value","value":""}"#;
     let kept = r#"[{"value":"ada@work.example","type":"work","primary":true}]"#;
     holds(&tolerant(list), &["emails"], kept);
-    let list = r#"{"op":"Add","path":"phoneNumbers[type eq \"work\"].display","value":"D"}"#;
+    let list = r#"{"op":"Add","path":"phoneNumbers[type eq \"work\"].primary","value":"True"}"#;
     assert_eq!(tolerant(list), ada());
-    assert_eq!(tolerant(r#"{"op":"Add","path":"emails","value":[{"type":"work"}]}"#), ada());
+    for list in [
+        r#"{"op":"Add","path":"phoneNumbers[type eq \"work\"].display","value":"D"}"#,
+        r#"{"op":"Add","path":"emails","value":[{"type":"work"}]}"#,
+    ] {
+        assert_eq!(refused(list, Strictness::Tolerant), Some(ScimType::InvalidValue), "{list}");
+    }
     assert_eq!(tolerant(r#"{"op":"Add","path":"active","value":""}"#), ada());
 }
 

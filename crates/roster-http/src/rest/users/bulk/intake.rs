@@ -281,14 +281,14 @@ impl Intake {
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (slot, result) in joined(slots, results) {
             let number = slot.number;
-            let result = self.line_result(slot, result);
+            let result = self.line_result(&slot, result);
             self.tally.count(&result);
             result.write(number, &self.base_url, &mut out);
         }
         self.send(Parcel::Results(out)).await;
     }
 
-    fn line_result(&mut self, slot: Slot, result: Result<Outcome, Problem>) -> LineResult {
+    fn line_result(&mut self, slot: &Slot, result: Result<Outcome, Problem>) -> LineResult {
         let result = match (&mut self.clashes, result) {
             (Some(clashes), Ok(outcome)) => clashes.check(outcome).map_err(Problem::from),
             (_, result) => result,
