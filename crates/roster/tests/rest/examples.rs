@@ -137,7 +137,9 @@ pub(crate) async fn the_examples_of_documents_match_the_service(backend: Backend
     shown["limits"] = real["limits"].clone();
     assert_eq!(shown, real);
     assert_eq!(example(&service, "Health").await, service.get("/livez").await.json());
-    let explained = service.get("/problems/user-not-found").await.expect(200).json();
+    // The description leaves out the example of the problem, which linters take for a schema.
+    let mut explained = service.get("/problems/user-not-found").await.expect(200).json();
+    assert!(explained.as_object_mut().expect("an object").remove("example").is_some());
     assert_eq!(example(&service, "ProblemKind").await, explained);
 }
 
