@@ -55,13 +55,14 @@ fn others_are_served(service: &Process, users: &[Value]) {
 fn a_read_error_is_the_answer_to_the_requests_that_need_the_page_and_to_no_others() {
     let (disk, mut users) = with_a_bad_sector();
     let service = start(&disk);
-    assert_eq!(failures(&service), 0);
     let ada = path(&users[0]);
     let filter = "/users?filter=attributes.text%20co%20%22marks%22";
     // A short read, a page, a scan on another thread.
-    for (round, query) in [ada.as_str(), "/users", filter].into_iter().enumerate() {
+    for query in [ada.as_str(), "/users", filter] {
+        // The housekeeping reads the first event, which is of this user, whenever it runs.
+        let before = failures(&service);
         service.get(query).must_be(500, "internal");
-        assert!(failures(&service) > u64::try_from(round).unwrap(), "{query} is counted");
+        assert!(failures(&service) > before, "{query} is counted");
         others_are_served(&service, &users);
     }
     // The reads of the writer.
