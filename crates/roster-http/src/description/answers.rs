@@ -11,7 +11,6 @@ use super::{
     tree::{at, component, items, members, object, reference, remove, set, string, text, text_at},
 };
 use crate::{
-    extract::{NDJSON, NDJSON_NAMES},
     operation::{Need, Operation},
     problem::ProblemCode,
 };
@@ -52,25 +51,10 @@ pub(super) fn complete_paths(paths: Json) -> Json {
         let Json::Object(operations) = item else { continue };
         for (_, operation) in operations {
             add_scope(operation);
-            add_names_of_lines(operation);
             add_common_headers(operation);
         }
     }
     Json::Object(paths)
-}
-
-/// Adds the further names of the media type of lines to a request that may have lines.
-fn add_names_of_lines(operation: &mut Json) {
-    let Some(lines) = at(operation, &["requestBody", "content"]).member(NDJSON.0).cloned() else {
-        return;
-    };
-    let mut body = at(operation, &["requestBody"]).clone();
-    let mut content = at(&body, &["content"]).clone();
-    for name in NDJSON_NAMES {
-        set(&mut content, name, lines.clone());
-    }
-    set(&mut body, "content", content);
-    set(operation, "requestBody", body);
 }
 
 /// Adds the scope from the table of operations, and the response to an unauthenticated caller.

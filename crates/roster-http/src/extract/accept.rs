@@ -16,7 +16,7 @@ pub(crate) const SCIM_JSON: Media = Media("application/scim+json");
 /// One JSON text per line.
 pub(crate) const NDJSON: Media = Media("application/x-ndjson");
 /// Further names of [`NDJSON`], in requests.
-pub(crate) const NDJSON_NAMES: [&str; 2] = ["application/jsonl", "application/ndjson"];
+const NDJSON_NAMES: [&str; 2] = ["application/jsonl", "application/ndjson"];
 /// An HTML page.
 pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Metrics for Prometheus.

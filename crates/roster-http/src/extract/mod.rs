@@ -17,7 +17,7 @@ mod read_options;
 mod write_options;
 
 pub(crate) use accept::{
-    HTML, JSON, Media, NDJSON, NDJSON_NAMES, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
+    HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
 };
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
 pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};

@@ -141,10 +141,6 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
     let mut begun: Vec<(Operation, Begun<'_>)> = Vec::new();
     let mut imports = Vec::new();
     for Upload { operation, method, route, media_type } in uploads() {
-        // Other names of lines are read in the same way.
-        if ["application/jsonl", "application/ndjson"].contains(&media_type.as_str()) {
-            continue;
-        }
         if media_type == NDJSON {
             let id = &fixture.user["id"];
             let line = match operation.id() {
