@@ -49,8 +49,11 @@ where
 {
     let patch = Arc::new(patch);
     let mut known = None;
-    for _ in 0..ATTEMPTS_MAX {
+    for attempts in 0..ATTEMPTS_MAX {
         if work.left() == 0 {
+            if attempts > 0 {
+                break;
+            }
             return Err(ScimError::from(TooMuchWork).into());
         }
         let (attempt, refusal, spent) = attempt(&patch, known.take(), work);
@@ -74,7 +77,12 @@ where
         };
         let (change, record, spent) = app.json.work(usize::MAX, long).await?;
         charge(work, spent);
-        known = Some((*record, change?));
+        known = match change {
+            Ok(change) => Some((*record, change)),
+            // It was short enough for the record before.
+            Err(error) if attempts > 0 && error.scim_type == Some(ScimType::TooMany) => break,
+            Err(error) => return Err(error.into()),
+        };
     }
     let detail = "the record is changed by other requests all the time; nothing was changed";
     Err(Problem::saying(ProblemCode::Unavailable, detail).into())

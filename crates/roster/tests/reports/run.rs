@@ -109,9 +109,16 @@ async fn send(
         let is_typed = request.headers.iter().any(|(name, _)| name == "Content-Type");
         sending = if is_typed { sending.bytes(body) } else { sending.body(media, body) };
     }
-    // The description has no path for the slashes that clients add.
+    // The description has no path for the slashes that clients add, and one name of the media type
+    // of lines.
     let path = target.split('?').next().unwrap_or_default();
-    let is_described = !path.contains("//") && !path.ends_with('/');
+    let has_other_name = |(name, value): &(String, String)| {
+        name == "Content-Type"
+            && ["application/jsonl", "application/ndjson"].iter().any(|it| value.starts_with(it))
+    };
+    let is_described = !path.contains("//")
+        && !path.ends_with('/')
+        && !request.headers.iter().any(has_other_name);
     let reply = if is_described { sending.send().await } else { sending.unwitnessed().await };
     let text = reply.text();
     if reply.status() != request.status {
