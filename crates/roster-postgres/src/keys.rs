@@ -10,8 +10,10 @@ use roster_engine::change_keys;
 
 use crate::{connect::Connection, failure::QueryResult};
 
-/// Changes of the keys run one after the other.
-const BEGIN: &str = "BEGIN; LOCK TABLE keys_head IN EXCLUSIVE MODE";
+/// Changes of the keys run one after the other: each begins by locking this row, which the first
+/// one inserts.
+const BEGIN: &str = "BEGIN; INSERT INTO keys_head (id, generation) VALUES (1, 0) \
+     ON CONFLICT (id) DO UPDATE SET generation = keys_head.generation";
 
 pub(crate) const NOTE_USE: &str = "UPDATE keys SET last_used_at = used.at \
      FROM unnest($1::text[], $2::bigint[]) AS used (id, at) \

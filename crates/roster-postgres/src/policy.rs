@@ -20,6 +20,9 @@ use crate::{
     open_error::OpenError,
 };
 
+/// Changes of the policy of a key run one after the other.
+const LOCK_POLICY: &str = "SELECT value FROM settings WHERE name = $1 FOR UPDATE";
+
 /// The maximum wait of one attempt for the lock on the table. It is short, because later sessions
 /// wait until the attempt ends.
 const LOCK_TIMEOUT: &str = "SET LOCAL lock_timeout = '1s'";
@@ -49,7 +52,7 @@ pub async fn change_policy(
     refuse_none(client).await?;
     for _ in 0..ATTEMPTS_MAX {
         let changed = change(&connection, establish::key(key), sharing).await;
-        if changed.as_ref().is_err_and(|error| !is_locked(error)) {
+        if changed.as_ref().is_err_and(|error| !is_passing(error)) {
             return changed;
         }
         let end = if matches!(changed, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
@@ -62,11 +65,13 @@ pub async fn change_policy(
     Err(OpenError::Busy)
 }
 
-/// Whether other sessions have locked the table.
-fn is_locked(error: &OpenError) -> bool {
+/// Whether another attempt may succeed: other sessions have locked the table, or one has just
+/// written a shared value, which the next attempt reports.
+fn is_passing(error: &OpenError) -> bool {
     let OpenError::Database(error) = error else { return false };
-    let error = error.downcast_ref::<WithoutDetail>();
-    error.is_some_and(|error| error.0.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    let code = error.downcast_ref::<WithoutDetail>().and_then(|error| error.0.code());
+    let passing = [SqlState::LOCK_NOT_AVAILABLE, SqlState::UNIQUE_VIOLATION];
+    code.is_some_and(|code| passing.contains(code))
 }
 
 /// Executes the change, without its commit.
@@ -74,12 +79,7 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     let client = connection.client();
     client.batch_execute("BEGIN").await?;
     client.batch_execute(LOCK_TIMEOUT).await?;
-    // The table is locked before the head, in the same order as by writers.
-    let lock = match sharing {
-        Sharing::Unique => "LOCK TABLE users IN SHARE MODE",
-        Sharing::Shared => "LOCK TABLE users IN ACCESS EXCLUSIVE MODE",
-    };
-    client.batch_execute(lock).await?;
+    client.query(LOCK_POLICY, &[&key.policy.stored_name()]).await?;
     establish::refuse_migration(connection).await?;
     match stored_policy(connection, key.policy).await? {
         Some(stored) if stored == sharing => return Ok(false),
@@ -89,12 +89,13 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     if sharing == Sharing::Unique {
         refuse_shared(client, key).await?;
     }
-    client.execute(NEXT_ERA, &[]).await?;
+    // The change of the index locks the table: before the head, in the same order as writers.
     let index = match sharing {
         Sharing::Unique => key.make,
         Sharing::Shared => key.drop,
     };
     client.batch_execute(index).await?;
+    client.execute(NEXT_ERA, &[]).await?;
     establish::keep_policy(client, key, sharing).await?;
     Ok(true)
 }
