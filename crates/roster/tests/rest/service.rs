@@ -226,7 +226,9 @@ impl Backend {
 async fn postgres(schema: &Schema, rules: Rules) -> Arc<dyn Store> {
     let settings = |url: &str| {
         let connector = Connector::parse(url).expect("a URL");
-        roster_postgres::Settings::new(connector, rules)
+        let settings = roster_postgres::Settings::new(connector, rules);
+        // Each connection is a process of the server, and most tests need few.
+        roster_postgres::Settings { own_connections: 2, write_connections: 1, ..settings }
     };
     let service = settings(&schema.service_url());
     let prepared = prepare(&settings(&schema.url()), Some(SERVICE_ROLE)).await;
