@@ -65,6 +65,7 @@ attributes! {
     Version "version" Kind::ServerMade,
     Status "status" Kind::Status,
     Username "username" Kind::Text(TextRule::Username),
+    UsernameFromEmail "username_from_email" Kind::Mark,
     Name "name" Kind::Text(TextRule::Name),
     GivenName "given_name" Kind::Text(TextRule::Name),
     MiddleName "middle_name" Kind::Text(TextRule::Name),
@@ -127,6 +128,8 @@ impl Attribute {
 pub enum Kind {
     /// Set by the server: allowed in a body, never stored from it.
     ServerMade,
+    /// `true` or absent, set by the server: what it knows about another member.
+    Mark,
     /// `active` or `suspended`.
     Status,
     /// One text.

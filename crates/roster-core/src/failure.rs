@@ -90,9 +90,9 @@ impl Taken {
 /// The origin of a username.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsernameOrigin {
-    /// The request, or the stored user.
+    /// The user has it as its own.
     Given,
-    /// The e-mail address, because the request has no username.
+    /// The e-mail address, because the user has no username of its own.
     Email,
 }
 

@@ -153,6 +153,11 @@ impl Profile {
         Some(text)
     }
 
+    /// Whether the username is the primary e-mail address because the user has none of its own.
+    pub fn is_username_from_email(&self) -> bool {
+        self.values.contains_key(&Attribute::UsernameFromEmail)
+    }
+
     /// The entries of a list; empty if it is absent.
     pub fn entries(&self, attribute: Attribute) -> &[Entry] {
         let Some(Value::Many(entries)) = self.get(attribute) else { return &[] };

@@ -15,7 +15,12 @@ pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attrib
             before.and_then(|before| before.profile.primary_value(list))
                 != after.profile.primary_value(list)
         }
-        Kind::Text(_) | Kind::Flag { .. } | Kind::One(_) | Kind::Many(_) | Kind::Object => {
+        Kind::Mark
+        | Kind::Text(_)
+        | Kind::Flag { .. }
+        | Kind::One(_)
+        | Kind::Many(_)
+        | Kind::Object => {
             before.and_then(|before| before.profile.get(**attribute))
                 != after.profile.get(**attribute)
         }
@@ -23,8 +28,10 @@ pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attrib
     Attribute::ALL.iter().filter(differs).copied().collect()
 }
 
-/// The members that lost their value, in table order.
+/// The members of the client that lost their value, in table order.
 pub(super) fn cleared_members(before: &User, after: &User) -> Vec<Attribute> {
-    let gone = |(attribute, _): &(Attribute, _)| after.profile.get(*attribute).is_none();
+    let gone = |(attribute, _): &(Attribute, _)| {
+        !matches!(attribute.kind(), Kind::Mark) && after.profile.get(*attribute).is_none()
+    };
     before.profile.iter().filter(gone).map(|(attribute, _)| attribute).collect()
 }

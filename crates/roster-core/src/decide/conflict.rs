@@ -82,12 +82,16 @@ impl Command {
             Some(Value::Many(entries)) => primary(entries)?.text(Part::Value),
             _ => None,
         };
-        let email = text(Attribute::Email).or_else(listed).map(email_key);
+        let email = text(Attribute::Email).or_else(listed);
+        // A username that an export marks as the address was not sent.
+        let is_marked = draft.values.contains_key(&Attribute::UsernameFromEmail);
+        let username =
+            text(Attribute::Username).filter(|username| !is_marked || Some(*username) != email);
         let external_id = text(Attribute::ExternalId).map(str::to_owned);
         Some(Claims {
-            username: text(Attribute::Username).map(username_lookup),
+            username: username.map(username_lookup),
             username_origin: UsernameOrigin::Given,
-            email: email.filter(|_| rules.email == Sharing::Unique),
+            email: email.map(email_key).filter(|_| rules.email == Sharing::Unique),
             external_id: external_id.filter(|_| rules.external_id == Sharing::Unique),
         })
     }

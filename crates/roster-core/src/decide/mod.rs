@@ -182,8 +182,7 @@ fn create(
     let at = if draft.kept_id().is_some() { command.at } else { id.created_at() };
     let user =
         User { id, version: 1, status: resolved.status, profile: resolved.profile, updated_at: at };
-    let mut change = change(rules, None, user, EventKind::Created, command);
-    change.claims.username_origin = resolved.username_origin;
+    let change = change(rules, None, user, EventKind::Created, command);
     check_size(&change)?;
     Ok(Decision::Write(Arc::new(change)))
 }
@@ -208,6 +207,7 @@ fn precondition(
 fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     let names = |attribute: Attribute| patch.member(attribute.name()).is_some();
     let intent = Intent::Patch {
+        username: names(Attribute::Username),
         email_verified: names(Attribute::EmailVerified),
         phone_number_verified: names(Attribute::PhoneNumberVerified),
     };
@@ -271,7 +271,10 @@ fn change(
     let record = user.to_record();
     let keys = Keys::of(&user);
     let keys_before = current.map(Keys::of);
-    let claims = claims(rules, keys_before.as_ref(), &keys);
+    let mut claims = claims(rules, keys_before.as_ref(), &keys);
+    if user.profile.is_username_from_email() {
+        claims.username_origin = UsernameOrigin::Email;
+    }
     let event = Event {
         changed: changed_members(current, &user),
         record: record.clone(),

@@ -8,13 +8,12 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     attribute::{Attribute, Kind},
     draft::Draft,
-    failure::UsernameOrigin,
     id::UserId,
     json::Json,
     part::Part,
     profile::{Entry, Profile, Value},
     short_form,
-    text::{email_key, phone_key, username_key},
+    text::{email_key, phone_key},
     user::{Status, User},
     user_schema::UserSchema,
     violation::{Excuse, Violation, ViolationCode, Violations},
@@ -24,8 +23,9 @@ use crate::{
 pub(super) enum Intent {
     Create,
     Replace,
-    /// A patch, with the flags that it contains.
+    /// A patch: whether it names these members.
     Patch {
+        username: bool,
         email_verified: bool,
         phone_number_verified: bool,
     },
@@ -34,7 +34,6 @@ pub(super) enum Intent {
 pub(super) struct Resolved {
     pub(super) status: Status,
     pub(super) profile: Profile,
-    pub(super) username_origin: UsernameOrigin,
 }
 
 /// The profile that results from a draft, or the violations that no stored value excuses.
@@ -75,7 +74,7 @@ pub(super) fn resolve(
     }
     resolve_flags(&mut profile, draft, current, intent);
     schema.drop_empty_texts(&mut profile);
-    let username_origin = resolve_username(&mut profile, current, &mut violations);
+    resolve_username(&mut profile, current, intent, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
     let undeclared = schema.violations(free_members(&profile), stored);
     omitted += undeclared.omitted();
@@ -84,7 +83,7 @@ pub(super) fn resolve(
         return Err(listed(violations, omitted));
     }
     let kept = current.map_or(Status::Active, |current| current.status);
-    Ok(Resolved { status: draft.status.unwrap_or(kept), profile, username_origin })
+    Ok(Resolved { status: draft.status.unwrap_or(kept), profile })
 }
 
 fn listed(violations: Vec<Violation>, omitted: usize) -> Violations {
@@ -231,7 +230,7 @@ fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, i
         let named = match intent {
             Intent::Create => true,
             Intent::Replace => draft.vouched.contains(attribute),
-            Intent::Patch { email_verified, phone_number_verified } => {
+            Intent::Patch { email_verified, phone_number_verified, .. } => {
                 if is_email {
                     *email_verified
                 } else {
@@ -250,38 +249,45 @@ fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, i
     }
 }
 
-/// Every user has a username: the one in the draft, otherwise the stored one, otherwise the e-mail
-/// address. Returns its origin.
+/// Every user has a username: its own, otherwise the e-mail address, which the record marks. Its
+/// own is the one in the draft, otherwise the stored one, unless a patch removes it. A username
+/// that only repeats the marked one of the record is not its own.
 fn resolve_username(
     profile: &mut Profile,
     current: Option<&User>,
+    intent: &Intent,
     violations: &mut Vec<Violation>,
-) -> UsernameOrigin {
-    if profile.text(Attribute::Username).is_some() {
-        return UsernameOrigin::Given;
-    }
-    if let Some(current) = current {
-        profile.set(Attribute::Username, current.profile.get(Attribute::Username).cloned());
-        return UsernameOrigin::Given;
-    }
-    let refuse = |violations: &mut Vec<Violation>, code, detail| {
-        // A username that has a violation already gets no second one.
-        if !violations.iter().any(|v| v.pointer.starts_with("/username")) {
-            violations.push(Violation::new("/username", code, detail));
+) {
+    let is_marked = profile.is_username_from_email();
+    profile.set(Attribute::UsernameFromEmail, None);
+    let email = profile.primary_value(Attribute::Emails).map(str::to_owned);
+    let stored = current.map(|current| &current.profile);
+    let marked = stored.filter(|stored| stored.is_username_from_email());
+    if let Some(username) = profile.text(Attribute::Username) {
+        let is_shown =
+            marked.is_some_and(|marked| marked.text(Attribute::Username) == Some(username));
+        if !(is_shown || is_marked && email.as_deref() == Some(username)) {
+            return;
         }
-    };
-    let Some(email) = profile.primary_value(Attribute::Emails).map(str::to_owned) else {
-        if !violations.iter().any(|v| v.pointer.starts_with("/email") || v.pointer.is_empty()) {
-            refuse(violations, ViolationCode::Required, "give a username or an email");
-        }
-        return UsernameOrigin::Given;
-    };
-    // An invalid address has its own violation.
-    let email_is_faulty = violations.iter().any(|v| v.pointer.starts_with("/email"));
-    if username_key(&email).is_err() && !email_is_faulty {
-        let detail = "the e-mail address cannot serve as a username; give a username";
-        refuse(violations, ViolationCode::InvalidUsername, detail);
+    } else if let Some(stored) = stored.filter(|_| marked.is_none())
+        && !matches!(intent, Intent::Patch { username: true, .. })
+    {
+        return profile.set(Attribute::Username, stored.get(Attribute::Username).cloned());
     }
+    let Some(email) = email else {
+        let has_cause = |v: &Violation| {
+            v.pointer.is_empty()
+                || ["/email", "/username"].iter().any(|place| v.pointer.starts_with(place))
+        };
+        // An invalid address or username has its own violation.
+        if !violations.iter().any(has_cause) {
+            let detail = "give a username or an email";
+            violations.push(Violation::new("/username", ViolationCode::Required, detail));
+        }
+        return;
+    };
+    // An address may be no valid username.
+    violations.retain(|v| v.code != ViolationCode::InvalidUsername);
     profile.set(Attribute::Username, Some(Value::Text(email)));
-    UsernameOrigin::Email
+    profile.set(Attribute::UsernameFromEmail, Some(Value::Flag(true)));
 }

@@ -21,6 +21,7 @@ impl Draft {
         }
         match attribute.kind() {
             Kind::ServerMade => self.parse_server_made(attribute, &sent),
+            Kind::Mark => self.parse_mark(attribute, &sent),
             Kind::Status => self.parse_status(&sent),
             Kind::Text(_) | Kind::ShortForm { .. } if sent.is_empty_text() => {}
             Kind::Text(rule) | Kind::ShortForm { rule, .. } => {
@@ -83,6 +84,16 @@ impl Draft {
             } else {
                 self.server_made_faults.push(fault("the id, a string,"));
             }
+        }
+    }
+
+    fn parse_mark(&mut self, attribute: Attribute, sent: &Json) {
+        let Json::Bool(is_set) = sent else {
+            let pointer = || format!("/{}", attribute.name());
+            return self.add_wrong_type(pointer, "true or false", sent);
+        };
+        if *is_set {
+            self.set(attribute, Value::Flag(true));
         }
     }
 

@@ -169,13 +169,16 @@ fn of_user(test: &Test, user: &User, notes: &Notes) -> bool {
             Kind::ServerMade => one(Some(server_made(*attribute, user))),
             Kind::Status => one(Some(Found::Status(user.status))),
             Kind::ShortForm { list, .. } => one(profile.primary_value(list).map(text)),
-            Kind::Text(_) | Kind::Flag { .. } | Kind::One(_) | Kind::Many(_) | Kind::Object => {
-                one(profile.get(*attribute).map(|value| match value {
-                    Value::Text(value) => text(value),
-                    Value::Flag(flag) => Found::Flag(*flag),
-                    Value::One(_) | Value::Many(_) | Value::Object(_) => Found::Something,
-                }))
-            }
+            Kind::Mark
+            | Kind::Text(_)
+            | Kind::Flag { .. }
+            | Kind::One(_)
+            | Kind::Many(_)
+            | Kind::Object => one(profile.get(*attribute).map(|value| match value {
+                Value::Text(value) => text(value),
+                Value::Flag(flag) => Found::Flag(*flag),
+                Value::One(_) | Value::Many(_) | Value::Object(_) => Found::Something,
+            })),
         },
     }
 }

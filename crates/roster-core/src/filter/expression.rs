@@ -232,7 +232,7 @@ impl Compared for Path {
                 Kind::Status => Comparison::Status,
                 Kind::Text(_) if *attribute == Attribute::ExternalId => Comparison::Exact,
                 Kind::Text(rule) | Kind::ShortForm { rule, .. } => of_rule(rule),
-                Kind::Flag { .. } => Comparison::Flag,
+                Kind::Flag { .. } | Kind::Mark => Comparison::Flag,
                 Kind::One(_) | Kind::Many(_) | Kind::Object => Comparison::Presence,
             },
         }

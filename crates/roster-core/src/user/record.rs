@@ -62,7 +62,12 @@ impl User {
                     write_text(out, value);
                 }
             }
-            Kind::Text(_) | Kind::Flag { .. } | Kind::One(_) | Kind::Many(_) | Kind::Object => {
+            Kind::Mark
+            | Kind::Text(_)
+            | Kind::Flag { .. }
+            | Kind::One(_)
+            | Kind::Many(_)
+            | Kind::Object => {
                 if let Some(value) = self.profile.get(attribute) {
                     start(out);
                     write_value(out, value);
@@ -164,7 +169,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
 fn read_value(kind: Kind, value: Json) -> Option<Value> {
     match (kind, value) {
         (Kind::Text(_), Json::Text(text)) => Some(Value::Text(text)),
-        (Kind::Flag { .. }, Json::Bool(flag)) => Some(Value::Flag(flag)),
+        (Kind::Flag { .. } | Kind::Mark, Json::Bool(flag)) => Some(Value::Flag(flag)),
         (Kind::One(shape), value) => read_entry(shape, value).map(Value::One),
         (Kind::Many(shape), Json::Array(items)) => {
             let entries = items.into_iter().map(|item| read_entry(shape, item));

@@ -85,7 +85,7 @@ fn text_cases() -> Vec<TextCase> {
                     cases.push((format!("/{name}/0/{part}"), rule, Box::new(send)));
                 }
             }
-            Kind::ServerMade | Kind::Status | Kind::Flag { .. } | Kind::Object => {}
+            Kind::ServerMade | Kind::Mark | Kind::Status | Kind::Flag { .. } | Kind::Object => {}
         }
     }
     cases
@@ -123,7 +123,7 @@ fn every_member_rejects_every_other_type() {
         let accepted = match attribute.kind() {
             Kind::ServerMade => continue,
             Kind::Status | Kind::Text(_) | Kind::ShortForm { .. } => "string",
-            Kind::Flag { .. } => "boolean",
+            Kind::Flag { .. } | Kind::Mark => "boolean",
             Kind::One(_) | Kind::Object => "object",
             Kind::Many(_) => "array",
         };
@@ -317,7 +317,7 @@ fn null_and_empty_and_absent_mean_the_same() {
             Kind::Many(_) => forms.push(json!([])),
             Kind::Object => forms.push(json!({})),
             Kind::Text(_) | Kind::ShortForm { .. } => forms.push(json!("")),
-            Kind::ServerMade | Kind::Status | Kind::Flag { .. } | Kind::One(_) => {}
+            Kind::ServerMade | Kind::Mark | Kind::Status | Kind::Flag { .. } | Kind::One(_) => {}
         }
         for form in forms {
             let mut body = one(attribute.name(), form);
@@ -413,13 +413,18 @@ fn a_new_user_needs_a_username_or_an_email_and_nothing_else() {
 }
 
 #[test]
-fn an_invalid_default_username_is_reported_with_all_other_violations() {
-    let body = json!({"email": "\"a  b\"@example.com", "locale": "?"});
-    let found = [
-        ("/locale".to_owned(), ViolationCode::InvalidLanguageTag),
-        ("/username".to_owned(), ViolationCode::InvalidUsername),
-    ];
+fn any_valid_address_is_the_username_of_a_user_without_one() {
+    let address = "\"a  b\"@example.com";
+    let seen = view(&user(&json!({"email": address})));
+    assert_eq!((&seen["username"], &seen["username_from_email"]), (&json!(address), &json!(true)));
+    // Sent as a username it is judged as one, unless an export marks it as the address.
+    let mut body = json!({"email": address, "username": address});
+    let found = [("/username".to_owned(), ViolationCode::InvalidUsername)];
     assert_eq!(faults(create(&body)), found);
+    body["username_from_email"] = json!(true);
+    assert_eq!(view(&user(&body))["username_from_email"], json!(true));
+    body["username"] = json!("ada");
+    assert_eq!(view(&user(&body)).get("username_from_email"), None);
     // An invalid address has its own violation and no second one.
     let found = [("/email".to_owned(), ViolationCode::InvalidEmail)];
     assert_eq!(faults(create(&json!({"email": "nobody"}))), found);

@@ -54,6 +54,7 @@ fn value(kind: Kind) -> Option<BoxedStrategy<Value>> {
     match kind {
         Kind::ServerMade | Kind::Status | Kind::ShortForm { .. } => None,
         Kind::Text(_) => Some(text().prop_map(Value::Text).boxed()),
+        Kind::Mark => Some(Just(Value::Flag(true)).boxed()),
         Kind::Flag { .. } => Some(any::<bool>().prop_map(Value::Flag).boxed()),
         Kind::One(shape) => Some(entry(shape).prop_map(Value::One).boxed()),
         Kind::Many(shape) => Some(vec(entry(shape), 1..4).prop_map(Value::Many).boxed()),

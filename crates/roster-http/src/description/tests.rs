@@ -91,7 +91,7 @@ fn members_have_the_limits_of_the_attribute_table() {
                 same_parts(schema(&document, &form), shape);
             }
             Kind::One(shape) => same_parts(member, shape),
-            Kind::Flag { .. } => assert_eq!(text_at(member, &["type"]), "boolean"),
+            Kind::Flag { .. } | Kind::Mark => assert_eq!(text_at(member, &["type"]), "boolean"),
             Kind::Object => assert_eq!(text_at(member, &["type"]), "object"),
             Kind::ServerMade | Kind::Status => {}
         }

@@ -55,13 +55,13 @@ fn document(stored: &Stored) -> Result<Stored, Problem> {
 
 /// The description of a member of the record.
 fn built_in(attribute: Attribute) -> Json {
-    let is_server_made = matches!(attribute.kind(), Kind::ServerMade);
+    let is_server_made = matches!(attribute.kind(), Kind::ServerMade | Kind::Mark);
     let (value_type, shape): (_, Option<&Shape>) = match attribute.kind() {
         Kind::ServerMade if attribute == Attribute::Id => ("string", None),
         Kind::ServerMade if attribute == Attribute::Version => ("integer", None),
         Kind::ServerMade => ("date_time", None),
         Kind::Status | Kind::Text(_) | Kind::ShortForm { .. } => ("string", None),
-        Kind::Flag { .. } => ("boolean", None),
+        Kind::Flag { .. } | Kind::Mark => ("boolean", None),
         Kind::One(shape) | Kind::Many(shape) => ("object", Some(shape)),
         Kind::Object => ("object", None),
     };

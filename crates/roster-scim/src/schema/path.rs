@@ -40,7 +40,8 @@ macro_rules! path {
     };
 }
 
-/// The path of a member. The short forms have none: SCIM has only their lists.
+/// The path of a member. The short forms have none: SCIM has only their lists. A username that is
+/// the address is a `userName` like any other.
 pub const fn scim_path(attribute: Attribute) -> Option<ScimPath> {
     Some(match attribute {
         Attribute::Id => path!(USER_URN, "id"),
@@ -57,7 +58,10 @@ pub const fn scim_path(attribute: Attribute) -> Option<ScimPath> {
         Attribute::Nickname => path!(USER_URN, "nickName"),
         Attribute::Title => path!(USER_URN, "title"),
         Attribute::UserType => path!(USER_URN, "userType"),
-        Attribute::Email | Attribute::PhoneNumber | Attribute::Picture => return None,
+        Attribute::UsernameFromEmail
+        | Attribute::Email
+        | Attribute::PhoneNumber
+        | Attribute::Picture => return None,
         Attribute::EmailVerified => path!(ROSTER_URN, "email_verified"),
         Attribute::Emails => path!(USER_URN, "emails"),
         Attribute::PhoneNumberVerified => path!(ROSTER_URN, "phone_number_verified"),

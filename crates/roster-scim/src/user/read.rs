@@ -293,7 +293,7 @@ impl Reading<'_> {
         let member = |attribute: &Attribute| {
             let value = self.value(scim_path(*attribute)?)?;
             let value = match attribute.kind() {
-                Kind::ServerMade | Kind::ShortForm { .. } => return None,
+                Kind::ServerMade | Kind::Mark | Kind::ShortForm { .. } => return None,
                 Kind::Status => {
                     let active = *value != Json::Bool(false);
                     let status = if active { Status::Active } else { Status::Suspended };

@@ -67,9 +67,9 @@ macro_rules! conformance {
                 a_user_may_be_created_suspended,
                 created_at_and_updated_at_of_a_new_user_are_the_moment_of_its_id,
                 server_set_members_are_ignored_on_a_create,
-                the_default_username_is_the_email_and_does_not_follow_it,
+                a_username_that_is_the_email_follows_it,
                 a_user_without_username_and_email_is_refused,
-                an_email_that_cannot_be_a_username_is_an_error,
+                any_address_is_the_username_of_a_user_without_one,
                 a_taken_default_username_is_reported_as_default,
                 a_refused_create_changes_nothing,
                 an_unknown_id_returns_none,
@@ -78,7 +78,7 @@ macro_rules! conformance {
             }
             $crate::conformance_cases! { $factory, replace:
                 replace_clears_what_is_omitted_but_status_and_username,
-                null_username_and_status_are_kept_on_a_later_write,
+                null_username_and_status_are_kept_by_a_replacement,
                 each_real_change_is_one_version_and_one_event,
                 a_write_that_changes_nothing_stores_nothing,
                 null_and_empty_and_absent_mean_the_same_on_a_write,

@@ -23,14 +23,19 @@ pub async fn replace_clears_what_is_omitted_but_status_and_username(harness: Har
     assert_eq!(harness.get(user.id).await, Some(after));
 }
 
-pub async fn null_username_and_status_are_kept_on_a_later_write(harness: Harness) {
+pub async fn null_username_and_status_are_kept_by_a_replacement(harness: Harness) {
     let user = harness.user(json!({"username": "ada", "status": "suspended"})).await;
-    let body = json!({"username": null, "status": null, "name": "Ada"});
-    for result in [harness.replace(user.id, body.clone()).await, harness.patch(user.id, body).await]
-    {
-        let seen = view(&result.expect("valid").stored);
-        assert_eq!((&seen["username"], &seen["status"]), (&json!("ada"), &json!("suspended")));
-    }
+    let body = json!({"username": null, "status": null, "email": "ada@example.com"});
+    let seen = view(&harness.replace(user.id, body.clone()).await.expect("valid").stored);
+    assert_eq!((&seen["username"], &seen["status"]), (&json!("ada"), &json!("suspended")));
+    // A patch removes the username.
+    let seen = view(&harness.patch(user.id, body).await.expect("valid").stored);
+    let expected = (&json!("ada@example.com"), &json!("suspended"));
+    assert_eq!((&seen["username"], &seen["status"]), expected);
+    let body = json!({"username": "ada", "email": null});
+    harness.patch(user.id, body).await.expect("valid");
+    let without = harness.patch(user.id, json!({"username": null})).await;
+    assert_eq!(faults(without), [("/username".to_owned(), ViolationCode::Required)]);
 }
 
 pub async fn each_real_change_is_one_version_and_one_event(harness: Harness) {

@@ -116,9 +116,8 @@ async fn send(
         name == "Content-Type"
             && ["application/jsonl", "application/ndjson"].iter().any(|it| value.starts_with(it))
     };
-    let is_described = !path.contains("//")
-        && !path.ends_with('/')
-        && !request.headers.iter().any(has_other_name);
+    let is_described =
+        !path.contains("//") && !path.ends_with('/') && !request.headers.iter().any(has_other_name);
     let reply = if is_described { sending.send().await } else { sending.unwitnessed().await };
     let text = reply.text();
     if reply.status() != request.status {

@@ -139,7 +139,7 @@ fn trials(operation: Operation, stored: &Stored) -> Vec<Trial> {
             let dry = lines("?dry_run=true", &[json!({"id": user}), stale.clone()]);
             vec![lines("", &[stale]), dry, trial("?username=ada&dry_run=true", None)]
         }
-        Operation::ReplaceUser => writes(Some(&json!({"title": "x"})), false),
+        Operation::ReplaceUser => writes(Some(&json!({"username": "x", "title": "x"})), false),
         Operation::PatchUser | Operation::PatchGroup => writes(Some(&json!({})), true),
         Operation::CreateGroup | Operation::ReplaceGroup => {
             writes(Some(&json!({"display_name": "team"})), false)

@@ -196,7 +196,7 @@ cases! {
     mod record {
         an_email_is_enough_for_a_user,
         a_username_is_enough_for_a_user,
-        the_default_username_does_not_follow_the_email,
+        a_username_that_is_the_email_follows_it,
         the_short_form_and_its_list_follow_the_documented_table,
         a_patch_of_the_short_form_moves_the_primary_entry,
         a_patch_that_removes_the_short_form_clears_its_only_entry,
@@ -223,7 +223,7 @@ cases! {
         a_guarded_delete_needs_a_precondition,
         a_deleted_user_frees_its_name_and_address_at_once,
         all_taken_values_are_listed_without_their_holder,
-        an_unusable_default_username_is_an_error,
+        an_email_that_is_the_username_of_another_user_is_taken,
         shared_mailboxes_are_accepted_if_allowed,
         a_merge_patch_is_accepted_as_both_media_types,
         return_minimal_omits_the_body_and_sets_preference_applied,

@@ -21,11 +21,12 @@ pub(crate) async fn a_username_is_enough_for_a_user(backend: Backend) {
     assert_eq!(user.get("emails"), None);
 }
 
-pub(crate) async fn the_default_username_does_not_follow_the_email(backend: Backend) {
+pub(crate) async fn a_username_that_is_the_email_follows_it(backend: Backend) {
     let service = backend.open().await;
     let user = service.user(json!({"email": "ada@example.com"})).await;
+    assert_eq!(user["username_from_email"], true);
     let user = service.put(&user, json!({"email": "king@example.com"})).await.expect(200).json();
-    assert_eq!(user["username"], "ada@example.com");
+    assert_eq!(user["username"], "king@example.com");
     assert_eq!(user["email"], "king@example.com");
 }
 

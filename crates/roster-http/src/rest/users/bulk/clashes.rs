@@ -12,8 +12,8 @@ use std::{
 };
 
 use roster_core::{
-    Attribute, Effect, EventKind, Failure, Keys, MatchBy, OnConflict, Outcome, Refusal, Rules,
-    Sharing, Taken, Upsert, User, UsernameOrigin,
+    Effect, EventKind, Failure, Keys, MatchBy, OnConflict, Outcome, Refusal, Rules, Sharing, Taken,
+    Upsert, User, UsernameOrigin,
 };
 
 /// The maximum number of stored names and addresses: the capacity of a hash map of 2^21 buckets.
@@ -57,7 +57,8 @@ impl Clashes {
             self.remember(&claims, holder);
             return Ok(outcome);
         }
-        let origin = username_origin(&user);
+        let is_from_email = user.profile.is_username_from_email();
+        let origin = if is_from_email { UsernameOrigin::Email } else { UsernameOrigin::Given };
         // A username that was not sent selects no user.
         let is_sent = |claim| claim != Claim::Username || origin == UsernameOrigin::Given;
         let mut selected =
@@ -110,13 +111,6 @@ enum Claim {
     Username,
     Email,
     ExternalId,
-}
-
-/// The probable origin: the user does not tell whether its username was sent.
-fn username_origin(user: &User) -> UsernameOrigin {
-    let username = user.profile.text(Attribute::Username);
-    let by_default = username == user.profile.primary_value(Attribute::Emails);
-    if by_default { UsernameOrigin::Email } else { UsernameOrigin::Given }
 }
 
 fn taken(held: &[(Claim, Holder)], origin: UsernameOrigin) -> Taken {
