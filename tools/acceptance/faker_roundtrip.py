@@ -56,7 +56,8 @@ def expected(body):
         elif entries in record:
             flagged = [entry for entry in record[entries] if entry.get("primary")]
             record[short] = (flagged or record[entries])[0]["value"]
-    record.setdefault("username", record.get("email"))
+    if "username" not in record:
+        record |= {"username": record.get("email"), "username_from_email": True}
     record.setdefault("status", "active")
     return record
 

@@ -113,9 +113,10 @@ def with_breaks(options, place, source, target, seconds):
     chunks = ("--chunk-bytes", options.chunk)
     while status != 0:
         migration = Migration(options, source, target, *chunks)
-        if breaks < options.breaks:
+        # A run that is interrupted while it starts leaves nothing to go on with.
+        if breaks < (options.breaks if gone_on else 10 * options.breaks):
             # The remaining work shrinks, and so does the time of the runs.
-            after = seconds * chance.uniform(0.1, 0.8) / (breaks + 1)
+            after = seconds * chance.uniform(0.1, 0.8) / (gone_on + 1)
             status, err = break_off(migration, target, after, by_server=breaks % 2)
         else:
             status, _, err = migration.wait()

@@ -30,7 +30,8 @@ pub const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE i
 pub const GROUPS_TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
 
 /// The group of a name.
-pub const GROUP_OF_NAME: &str = "SELECT id, version, record FROM groups WHERE name_key = $1";
+pub const GROUP_OF_NAME: &str =
+    "SELECT id, version, record, members FROM groups WHERE name_key = $1";
 
 /// A page of members.
 pub const MEMBERS: &str = "SELECT member_id, kind FROM group_members \
@@ -81,8 +82,8 @@ pub fn groups_along<D: Dialect>(query: &GroupQuery, to: &mut Parameters) -> Stri
         format!(" {word} {column} {follows} {key}")
     });
     format!(
-        "SELECT id, version, record FROM groups{index}{condition}{} ORDER BY {order}{column}{way} \
-         LIMIT {}",
+        "SELECT id, version, record, members FROM groups{index}{condition}{} \
+         ORDER BY {order}{column}{way} LIMIT {}",
         after.unwrap_or_default(),
         to.limit(query.limit.saturating_add(1))
     )
@@ -143,7 +144,7 @@ async fn along<D: Database>(db: D, taking: &mut Taking<'_>) -> Result<(), D::Err
         let sql = groups_along::<D>(&portion, &mut to);
         let take = |row: Values| {
             count += 1;
-            flow = taking.test(row.stored("groups")?)?;
+            flow = taking.test(row.stored("groups")?, has_members(&row)?)?;
             Ok(flow)
         };
         db.each(&sql, &to.0, take).await?;
@@ -188,7 +189,7 @@ impl<'q> Taking<'q> {
     }
 
     /// Adds a group if it matches the conditions that are tested.
-    fn test(&mut self, stored: Stored) -> Result<Flow, StoreError> {
+    fn test(&mut self, stored: Stored, has_members: bool) -> Result<Flow, StoreError> {
         if !self.examined.may_go_on() {
             self.page.examined = (!self.is_full()).then_some(self.examined.count);
             self.page.next = self.examined.last.take();
@@ -197,7 +198,7 @@ impl<'q> Taking<'q> {
         let group = group_of(&stored)?;
         self.examined.work.count(self.query.comparisons(&group, stored.record.len()));
         self.examined.note(page_key(&stored, self.query.sort)?);
-        if self.query.tests(&group) { self.take(stored) } else { Ok(Flow::Next) }
+        if self.query.tests(&group, has_members) { self.take(stored) } else { Ok(Flow::Next) }
     }
 }
 
@@ -223,13 +224,14 @@ async fn few<D: Database>(
         let ids: Result<BTreeSet<_>, _> = groups.iter().map(|row| row.id(0, "groups.id")).collect();
         of_member = Some(ids?);
     }
+    let is_of_member = query.ids.is_none() && query.name_key.is_none();
     let mut few = Vec::with_capacity(found.len());
     for row in &found {
         let group = row.group()?;
         if query.name_key.as_ref().is_none_or(|key| group.name_key() == *key)
             && (query.external_id.is_none() || group.external_id == query.external_id)
             && of_member.as_ref().is_none_or(|groups| groups.contains(&group.id))
-            && query.tests(&group)
+            && query.tests(&group, is_of_member || has_members(row)?)
         {
             let stored = row.stored("groups")?;
             few.push((page_key(&stored, query.sort)?, stored));
@@ -244,6 +246,10 @@ async fn few<D: Database>(
     }
     few.sort_unstable_by(|(one, _), (other, _)| by_place(one, other));
     Ok(Some((few.into_iter().map(|(_, stored)| stored).collect(), total)))
+}
+
+fn has_members(row: &Values) -> Result<bool, StoreError> {
+    Ok(row.number(3, "groups.members")? > 0)
 }
 
 /// The place of a group in an order.

@@ -16,7 +16,7 @@ use roster_testkit::{
 };
 
 /// The default number of cases. Each case creates its own schema.
-const CASES: u32 = 100;
+const CASES: u32 = 60;
 
 async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {
     let schema = Cluster::shared().schema();

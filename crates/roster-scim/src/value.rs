@@ -71,7 +71,7 @@ pub(crate) fn one(
         (AttributeType::Complex, Json::Object(members)) if is_free => Json::Object(members),
         (AttributeType::Complex, Json::Object(members)) => {
             let members = if tolerant { unwrapped(members) } else { members };
-            Json::Object(parts(attribute, members, strictness, path)?)
+            Json::Object(parts(attribute, identified(attribute, members), strictness, path)?)
         }
         // Clients send the id of a manager, or an address, as a string.
         (AttributeType::Complex, Json::Text(text))
@@ -233,6 +233,26 @@ fn unwrapped(mut members: Members) -> Members {
         }
         _ => members,
     }
+}
+
+/// A reference to one resource by its URL alone also has the id at the end of the URL (RFC 7643
+/// section 2.3.7).
+fn identified(attribute: &AttributeSchema, mut members: Members) -> Members {
+    let is_writable = |name| {
+        let part = attribute.sub_attribute(name);
+        part.is_some_and(|part| part.mutability != Mutability::ReadOnly)
+    };
+    let sent = |wanted: &str| members.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    if !attribute.multi_valued
+        && is_writable("$ref")
+        && sent("value").is_none()
+        && let Some((_, Json::Text(url))) = sent("$ref")
+        && let Some(id) = url.rsplit('/').next().filter(|id| !id.is_empty())
+    {
+        let id = Json::Text(id.to_owned());
+        members.push(("value".to_owned(), id));
+    }
+    members
 }
 
 fn parts(

@@ -1,7 +1,8 @@
 //! Filters of groups: the values that they test, and their names in the REST interface.
 //!
-//! A test of members never reads the member list. A filter can test for one member by its id,
-//! combined with other conditions by `and`, which becomes a condition of the query.
+//! A test of members never reads the member list. A filter can test whether there are any, and for
+//! one member by its id, combined with other conditions by `and`, which becomes a condition of the
+//! query.
 
 use super::{Group, GroupQuery};
 use crate::{
@@ -60,13 +61,16 @@ impl GroupFilter {
         self.0.is_empty()
     }
 
-    /// Whether a condition tests members.
+    /// Whether a condition tests for a member.
     pub fn names_member(&self) -> bool {
         self.0.iter().any(names_member)
     }
 
-    pub(super) fn matches(&self, group: &Group) -> bool {
-        let test = |test: &Test<GroupPath>| compares(test, &found(test.path, group));
+    pub(super) fn matches(&self, group: &Group, has_members: bool) -> bool {
+        let test = |test: &Test<GroupPath>| {
+            let is_any = test.path == GroupPath::Member && has_members;
+            compares(test, &if is_any { Found::Something } else { found(test.path, group) })
+        };
         self.0.iter().all(|one| holds(one, &test, &|_, _| false))
     }
 
@@ -164,7 +168,9 @@ fn names_member(expression: &Expression<GroupPath>) -> bool {
     match expression {
         Expression::And(all) | Expression::Or(all) => all.iter().any(names_member),
         Expression::Not(inner) => names_member(inner),
-        Expression::Test(test) => test.path == GroupPath::Member,
+        Expression::Test(test) => {
+            test.path == GroupPath::Member && test.operator != Operator::Present
+        }
         Expression::Entry(..) => true,
     }
 }
@@ -262,7 +268,7 @@ mod tests {
         assert_eq!(query.filter.0.len(), 1);
         assert_eq!(filtered(r#"id eq "nobody""#).ids, Some(vec![]));
         let twice = filtered(r#"external_id eq "E" and external_id eq "F""#);
-        assert!(!twice.tests(&group()), "the second one is tested");
+        assert!(!twice.tests(&group(), false), "the second one is tested");
     }
 
     #[test]
@@ -279,7 +285,7 @@ mod tests {
             ("external_id pr", true),
             ("external_id eq null", false),
         ] {
-            assert_eq!(filtered(text).tests(&group()), wanted, "{text}");
+            assert_eq!(filtered(text).tests(&group(), false), wanted, "{text}");
         }
     }
 

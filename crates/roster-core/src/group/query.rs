@@ -79,8 +79,8 @@ impl GroupQuery {
     }
 
     /// Whether a group matches these conditions.
-    pub fn tests(&self, group: &Group) -> bool {
-        self.filter.matches(group)
+    pub fn tests(&self, group: &Group, has_members: bool) -> bool {
+        self.filter.matches(group, has_members)
             && (self.words.is_empty()
                 || matches_words(&self.words, &words_of_text(&group.display_name)))
     }

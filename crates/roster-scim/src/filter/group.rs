@@ -1,7 +1,7 @@
 //! Filters of groups: conditions that an index covers, and conditions tested on each group.
 //!
-//! Core evaluates them. A test of members never reads the member list. A filter can test for one
-//! member by its id, combined with other conditions by `and`.
+//! Core evaluates them. A test of members never reads the member list. A filter can test whether
+//! there are any, and for one member by its id, combined with other conditions by `and`.
 
 use roster_core::{
     Json,
@@ -101,9 +101,12 @@ impl Names for GroupNames {
     fn takes(&self, name: &Named, operator: Operator) -> Result<(), String> {
         match name {
             Named::Members | Named::MemberRef | Named::Value(GroupPath::Member)
-                if !matches!(operator, Operator::Equal | Operator::Contains) =>
+                if !matches!(
+                    operator,
+                    Operator::Equal | Operator::Contains | Operator::Present
+                ) =>
             {
-                Err("members can be compared only by eq".to_owned())
+                Err("members can be compared only by eq and pr".to_owned())
             }
             Named::Members | Named::MemberRef => Ok(()),
             Named::Value(path) => check_operator(path.comparison(), operator),
@@ -123,7 +126,8 @@ impl Names for GroupNames {
             Named::Text(text) => return constant(text, operator, literal),
         };
         // Some clients search for the whole id with co.
-        let operator = if path == GroupPath::Member { Operator::Equal } else { operator };
+        let is_co = path == GroupPath::Member && operator == Operator::Contains;
+        let operator = if is_co { Operator::Equal } else { operator };
         let operand = match (name, literal) {
             (Named::MemberRef, Some(Json::Text(url))) => {
                 operand(path.comparison(), operator, Json::Text(last_segment(&url)))?

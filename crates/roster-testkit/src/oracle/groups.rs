@@ -190,6 +190,8 @@ impl State {
         let is_member = |group: &Group| {
             query.member.is_none_or(|member| self.memberships.contains(&(group.id, member)))
         };
+        let has_members =
+            |group: &Group| self.memberships.iter().any(|(holder, _)| *holder == group.id);
         let matching: Vec<&Group> = self
             .groups
             .values()
@@ -197,7 +199,7 @@ impl State {
             .filter(|group| query.name_key.as_ref().is_none_or(|key| group.name_key() == *key))
             .filter(|group| query.external_id.is_none() || group.external_id == query.external_id)
             .filter(|group| is_member(group))
-            .filter(|group| query.tests(group))
+            .filter(|group| query.tests(group, has_members(group)))
             .collect();
         let total = u64::try_from(matching.len()).unwrap_or(u64::MAX);
         let total = if query.is_unconditional() || total <= TOTAL_EXACT_MAX {

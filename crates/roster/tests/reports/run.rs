@@ -37,7 +37,9 @@ pub(crate) fn fail(engine: Engine, file: &str) {
 /// The rows that do not hold, by their places, with their differences.
 fn failures(engine: Engine, file: &str) -> BTreeMap<String, String> {
     let profiles = row::read(file).into_iter().flat_map(|row| {
-        let strict = row.both_profiles.then(|| (row.clone(), true));
+        // What a profile accepts does not depend on the engine, and PostgreSQL takes longest.
+        let is_strict_too = row.both_profiles && engine != Engine::Postgres;
+        let strict = is_strict_too.then(|| (row.clone(), true));
         [(row, false)].into_iter().chain(strict)
     });
     let runs = profiles.map(|(row, strict)| async move {
