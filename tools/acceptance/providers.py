@@ -1,4 +1,4 @@
-"""Okta's and Entra's documented requests against a directory whose users REST created.
+"""Okta's, Entra's and Authentik's documented requests against a directory whose users REST created.
 
 The directory has its users before the provider is connected: some under the provider's user name,
 some under a short name with the same address, some with more members than a provider sends. Each
@@ -9,7 +9,9 @@ all members that the provider does not send. A second run of the last cycle chan
 
 Okta reads the directory by pages, matches by user name or address, updates by PUT of the user that
 it read, and deactivates by PATCH without a path. Entra matches by `userName`, then by the work
-address, updates by PATCH with the flag aadOptscim062020, disables by `"False"`, and deletes.
+address, updates by PATCH with the flag aadOptscim062020, sends a list of objects for a source with
+several values, disables by `"False"`, and deletes. Authentik creates, looks for the `userName` after
+a 409, updates by PUT, creates groups without members, and meets users that others have deleted.
 """
 
 import random
@@ -67,6 +69,10 @@ class Provider:
     directory.
     """
 
+    # Whether all people have the provider's user name from the start.
+    IS_KNOWN_BY_NAME = False
+    # The members that no request of the provider touches.
+    OWN = OWN
     ACCEPTED = {"GET": {200, 404}, "POST": {201}, "PUT": {200}, "PATCH": {200, 204}, "DELETE": {204}}
 
     def __init__(self, connection, rnd):
@@ -197,6 +203,10 @@ class Entra(Provider):
             {"op": "Replace", "path": "userName", "value": person.name},
             {"op": "Replace", "path": "displayName", "value": f"{person.first} {person.last}"},
             {"op": "Add", "path": 'emails[type eq "work"].value', "value": person.name},
+            {
+                "op": "Add", "path": 'emails[type eq "other"].value',
+                "value": [{"value": f"private-{person.name}"}],
+            },
             {"op": "Add", "path": "externalId", "value": f"x{person.number}-{person.generation}"},
             {
                 "op": "Replace",
@@ -225,6 +235,66 @@ class Entra(Provider):
         person.active, person.generation = True, person.generation + 1
         if self.find(f'userName eq "{person.name}"') is not None:
             raise Fault(f"{person.name} was deleted and is found")
+        self.create(person)
+
+
+class Authentik(Provider):
+    """Authentik: creates, finds by `userName` after a conflict, and replaces."""
+
+    IS_KNOWN_BY_NAME = True
+    # A PUT clears what it does not have, apart from what the provider cannot know.
+    OWN = ("attributes",)
+
+    def resource(self, person):
+        body = super().resource(person)
+        emails = [{"value": person.name, "type": "other", "primary": True}]
+        return body | {"emails": emails, "photos": [], "phoneNumbers": []}
+
+    def first_cycle(self, people):
+        self.send("GET", "/ServiceProviderConfig")
+        for person in people:
+            answer = self.send("POST", "/Users", self.resource(person), {201, 409})
+            user = answer.json() if answer.status == 201 else self.find(f'userName eq "{person.name}"')
+            if user is None:
+                raise Fault(f"{person.name} is taken and cannot be found")
+            self.take_over(person, user)
+
+    def update(self, person):
+        self.send("PUT", f"/Users/{person.id}", self.resource(person) | {"id": person.id})
+
+    def set_active(self, person, active):
+        person.active = active
+        self.update(person)
+
+    def create_group(self, name):
+        body = {"schemas": [GROUP], "displayName": name, "externalId": f"g-{name}"}
+        made = self.send("POST", "/Groups", body).json()
+        if made.get("members") != []:
+            raise Fault(f"a new group has no empty list of members: {made}")
+        self.groups[name] = (made["id"], set())
+
+    def leave(self, name, person):
+        place, members = self.groups[name]
+        members.discard(person.number)
+        value = [{"value": person.id}]
+        self.patch(f"/Groups/{place}", [{"op": "remove", "path": "members", "value": value}], {204})
+
+    def leave_for_good(self, person):
+        if person.number % 2:
+            # Somebody else has deleted the user.
+            answer = self.connection.request("DELETE", f"/users/{person.id}")
+            if answer.status != 204:
+                raise Fault(f"DELETE of {person.id} was answered {answer}")
+            self.send("PUT", f"/Users/{person.id}", self.resource(person), {404})
+            for name in sorted(self.groups):
+                if person.number in self.groups[name][1]:
+                    self.leave(name, person)
+        self.send("DELETE", f"/Users/{person.id}", accepted={404 if person.number % 2 else 204})
+        del self.people[person.number]
+        self.of_all_groups(person)
+
+    def hire_again(self, person):
+        person.active, person.generation = True, person.generation + 1
         self.create(person)
 
 
@@ -309,11 +379,14 @@ def run(kind, service, options):
     connection = service.connect(60.0)
     people = [Person(number, rnd) for number in range(options.users + options.users // 50)]
     for person in people[: options.users]:
-        answer = connection.request("POST", "/users", person.record(rnd))
+        body = person.record(rnd)
+        if kind.IS_KNOWN_BY_NAME:
+            body["username"] = person.name
+        answer = connection.request("POST", "/users", body)
         if answer.status != 201:
             raise Fault(f"POST /users was answered {answer}")
         made = answer.json()
-        person.own = {name: made[name] for name in OWN if name in made}
+        person.own = {name: made[name] for name in kind.OWN if name in made}
     provider, gone = kind(connection, rnd), {}
     provider.first_cycle(people)
     for name in DEPARTMENTS:
@@ -346,7 +419,7 @@ def main():
     )
     faults = 0
     with Workplace("providers") as place, engine(options) as store:
-        for kind in (Okta, Entra):
+        for kind in (Okta, Entra, Authentik):
             service = store.service(options.binary, place / kind.__name__.lower())
             service.start()
             try:
