@@ -9,7 +9,6 @@ because PostgreSQL itself removes old versions of rows only then.
 
 import contextlib
 import json
-import mmap
 import sqlite3
 import sys
 import time
@@ -23,6 +22,7 @@ from engines import engine
 from service import Closed, Workplace, arguments
 
 MARK = "Lovelace-4711-Zq"
+BLOCK_BYTES = 1 << 24
 WITHIN_SECONDS = 1800
 
 
@@ -81,12 +81,15 @@ def search(service):
     """The files with the user's mark, in either case."""
     found = []
     for path in files(service):
+        # Not mapped: the service may truncate its log meanwhile.
         with open(path, "rb") as file:
-            if path.stat().st_size == 0:
-                continue
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                if any(content.find(mark.encode()) >= 0 for mark in (MARK, MARK.lower())):
+            end = b""
+            while block := file.read(BLOCK_BYTES):
+                content = end + block
+                if any(mark.encode() in content for mark in (MARK, MARK.lower())):
                     found.append(path.name)
+                    break
+                end = block[-len(MARK):]
     return found
 
 
