@@ -167,16 +167,11 @@ async fn drain_begun(mut drain: Drain) {
     supervisor::notify_stopping();
 }
 
-/// After this many polls of tasks a thread looks for what arrived on sockets. Busy connections
-/// always have something to do, so without it others would wait for them.
-const POLLS_PER_EVENTS: u32 = 8;
-
 /// The threads that serve requests.
 fn runtime(workers: usize) -> anyhow::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     if workers > 0 {
         builder.worker_threads(workers);
     }
-    builder.event_interval(POLLS_PER_EVENTS);
     builder.thread_name("roster").enable_all().build().context("threads cannot be started")
 }
