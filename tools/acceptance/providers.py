@@ -192,6 +192,11 @@ class Okta(Provider):
 class Entra(Provider):
     """Entra: matches by filters, and patches the differences."""
 
+    def resource(self, person):
+        body = super().resource(person)
+        body["emails"].append({"value": f"private-{person.name}", "type": "other"})
+        return body
+
     def first_cycle(self, people):
         for person in people:
             user = self.find(f'userName eq "{person.name}"')
@@ -405,7 +410,8 @@ def run(kind, service, options):
         provider.update(person)
         provider.set_active(person, person.active)
     if position(connection) != before:
-        raise Fault("a second run of the same requests changed something")
+        event = connection.request("GET", f"/events?limit=1&after={before}").json()["items"][0]
+        raise Fault(f"a second run of the same requests changed something: {event}")
     print(f"{kind.__name__}: {provider.requests:,} requests, {count:,} users, 0 faults", flush=True)
     connection.close()
 

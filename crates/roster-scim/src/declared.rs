@@ -306,14 +306,18 @@ impl<'s> Rewriting<'s> {
         if op == Op::Remove && value == Some(Json::Array(Vec::new())) {
             return Ok(());
         }
-        let value = value.map(|value| match op {
-            // One value of the list.
-            Op::Add | Op::Replace if !condition.is_empty() => {
-                let single = DeclaredMember { multi_valued: false, ..member.clone() };
-                converted(&single, value, self.strictness)
-            }
-            Op::Add | Op::Remove | Op::Replace => converted(member, value, self.strictness),
+        let is_of_one = op != Op::Remove && !condition.is_empty();
+        let is_sent = value.as_ref().is_some_and(|value| !value.clone().into_values().is_empty());
+        let value = value.map(|value| {
+            // A condition selects single values of the list.
+            let multi_valued = member.multi_valued && !is_of_one;
+            let member = DeclaredMember { multi_valued, ..member.clone() };
+            converted(&member, value, self.strictness)
         });
+        if is_of_one && is_sent && value == Some(Json::Null) {
+            let detail = format!("{}: send a value", member.name);
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        }
         // Core checks what is stored, and this is not stored.
         if op == Op::Remove && !value.as_ref().is_none_or(is_removable) {
             let detail = format!("{}: send the values to remove", member.name);

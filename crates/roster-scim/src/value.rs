@@ -127,7 +127,7 @@ pub(crate) fn many(
         let is_cleared = is_cleared(attribute, &members);
         members.retain(|(_, part)| *part != Json::Null);
         let is_complete = match needs {
-            Needs::Part => !members.is_empty(),
+            Needs::Part => says_something(&members, has_unknown),
             Needs::Whole | Needs::WholeOrCleared => {
                 is_whole(attribute, &members, has_unknown, strictness)
             }
@@ -184,10 +184,14 @@ fn is_whole(
             let is_empty = matches!(value, Json::Text(text) if text.is_empty());
             name == part.name && !(is_empty && strictness.is_tolerant())
         }),
-        // An unknown part may be the one that matters.
-        None if has_unknown => members.iter().any(|(name, _)| !is_label(name)),
-        None => !members.is_empty(),
+        None => says_something(members, has_unknown),
     }
+}
+
+/// Whether a value has a part that counts. Beside a label, an unknown part may be the one that
+/// matters.
+fn says_something(members: &[(String, Json)], has_unknown: bool) -> bool {
+    members.iter().any(|(name, _)| !has_unknown || !is_label(name))
 }
 
 /// Whether a part only tells the value from others of the list.

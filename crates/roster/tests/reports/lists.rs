@@ -204,11 +204,14 @@ impl List {
     }
 }
 
+/// The entry that no profile can read as a whole one, and that has a known part.
+const BAD_WITH_A_PART: u8 = 1;
+
 /// An entry that no profile can read.
 fn bad(list: List, number: u8) -> Value {
     match number {
         0 => json!({"id": "x"}),
-        1 => json!({"display": "x", "colour": "red"}),
+        BAD_WITH_A_PART => json!({"display": "x", "colour": "red"}),
         2 => json!({}),
         3 => json!(null),
         4 => json!([]),
@@ -296,7 +299,14 @@ fn fault(
         Sent::Single(entry) => vec![*entry],
         Sent::Null | Sent::Empty | Sent::Nothing => Vec::new(),
     };
-    if entries.iter().any(|entry| matches!(entry, Entry::Bad(_))) {
+    // A condition selects entries that are there, so a value may have some of their parts.
+    let may_be_partial = change.form == Form::Condition && !selected.is_empty();
+    let is_unreadable = |entry: &Entry| match entry {
+        Entry::Bad(BAD_WITH_A_PART) => !may_be_partial,
+        Entry::Bad(_) => true,
+        Entry::Whole(..) => false,
+    };
+    if entries.iter().any(is_unreadable) {
         return Some("an entry that cannot be read was accepted".to_owned());
     }
     let named: Vec<Value> = entries.iter().map(|entry| place.entry(change.list, *entry)).collect();
