@@ -10,6 +10,7 @@ use crate::{
     draft::Draft,
     id::UserId,
     json::Json,
+    keys::username_lookup,
     part::Part,
     profile::{Entry, Profile, Value},
     short_form,
@@ -258,14 +259,16 @@ fn resolve_username(
     intent: &Intent,
     violations: &mut Vec<Violation>,
 ) {
-    let is_marked = profile.is_username_from_email();
+    // Only an export tells a create about it.
+    let is_marked = matches!(intent, Intent::Create) && profile.is_username_from_email();
     profile.set(Attribute::UsernameFromEmail, None);
     let email = profile.primary_value(Attribute::Emails).map(str::to_owned);
     let stored = current.map(|current| &current.profile);
     let marked = stored.filter(|stored| stored.is_username_from_email());
     if let Some(username) = profile.text(Attribute::Username) {
-        let is_shown =
-            marked.is_some_and(|marked| marked.text(Attribute::Username) == Some(username));
+        let shown = marked.and_then(|marked| marked.text(Attribute::Username));
+        let key = username_lookup(username);
+        let is_shown = shown.is_some_and(|shown| username_lookup(shown) == key);
         if !(is_shown || is_marked && email.as_deref() == Some(username)) {
             return;
         }
