@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::{
     attribute::Attribute,
     part::Part,
-    text::{check_email, email_key, fold_key, phone_key, username_key},
+    text::{email_key, fold_key, phone_key, username_key},
     timestamp::Timestamp,
     user::{Status, User},
 };
@@ -73,12 +73,8 @@ fn further(user: &User, list: Attribute, key: fn(&str) -> String) -> Vec<String>
     keys.into_iter().collect()
 }
 
-/// The key by which a username is looked up. An e-mail address that is no valid username has its
-/// key as an address. The key of another invalid username begins with a space, so no valid username
-/// has the same key.
+/// The key by which a username is looked up. The key of an invalid username, such as some e-mail
+/// addresses are, begins with a space, so no valid username has the same key.
 pub fn username_lookup(typed: &str) -> String {
-    username_key(typed).unwrap_or_else(|_| match check_email(typed) {
-        Ok(()) => email_key(typed),
-        Err(_) => format!(" {}", fold_key(typed)),
-    })
+    username_key(typed).unwrap_or_else(|_| format!(" {}", fold_key(typed)))
 }

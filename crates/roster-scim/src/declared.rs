@@ -307,7 +307,8 @@ impl<'s> Rewriting<'s> {
             return Ok(());
         }
         let is_of_one = op != Op::Remove && !condition.is_empty();
-        let is_sent = value.as_ref().is_some_and(|value| !value.clone().into_values().is_empty());
+        let is_none = |value: &Json| [Json::Null, Json::Array(Vec::new())].contains(value);
+        let is_sent = value.as_ref().is_some_and(|value| !is_none(value));
         let value = value.map(|value| {
             // A condition selects single values of the list.
             let multi_valued = member.multi_valued && !is_of_one;
