@@ -8,7 +8,7 @@
 use std::{env, hint, io, io::Write as _, process::ExitCode, time::Instant};
 
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, User, UserId,
+    Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, User, UserAct, UserId,
     UserSchema, Work, decide,
     filter::{Filter, Memberships},
     json,
@@ -133,11 +133,10 @@ fn users() -> Vec<User> {
         let tree = json::read(body.as_bytes()).ok()?;
         let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001")?;
         let draft = Box::new(Draft::parse(tree));
-        let act = Act::Create { id, draft, upsert: OnConflict::Fail.into() };
+        let act = UserAct::Create { id, draft, upsert: OnConflict::Fail.into() };
         let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
-        let command =
-            Command { act, at: Timestamp::from_millis(0), caller, idempotency: None, start: None };
-        match decide(Rules::default(), &UserSchema::default(), None, &command) {
+        let command = Command::of(act.clone(), Timestamp::from_millis(0), caller);
+        match decide(Rules::default(), &UserSchema::default(), None, &act, &command) {
             Ok(Decision::Write(change)) => Some(change.user.clone()),
             _ => None,
         }

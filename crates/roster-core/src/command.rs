@@ -1,4 +1,4 @@
-//! Commands: complete requests to change one user.
+//! Commands: complete requests to change a user, a group or the schema of users.
 //!
 //! A command contains everything that a decision needs: the time, the new id and the caller. An
 //! engine may decide it again on another state without further input.
@@ -6,8 +6,8 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    access::KeyId, draft::Draft, failure::Refusal, id::UserId, json::Json, start::Start,
-    timestamp::Timestamp, user::User,
+    access::KeyId, draft::Draft, edit::Edit, group::GroupAct, id::UserId, json::Json, start::Start,
+    timestamp::Timestamp, user::User, user_schema::SchemaDraft,
 };
 
 /// The settings of the rules.
@@ -216,40 +216,38 @@ impl Terms {
     }
 }
 
-/// A change that is computed from the stored record when the command is decided, such as a SCIM
-/// PATCH. It is a pure function, since a command may be decided several times. It returns `None` to
-/// reject the change; the code that created it keeps the reason.
-pub struct Edit<R, C>(Arc<EditFn<R, C>>);
-
-type EditFn<R, C> = dyn Fn(&R) -> Option<C> + Send + Sync;
-
-impl<R, C> Edit<R, C> {
-    /// An edit that calls this function.
-    pub fn new(change: impl Fn(&R) -> Option<C> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(change))
-    }
-
-    /// Computes the change of a record.
-    pub(crate) fn apply(&self, record: &R) -> Result<C, Refusal> {
-        (self.0)(record).ok_or(Refusal::EditRefused)
-    }
-}
-
-impl<R, C> Clone for Edit<R, C> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<R, C> fmt::Debug for Edit<R, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Edit")
-    }
-}
-
-/// The operation.
+/// An operation.
 #[derive(Clone, Debug)]
 pub enum Act {
+    /// On a user.
+    User(UserAct),
+    /// On a group.
+    Group(GroupAct),
+    /// Replace the schema of users.
+    Schema(Box<SchemaDraft>),
+}
+
+impl From<UserAct> for Act {
+    fn from(act: UserAct) -> Self {
+        Self::User(act)
+    }
+}
+
+impl From<GroupAct> for Act {
+    fn from(act: GroupAct) -> Self {
+        Self::Group(act)
+    }
+}
+
+impl From<SchemaDraft> for Act {
+    fn from(draft: SchemaDraft) -> Self {
+        Self::Schema(Box::new(draft))
+    }
+}
+
+/// An operation on a user.
+#[derive(Clone, Debug)]
+pub enum UserAct {
     /// Create a user with a new id.
     Create {
         /// The new id. Its time is `created_at`.
@@ -265,8 +263,6 @@ pub enum Act {
         id: UserId,
         /// The new content.
         draft: Box<Draft>,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Patch a user by JSON Merge Patch (RFC 7396).
     Patch {
@@ -274,8 +270,6 @@ pub enum Act {
         id: UserId,
         /// The patch.
         patch: Arc<Json>,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Replace a user by the result of a function.
     Edit {
@@ -283,22 +277,16 @@ pub enum Act {
         id: UserId,
         /// The function.
         edit: Edit<User, Draft>,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Delete a user. It is kept among the deleted users.
     Delete {
         /// The user's id.
         id: UserId,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Restore a deleted user.
     Restore {
         /// The user's id.
         id: UserId,
-        /// The preconditions.
-        preconditions: Preconditions,
         /// Whether the user joins the groups again that it left when it was deleted.
         joins_groups: bool,
     },
@@ -306,12 +294,10 @@ pub enum Act {
     Purge {
         /// The user's id.
         id: UserId,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
 }
 
-/// The user that a command applies to.
+/// The user that an operation applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A user that does not exist yet.
@@ -322,11 +308,13 @@ pub enum Target {
     Deleted,
 }
 
-/// A request to change a user.
+/// A request to change the store.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// The operation.
     pub act: Act,
+    /// The preconditions. A create ignores them.
+    pub preconditions: Preconditions,
     /// The time of the request.
     pub at: Timestamp,
     /// The caller.
@@ -339,60 +327,79 @@ pub struct Command {
 }
 
 impl Command {
+    /// A command without preconditions and without an idempotency key.
+    pub fn of(act: impl Into<Act>, at: Timestamp, caller: Caller) -> Self {
+        let (act, preconditions) = (act.into(), Preconditions::default());
+        Self { act, preconditions, at, caller, idempotency: None, start: None }
+    }
+
     /// Whether the command may be executed. An engine calls this immediately before the execution.
     #[must_use]
     pub fn begin(&self) -> bool {
         self.start.as_ref().is_none_or(Start::begin)
     }
 
-    /// The user that the command is about.
-    pub const fn user_id(&self) -> UserId {
-        match &self.act {
-            Act::Create { id, .. }
-            | Act::Replace { id, .. }
-            | Act::Patch { id, .. }
-            | Act::Edit { id, .. }
-            | Act::Delete { id, .. }
-            | Act::Restore { id, .. }
-            | Act::Purge { id, .. } => *id,
+    /// Notes the size of the command's events. A command that is executed again replaces it.
+    pub fn note_logged(&self, bytes: usize) {
+        if let Some(start) = &self.start {
+            start.note_logged(bytes);
         }
     }
 
-    /// Whether the command reads or updates another user that has one of the keys that it claims.
+    /// The same request with the update that takes the place of a create.
+    #[must_use]
+    pub fn updating_instead(&self, act: UserAct) -> Self {
+        Self { act: act.into(), preconditions: Preconditions::default(), ..self.clone() }
+    }
+}
+
+impl UserAct {
+    /// The id of the user.
+    pub const fn id(&self) -> UserId {
+        match self {
+            Self::Create { id, .. }
+            | Self::Replace { id, .. }
+            | Self::Patch { id, .. }
+            | Self::Edit { id, .. }
+            | Self::Delete { id }
+            | Self::Restore { id, .. }
+            | Self::Purge { id } => *id,
+        }
+    }
+
+    /// Whether it reads or updates another user that has one of the keys that it claims.
     pub fn follows_holders(&self) -> bool {
         matches!(
-            &self.act,
-            Act::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. }
+            self,
+            Self::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. }
                 if *on_conflict != OnConflict::Fail
         )
     }
 
-    /// The user that the command applies to.
+    /// The user that it applies to.
     pub const fn target(&self) -> Target {
-        match &self.act {
-            Act::Create { .. } => Target::New,
-            Act::Replace { .. } | Act::Patch { .. } | Act::Edit { .. } | Act::Delete { .. } => {
+        match self {
+            Self::Create { .. } => Target::New,
+            Self::Replace { .. } | Self::Patch { .. } | Self::Edit { .. } | Self::Delete { .. } => {
                 Target::Live
             }
-            Act::Restore { .. } | Act::Purge { .. } => Target::Deleted,
+            Self::Restore { .. } | Self::Purge { .. } => Target::Deleted,
         }
     }
 
-    /// The command that updates the user `id` in place of a create with [`OnConflict::Replace`] or
-    /// [`OnConflict::Merge`]; `None` for any other command.
+    /// What updates the user `id` in place of a create with [`OnConflict::Replace`] or
+    /// [`OnConflict::Merge`]; `None` for anything else.
     pub fn updating(&self, id: UserId) -> Option<Self> {
-        let Act::Create { draft, upsert, .. } = &self.act else { return None };
-        let preconditions = Preconditions::default();
-        let act = match upsert.on_conflict {
-            OnConflict::Fail | OnConflict::Skip => return None,
+        let Self::Create { draft, upsert, .. } = self else { return None };
+        match upsert.on_conflict {
+            OnConflict::Fail | OnConflict::Skip => None,
             OnConflict::Replace => {
                 // Members that a create ignores are ignored here too.
                 let mut draft = draft.clone();
                 draft.forget_server_made();
-                Act::Replace { id, draft, preconditions }
+                Some(Self::Replace { id, draft })
             }
-            OnConflict::Merge => Act::Patch { id, patch: draft.patch.clone()?, preconditions },
-        };
-        Some(Self { act, ..self.clone() })
+            OnConflict::Merge => Some(Self::Patch { id, patch: draft.patch.clone()? }),
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! The directory: the functions by which both interfaces read and change users.
+//! The directory: the functions by which both interfaces read and change users, groups and the
+//! schema of users.
 //!
 //! It adds the time and the id of its clock to a request, which makes a complete command, and
 //! passes it to the store. It has no state and no rules. Functions that read or change data for a
-//! caller require a permit.
+//! caller require a permit. The right to read users includes reading groups, and the right to
+//! change users includes changing groups.
 
-use std::{mem, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     access::{
@@ -13,25 +15,33 @@ use crate::{
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
-    command::{Act, Caller, Command, Edit, Mode, Preconditions, Rules, Terms, Upsert},
+    command::{Act, Caller, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
     draft::Draft,
+    edit::Edit,
     erasure::Erasure,
     event::{EventsPage, EventsQuery},
     failure::{Failure, StoreError},
-    group::GroupDesk,
+    group::{
+        Group, GroupAct, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
+        MembersEdit, MembersPage, MembersQuery,
+    },
     id::UserId,
     json::Json,
+    limits::NESTED_MEMBERSHIPS_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     outcome::Outcome,
     start::Start,
     store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
     timestamp::Timestamp,
     user::{Deleted, Stored, User},
-    user_schema::{SchemaCommand, SchemaDraft, UserSchema},
+    user_schema::{SchemaDraft, UserSchema},
     walk::WalkStore,
 };
 
-/// The collection of users.
+/// The number of groups whose own groups are read at once.
+const NESTED_AT_ONCE: usize = 100;
+
+/// The collections of users and groups.
 #[derive(Clone)]
 pub struct Directory {
     store: Arc<dyn Store>,
@@ -91,18 +101,24 @@ impl Directory {
         caller: &Caller,
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
-        let command = |(write, start)| Command {
-            act: match write {
-                BulkWrite::Create(draft, upsert) => self.new_user(draft, upsert),
+        let command = |(write, start)| {
+            let (act, preconditions) = match write {
+                BulkWrite::Create(draft, upsert) => (self.new_user(draft, upsert), None),
                 BulkWrite::Patch(id, preconditions, patch) => {
-                    Act::Patch { id, patch, preconditions }
+                    (UserAct::Patch { id, patch }, Some(preconditions))
                 }
-                BulkWrite::Delete(id, preconditions) => Act::Delete { id, preconditions },
-            },
-            at,
-            caller: caller.clone(),
-            idempotency: None,
-            start,
+                BulkWrite::Delete(id, preconditions) => {
+                    (UserAct::Delete { id }, Some(preconditions))
+                }
+            };
+            Command {
+                act: act.into(),
+                preconditions: preconditions.unwrap_or_default(),
+                at,
+                caller: caller.clone(),
+                idempotency: None,
+                start,
+            }
         };
         let commands: Vec<Command> = writes.into_iter().map(command).collect();
         match mode {
@@ -123,10 +139,9 @@ impl Directory {
         _may: Permit<WriteUsers>,
         id: UserId,
         draft: Draft,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let (draft, preconditions) = (Box::new(draft), mem::take(&mut terms.preconditions));
-        self.execute(Act::Replace { id, draft, preconditions }, terms).await
+        self.execute(UserAct::Replace { id, draft: Box::new(draft) }, terms).await
     }
 
     /// Patches a user by JSON Merge Patch.
@@ -135,10 +150,9 @@ impl Directory {
         _may: Permit<WriteUsers>,
         id: UserId,
         patch: Json,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let (patch, preconditions) = (Arc::new(patch), mem::take(&mut terms.preconditions));
-        self.execute(Act::Patch { id, patch, preconditions }, terms).await
+        self.execute(UserAct::Patch { id, patch: Arc::new(patch) }, terms).await
     }
 
     /// Replaces a user by the result of a function.
@@ -147,10 +161,9 @@ impl Directory {
         _may: Permit<WriteUsers>,
         id: UserId,
         edit: Edit<User, Draft>,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let preconditions = mem::take(&mut terms.preconditions);
-        self.execute(Act::Edit { id, edit, preconditions }, terms).await
+        self.execute(UserAct::Edit { id, edit }, terms).await
     }
 
     /// Deletes a user. It is kept among the deleted users.
@@ -158,10 +171,9 @@ impl Directory {
         &self,
         _may: Permit<WriteUsers>,
         id: UserId,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let preconditions = mem::take(&mut terms.preconditions);
-        self.execute(Act::Delete { id, preconditions }, terms).await
+        self.execute(UserAct::Delete { id }, terms).await
     }
 
     /// Restores a deleted user, and its group memberships if requested.
@@ -170,10 +182,9 @@ impl Directory {
         _may: Permit<WriteUsers>,
         id: UserId,
         joins_groups: bool,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let preconditions = mem::take(&mut terms.preconditions);
-        self.execute(Act::Restore { id, preconditions, joins_groups }, terms).await
+        self.execute(UserAct::Restore { id, joins_groups }, terms).await
     }
 
     /// Purges a deleted user and its history.
@@ -181,10 +192,9 @@ impl Directory {
         &self,
         _may: Permit<PurgeUsers>,
         id: UserId,
-        mut terms: Terms,
+        terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let preconditions = mem::take(&mut terms.preconditions);
-        self.execute(Act::Purge { id, preconditions }, terms).await
+        self.execute(UserAct::Purge { id }, terms).await
     }
 
     /// The deleted user with this id, while it is kept.
@@ -288,11 +298,6 @@ impl Directory {
         KeyDesk::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
-    /// The operations on groups.
-    pub fn groups(&self) -> GroupDesk {
-        GroupDesk::new(Arc::clone(&self.store), Arc::clone(&self.clock))
-    }
-
     /// The end of the change log, and the stored counters.
     pub async fn head(&self) -> Result<Head, StoreError> {
         self.store.head().await
@@ -335,13 +340,115 @@ impl Directory {
         draft: SchemaDraft,
         terms: Terms,
     ) -> Result<Outcome, Failure> {
-        let Terms { caller, idempotency, mode, start, preconditions } = terms;
-        let (draft, at) = (Box::new(draft), self.clock.now());
-        let command = SchemaCommand { draft, preconditions, at, caller, idempotency, start };
-        match mode {
-            Mode::DryRun => self.store.preview_schema(command).await,
-            Mode::Write => self.store.replace_schema(command).await,
+        self.execute(draft, terms).await
+    }
+
+    /// Creates a group with these members.
+    pub async fn create_group(
+        &self,
+        _may: Permit<WriteUsers>,
+        draft: GroupDraft,
+        members: BTreeSet<UserId>,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        let (id, draft) = (self.clock.new_id(), Box::new(draft));
+        self.execute(GroupAct::Create { id, draft, members }, terms).await
+    }
+
+    /// Changes a group, its members, or both at once.
+    pub async fn change_group(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        edit: GroupEdit,
+        members: MembersEdit,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        self.execute(GroupAct::Change { id, edit, members }, terms).await
+    }
+
+    /// Changes a group and its members by the result of a function.
+    pub async fn edit_group(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        edit: Edit<Group, (GroupEdit, MembersEdit)>,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        self.execute(GroupAct::Edit { id, edit }, terms).await
+    }
+
+    /// Deletes a group permanently.
+    pub async fn delete_group(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: GroupId,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        self.execute(GroupAct::Delete { id }, terms).await
+    }
+
+    /// The group with this id.
+    pub async fn get_group(
+        &self,
+        _may: Permit<ReadUsers>,
+        id: GroupId,
+    ) -> Result<Option<Stored>, StoreError> {
+        self.store.group(id).await
+    }
+
+    /// One page of groups.
+    pub async fn list_groups(
+        &self,
+        _may: Permit<ReadUsers>,
+        query: GroupQuery,
+    ) -> Result<GroupPage, StoreError> {
+        self.store.groups(query).await
+    }
+
+    /// One page of a group's direct members, with the group; `None` if the group does not exist.
+    pub async fn list_members(
+        &self,
+        _may: Permit<ReadUsers>,
+        query: MembersQuery,
+    ) -> Result<Option<MembersPage>, StoreError> {
+        self.store.members(query).await
+    }
+
+    /// The direct groups of these users.
+    pub async fn groups_of(
+        &self,
+        _may: Permit<ReadUsers>,
+        users: Vec<UserId>,
+    ) -> Result<GroupsOf, StoreError> {
+        self.store.groups_of(users).await
+    }
+
+    /// The groups that the user is a direct member of, and those that contain these, sorted. They
+    /// are read level by level, so the result may contain a part of a concurrent change. Returns
+    /// `None` if more than [`NESTED_MEMBERSHIPS_MAX`] memberships lead to them.
+    pub async fn nested_groups_of(
+        &self,
+        _may: Permit<ReadUsers>,
+        user: UserId,
+    ) -> Result<Option<Vec<GroupId>>, StoreError> {
+        let (mut found, mut front) = (BTreeSet::new(), vec![user]);
+        let mut left = NESTED_MEMBERSHIPS_MAX;
+        while !front.is_empty() {
+            let mut next = Vec::new();
+            for members in front.chunks(NESTED_AT_ONCE) {
+                let groups = self.store.groups_of(members.to_vec()).await?;
+                for group in groups.into_values().flatten() {
+                    let Some(less) = left.checked_sub(1) else { return Ok(None) };
+                    left = less;
+                    if found.insert(group.id) {
+                        next.push(group.id);
+                    }
+                }
+            }
+            front = next;
         }
+        Ok(Some(found.into_iter().collect()))
     }
 
     /// The identity of the change log.
@@ -354,14 +461,15 @@ impl Directory {
         self.store.secret()
     }
 
-    fn new_user(&self, draft: Draft, upsert: Upsert) -> Act {
+    fn new_user(&self, draft: Draft, upsert: Upsert) -> UserAct {
         let id = draft.kept_id().unwrap_or_else(|| self.clock.new_id());
-        Act::Create { id, draft: Box::new(draft), upsert }
+        UserAct::Create { id, draft: Box::new(draft), upsert }
     }
 
-    async fn execute(&self, act: Act, terms: Terms) -> Result<Outcome, Failure> {
-        let Terms { caller, idempotency, mode, start, .. } = terms;
-        let command = Command { act, at: self.clock.now(), caller, idempotency, start };
+    async fn execute(&self, act: impl Into<Act>, terms: Terms) -> Result<Outcome, Failure> {
+        let Terms { caller, preconditions, idempotency, mode, start } = terms;
+        let (act, at) = (act.into(), self.clock.now());
+        let command = Command { act, preconditions, at, caller, idempotency, start };
         if mode == Mode::DryRun {
             return self.store.preview(command).await;
         }

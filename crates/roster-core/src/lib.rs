@@ -12,7 +12,7 @@
 //! - [`part`]: the names of the parts of a list entry
 //! - [`profile`]: the attributes of a user that clients write
 //! - [`user`]: a user and its canonical JSON
-//! - [`group`]: groups: record, members, commands, rules and queries
+//! - [`group`]: groups: record, members, operations, rules and queries
 //! - [`id`], [`timestamp`]: ids (UUIDv7) and times
 //! - [`json`]: the strict JSON parser and the canonical writer
 //! - [`project`]: the selection of members of a record
@@ -25,7 +25,8 @@
 //! - [`draft`]: a parsed request body
 //! - [`short_form`]: `email`, `phone_number` and `picture` with their lists
 //! - [`violation`], [`capped`]: the rules that a body breaks, and how many of them are listed
-//! - [`command`], [`start`]: a complete request, and its cancellation
+//! - [`command`], [`start`], [`edit`]: a complete request, its cancellation, and a change that is
+//!   computed from the stored record
 //! - [`decide()`]: the rules, a pure function of a command and the stored user
 //! - [`outcome`], [`failure`]: the result of a command, or why it failed
 //! - [`event`]: the entries of the change log
@@ -47,25 +48,21 @@
 //!
 //! ```
 //! use roster_core::{
-//!     Act, Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, UserId,
-//!     UserSchema, decide,
-//!     json,
+//!     Actor, Caller, Command, Decision, Draft, OnConflict, Rules, Timestamp, UserAct, UserId,
+//!     UserSchema, decide, json,
 //! };
 //!
 //! let body = json::read(br#"{"email": "Ada@Example.com", "name": "Ada"}"#).unwrap();
-//! let command = Command {
-//!     act: Act::Create {
-//!         id: UserId::parse("0190d1c2-8000-7000-8000-000000000001").unwrap(),
-//!         draft: Box::new(Draft::parse(body)),
-//!         upsert: OnConflict::Fail.into(),
-//!     },
-//!     at: Timestamp::from_millis(1_800_000_000_000),
-//!     caller: Caller { actor: Actor::System, request_id: "example".to_owned() },
-//!     idempotency: None,
-//!     start: None,
+//! let act = UserAct::Create {
+//!     id: UserId::parse("0190d1c2-8000-7000-8000-000000000001").unwrap(),
+//!     draft: Box::new(Draft::parse(body)),
+//!     upsert: OnConflict::Fail.into(),
 //! };
+//! let at = Timestamp::from_millis(1_800_000_000_000);
+//! let caller = Caller { actor: Actor::System, request_id: "example".to_owned() };
+//! let command = Command::of(act.clone(), at, caller);
 //! let schema = UserSchema::default();
-//! let Ok(Decision::Write(change)) = decide(Rules::default(), &schema, None, &command) else {
+//! let Ok(Decision::Write(change)) = decide(Rules::default(), &schema, None, &act, &command) else {
 //!     panic!("the rules allow this user");
 //! };
 //! assert_eq!(change.user.version, 1);
@@ -82,6 +79,7 @@ pub mod command;
 pub mod decide;
 pub mod directory;
 pub mod draft;
+pub mod edit;
 pub mod erasure;
 pub mod event;
 pub mod failure;
@@ -117,16 +115,17 @@ pub use capped::Capped;
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
 pub use command::{
-    Act, Actor, Caller, Command, Edit, Guard, Idempotency, MatchBy, Mode, OnConflict,
-    Preconditions, Rules, Sharing, Tags, Target, Terms, Upsert,
+    Act, Actor, Caller, Command, Guard, Idempotency, MatchBy, Mode, OnConflict, Preconditions,
+    Rules, Sharing, Tags, Target, Terms, Upsert, UserAct,
 };
 pub use decide::{Change, Claims, Decision, decide};
 pub use directory::{BulkWrite, Directory};
 pub use draft::Draft;
+pub use edit::Edit;
 pub use erasure::Erasure;
 pub use event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
 pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
-pub use group::{Group, GroupCommand, GroupDesk, GroupId, GroupStore, Member, MemberKind};
+pub use group::{Group, GroupAct, GroupId, GroupStore, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
 pub use keys::Keys;
@@ -139,6 +138,6 @@ pub use start::{LogAccount, Start};
 pub use store::{Head, LogId, Outlived, Position, Store};
 pub use timestamp::Timestamp;
 pub use user::{Deleted, Status, Stored, User};
-pub use user_schema::{SchemaCommand, SchemaDraft, UserSchema};
+pub use user_schema::{SchemaDraft, UserSchema};
 pub use violation::{Violation, ViolationCode, Violations};
 pub use work::{TooMuchWork, Work};

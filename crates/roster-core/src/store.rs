@@ -20,7 +20,7 @@ use crate::{
     outcome::{Answer, Outcome},
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
-    user_schema::{SchemaCommand, UserSchema},
+    user_schema::UserSchema,
     walk::WalkStore,
 };
 
@@ -79,14 +79,9 @@ pub trait Store: KeyStore + GroupStore {
     /// may change the policy.
     fn rules(&self) -> Rules;
 
-    /// The current schema of users. Another process may replace it.
+    /// The current schema of users. Another process may replace it. After a command of this process
+    /// that replaces it, it is the new one.
     fn schema(&self) -> Arc<UserSchema>;
-
-    /// Replaces the schema of users. A success is durable, and this process applies the new schema.
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
-
-    /// Decides such a command in the same way, and stores nothing.
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>>;
 
     /// How many reads of this process failed because of the disk or of damaged bytes. 0 if the
     /// engine reads no files.

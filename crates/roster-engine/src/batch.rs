@@ -12,8 +12,8 @@ use std::{
 use bytes::Bytes;
 use roster_core::{
     Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
-    GroupId, Keys, Outcome, Refusal, Rules, SchemaCommand, Sharing, StoreError, Stored, Target,
-    Timestamp, UserId, UserSchema,
+    GroupId, Keys, Outcome, Refusal, Rules, SchemaDraft, Sharing, StoreError, Stored, Target,
+    Timestamp, UserAct, UserId, UserSchema,
     decide::{Holders, Settlement},
     group::{GroupChange, joined, left},
     user_schema::decide_schema,
@@ -22,7 +22,7 @@ use roster_core::{
 use crate::{
     facts::{ClaimKind, CommandError, Current, Facts},
     idempotency::{IdempotencyRecord, LogPosition},
-    request::{Request, UserRequest},
+    request::Request,
     writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
 };
 
@@ -83,7 +83,7 @@ pub fn run(
         match batch.execute_or_replay(request) {
             Ok(executed) => {
                 let events = batch.writes.events.iter().skip(events_before);
-                request.note_logged(events.map(|event| event.bytes()).sum());
+                request.command.note_logged(events.map(|event| event.bytes()).sum());
                 results.push(Ok(executed));
             }
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
@@ -146,7 +146,7 @@ impl<'f, F: Facts> Batch<'f, F> {
 
     /// Returns the stored result of a repeated request. Executes any other request.
     fn execute_or_replay(&mut self, request: &Request) -> Result<Executed, CommandError> {
-        let (at, Some(idempotency)) = request.idempotency() else { return self.execute(request) };
+        let Some(idempotency) = &request.command.idempotency else { return self.execute(request) };
         let record = match self.idempotency_record(&idempotency.key) {
             Ok(record) => record,
             Err(error) => {
@@ -179,7 +179,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         };
         let record = NewIdempotencyRecord {
             fingerprint: idempotency.fingerprint,
-            at,
+            at: request.command.at,
             effect,
             stored: executed.stored.clone(),
             nth,
@@ -209,35 +209,39 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     fn execute(&mut self, request: &Request) -> Result<Executed, CommandError> {
-        match request {
-            Request::User(request) => self.execute_user(request),
-            Request::Group(command) => self.execute_group(command),
-            Request::Schema(command) => self.execute_schema(command),
+        match &request.command.act {
+            Act::User(act) => self.execute_user(act, request),
+            Act::Group(act) => self.execute_group(act, &request.command),
+            Act::Schema(draft) => self.execute_schema(draft, &request.command),
         }
     }
 
-    fn execute_schema(&mut self, command: &SchemaCommand) -> Result<Executed, CommandError> {
-        let Some(change) = decide_schema(&self.schema, command)? else {
+    fn execute_schema(
+        &mut self,
+        draft: &SchemaDraft,
+        command: &Command,
+    ) -> Result<Executed, CommandError> {
+        let Some(change) = decide_schema(&self.schema, draft, command)? else {
             return Ok(self.unchanged(Effect::Unchanged, self.schema.stored()));
         };
         self.writes.schema = Some(change.schema);
         Ok(self.append(change.event, change.record))
     }
 
-    fn execute_user(&mut self, request: &UserRequest) -> Result<Executed, CommandError> {
+    fn execute_user(&mut self, act: &UserAct, request: &Request) -> Result<Executed, CommandError> {
         let command = &request.command;
-        if let Some(external_id) = command.match_key(self.rules)?
+        if let Some(external_id) = act.match_key(self.rules)?
             && let Some(holder) = self.holder(ClaimKind::ExternalId, external_id, true)?
-            && let Some(settlement) = command.settle_with(holder)
-            && let Some(executed) = self.follow(settlement)?
+            && let Some(settlement) = act.settle_with(holder)
+            && let Some(executed) = self.follow(settlement, command)?
         {
             return Ok(executed);
         }
-        let id = command.user_id();
-        let current = match command.target() {
+        let id = act.id();
+        let current = match act.target() {
             Target::New => None,
             Target::Live => match self.live(id) {
-                Err(CommandError::MissingFact) if matches!(command.act, Act::Delete { .. }) => {
+                Err(CommandError::MissingFact) if matches!(act, UserAct::Delete { .. }) => {
                     // The groups are read in the same step as the user.
                     let _also_missing = self.facts.groups_of(id);
                     return Err(CommandError::MissingFact);
@@ -246,9 +250,9 @@ impl<'f, F: Facts> Batch<'f, F> {
             },
             Target::Deleted => self.deleted(id)?,
         };
-        let decision = request.decision(self.rules, &self.schema, current.as_ref());
+        let decision = request.decision(self.rules, &self.schema, act, current.as_ref());
         if let Err(Refusal::Invalid(_)) = decision
-            && let Some(executed) = self.update_selected(command)?
+            && let Some(executed) = self.update_selected(act, command)?
         {
             return Ok(executed);
         }
@@ -258,12 +262,13 @@ impl<'f, F: Facts> Batch<'f, F> {
                 Ok(self.unchanged(Effect::Unchanged, current.ok_or_else(missing)?.stored()))
             }
             Decision::Write(change) | Decision::Restore(change) => {
-                let groups = self.groups_to_join(command)?;
-                let follows = command.follows_holders();
-                let is_id_taken = self.is_kept_id_taken(command);
-                let own = (command.target() != Target::New).then_some(id);
+                let groups = self.groups_to_join(act)?;
+                let follows = act.follows_holders();
+                let is_id_taken = self.is_kept_id_taken(act);
+                let own = (act.target() != Target::New).then_some(id);
                 let holders = self.holders_of(&change.claims, own, follows)?;
-                if let Some(executed) = self.follow(change.claims.settle(command, holders))? {
+                let settlement = change.claims.settle(act, holders);
+                if let Some(executed) = self.follow(settlement, command)? {
                     return Ok(executed);
                 }
                 if is_id_taken? {
@@ -289,17 +294,25 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     /// Updates the user that an invalid new user selects, if it selects exactly one.
-    fn update_selected(&mut self, command: &Command) -> Result<Option<Executed>, CommandError> {
-        let Some(claims) = command.selecting(self.rules) else { return Ok(None) };
+    fn update_selected(
+        &mut self,
+        act: &UserAct,
+        command: &Command,
+    ) -> Result<Option<Executed>, CommandError> {
+        let Some(claims) = act.selecting(self.rules) else { return Ok(None) };
         let holders = self.holders_of(&claims, None, true)?;
-        match claims.settle(command, holders) {
-            update @ Settlement::Instead(_) => self.follow(update),
+        match claims.settle(act, holders) {
+            update @ Settlement::Instead(_) => self.follow(update, command),
             Settlement::Free | Settlement::Refused(_) | Settlement::PassedOver(_) => Ok(None),
         }
     }
 
     /// Continues a command after its conflicts are settled. Returns `None` if there is no conflict.
-    fn follow(&mut self, settlement: Settlement) -> Result<Option<Executed>, CommandError> {
+    fn follow(
+        &mut self,
+        settlement: Settlement,
+        command: &Command,
+    ) -> Result<Option<Executed>, CommandError> {
         match settlement {
             Settlement::Free => Ok(None),
             Settlement::Refused(refusal) => Err(refusal.into()),
@@ -307,9 +320,9 @@ impl<'f, F: Facts> Batch<'f, F> {
                 let holder = self.live(holder)?.ok_or_else(deleted_meanwhile)?;
                 Ok(Some(self.unchanged(Effect::Skipped, holder.stored())))
             }
-            Settlement::Instead(replacement) => {
-                let replacement = UserRequest::new(self.rules, &self.schema, *replacement);
-                match self.execute_user(&replacement) {
+            Settlement::Instead(update) => {
+                let updating = command.updating_instead(*update);
+                match self.execute(&Request::new(self.rules, &self.schema, updating)) {
                     Err(CommandError::Failed(Failure::Refused(Refusal::NotFound))) => {
                         Err(deleted_meanwhile().into())
                     }
@@ -320,8 +333,8 @@ impl<'f, F: Facts> Batch<'f, F> {
     }
 
     /// Whether a create should keep an id that is in use.
-    fn is_kept_id_taken(&mut self, command: &Command) -> Result<bool, CommandError> {
-        let Act::Create { draft, .. } = &command.act else { return Ok(false) };
+    fn is_kept_id_taken(&mut self, act: &UserAct) -> Result<bool, CommandError> {
+        let UserAct::Create { draft, .. } = act else { return Ok(false) };
         let Some(id) = draft.kept_id() else { return Ok(false) };
         // Read everything before returning, so that one run finds all missing facts.
         let (live, deleted) = (self.live(id), self.deleted(id));

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roster_core::{
-    Act, Command, Effect, EventKind, Group, GroupCommand, GroupId, MemberKind, MembersChanged,
-    StoreError, Stored, UserId,
+    Command, Effect, EventKind, Group, GroupAct, GroupId, MemberKind, MembersChanged, StoreError,
+    Stored, UserAct, UserId,
     event::changed_text,
     group::{Facts as GroupFacts, GroupDecision, Levels, Nesting, Newcomer, Sketch, sketch},
     limits::{GROUP_MEMBERS_MAX, GROUP_NESTING_MAX, GROUPS_OF_MEMBER_MAX},
@@ -82,12 +82,13 @@ pub fn groups_left() -> String {
 impl<F: Facts> Batch<'_, F> {
     pub(crate) fn execute_group(
         &mut self,
-        command: &GroupCommand,
+        act: &GroupAct,
+        command: &Command,
     ) -> Result<Executed, CommandError> {
-        let id = command.group_id();
-        self.writes.groups.others += command.members_named();
-        let current = if command.is_about_one_that_is_there() { self.group(id)? } else { None };
-        let sketch = sketch(self.rules, current.as_ref().map(|(group, ..)| group), command)?;
+        let id = act.id();
+        self.writes.groups.others += act.members_named();
+        let current = if act.is_about_one_that_is_there() { self.group(id)? } else { None };
+        let sketch = sketch(self.rules, current.as_ref().map(|(group, ..)| group), act, command)?;
         let members = current.as_ref().map_or(0, |(.., members)| *members);
         let facts = self.group_facts(&sketch, members)?;
         match sketch.settle(&facts)? {
@@ -109,8 +110,8 @@ impl<F: Facts> Batch<'_, F> {
 
     /// The groups that a command makes its user a member of: those that the user left when it was
     /// deleted, if they still exist and have room, in the order of their ids.
-    pub(crate) fn groups_to_join(&mut self, command: &Command) -> Result<Vec<Group>, CommandError> {
-        let Act::Restore { id, joins_groups: true, .. } = command.act else {
+    pub(crate) fn groups_to_join(&mut self, act: &UserAct) -> Result<Vec<Group>, CommandError> {
+        let UserAct::Restore { id, joins_groups: true } = *act else {
             return Ok(Vec::new());
         };
         let last = self.facts.rows(LAST_EVENT.to_owned(), vec![id.into()])?;

@@ -63,7 +63,7 @@ pub use page_sql::{
     rows_along, rows_of_ids, status_number,
 };
 pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
-pub use request::{Request, UserRequest};
+pub use request::Request;
 pub use retention::{
     CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
     OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,

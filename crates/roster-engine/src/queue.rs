@@ -146,12 +146,6 @@ impl Queue {
         (0..count).map(refused).collect()
     }
 
-    /// Queues one request and waits for its result.
-    pub async fn execute_one(&self, request: Request) -> Result<Outcome, Failure> {
-        let lost = || Err(Failure::Store(StoreError::Internal("a write without a result".into())));
-        self.execute(vec![request]).await.pop().unwrap_or_else(lost)
-    }
-
     /// Waits for work. Returns no work if the writer was only woken, and `None` once the queue is
     /// closed and empty.
     pub async fn next(&self) -> Option<Vec<Work>> {
@@ -190,7 +184,8 @@ impl Queue {
                 let Job { requests, results, reply, .. } = job;
                 // A write that failed added nothing to the log.
                 let all = requests.iter().zip(&results);
-                all.filter(|(_, result)| result.is_err()).for_each(|(one, _)| one.note_logged(0));
+                all.filter(|(_, result)| result.is_err())
+                    .for_each(|(one, _)| one.command.note_logged(0));
                 // The caller may be gone. The write is committed anyway.
                 drop(reply.send(Answered { requests, results }));
             } else {
@@ -260,7 +255,7 @@ impl State {
         let mut work = Vec::with_capacity(single);
         for job in self.single.drain(..single) {
             // A single command that has begun before may begin again.
-            if job.requests.first().is_none_or(Request::begin) {
+            if job.requests.first().is_none_or(|request| request.command.begin()) {
                 work.push(Work { job, count: 1 });
             } else {
                 job.refuse();
@@ -286,22 +281,17 @@ impl State {
 #[cfg(test)]
 mod tests {
     use roster_core::{
-        Act, Actor, Caller, Command, Effect, Preconditions, Rules, Stored, Timestamp, UserId,
-        UserSchema,
+        Actor, Caller, Command, Effect, Rules, Stored, Timestamp, UserAct, UserId, UserSchema,
     };
 
     use super::*;
-    use crate::request::UserRequest;
 
     fn delete(n: u8) -> Request {
-        let act = Act::Delete {
-            id: UserId::from_bytes([n; 16]),
-            preconditions: Preconditions::default(),
-        };
+        let act = UserAct::Delete { id: UserId::from_bytes([n; 16]) };
         let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
         let at = Timestamp::from_millis(0);
-        let command = Command { act, at, caller, idempotency: None, start: None };
-        Request::User(UserRequest::new(Rules::default(), &UserSchema::default(), command))
+        let command = Command::of(act, at, caller);
+        Request::new(Rules::default(), &UserSchema::default(), command)
     }
 
     fn push(queue: &Queue, numbers: std::ops::Range<u8>) -> oneshot::Receiver<Answered> {

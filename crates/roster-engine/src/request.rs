@@ -2,27 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{
-    Act, Command, Decision, GroupCommand, Idempotency, Refusal, Rules, SchemaCommand, Start,
-    Target, Timestamp, UserSchema, decide,
-};
+use roster_core::{Act, Command, Decision, Refusal, Rules, Target, UserAct, UserSchema, decide};
 
 use crate::facts::Current;
 
 /// A queued command.
 #[derive(Debug)]
-pub enum Request {
-    /// About a user.
-    User(UserRequest),
-    /// About a group.
-    Group(GroupCommand),
-    /// About the schema of users.
-    Schema(SchemaCommand),
-}
-
-/// A command about a user.
-#[derive(Debug)]
-pub struct UserRequest {
+pub struct Request {
     pub(crate) command: Command,
     precomputed: Mutex<Option<Precomputed>>,
 }
@@ -39,65 +25,18 @@ struct Precomputed {
 }
 
 impl Request {
-    /// Whether the command may be executed because its caller still waits for it.
-    pub fn begin(&self) -> bool {
-        match self {
-            Self::User(request) => request.command.begin(),
-            Self::Group(command) => command.begin(),
-            Self::Schema(command) => command.start.as_ref().is_none_or(Start::begin),
-        }
-    }
-
-    /// Notes the bytes that the command adds to the change log.
-    pub(crate) fn note_logged(&self, bytes: usize) {
-        let start = match self {
-            Self::User(request) => &request.command.start,
-            Self::Group(command) => &command.start,
-            Self::Schema(command) => &command.start,
-        };
-        if let Some(start) = start {
-            start.note_logged(bytes);
-        }
-    }
-
-    /// Whether the command may be executed in one batch with others of this kind.
-    pub(crate) const fn shares_batch(&self) -> bool {
-        match self {
-            Self::User(UserRequest { command, .. }) => {
-                !matches!(command.act, Act::Restore { joins_groups: true, .. })
-            }
-            Self::Group(_) | Self::Schema(_) => false,
-        }
-    }
-
-    /// The time of the request, and its idempotency key.
-    pub(crate) const fn idempotency(&self) -> (Timestamp, Option<&Idempotency>) {
-        match self {
-            Self::User(UserRequest { command, .. }) => (command.at, command.idempotency.as_ref()),
-            Self::Group(command) => (command.at, command.idempotency.as_ref()),
-            Self::Schema(command) => (command.at, command.idempotency.as_ref()),
-        }
-    }
-
-    /// The record that the command was decided on in advance.
-    pub fn decided_on(&self) -> Option<Arc<Current>> {
-        let Self::User(request) = self else { return None };
-        request.precomputed()?.on
-    }
-}
-
-impl UserRequest {
     /// A command that is decided now if it creates a user, and otherwise when it is executed.
     pub fn new(rules: Rules, schema: &UserSchema, command: Command) -> Self {
-        let is_new = command.target() == Target::New;
         let request = Self { command, precomputed: Mutex::default() };
-        if is_new {
-            drop(request.decide(rules, schema, None));
+        if let Act::User(act) = &request.command.act
+            && act.target() == Target::New
+        {
+            drop(request.decide(rules, schema, act, None));
         }
         request
     }
 
-    /// A command that is decided now, on what is probably the stored record.
+    /// A command about a user, which is decided now, on what is probably the stored record.
     pub fn decided_on(
         rules: Rules,
         schema: &UserSchema,
@@ -105,8 +44,23 @@ impl UserRequest {
         current: Current,
     ) -> Self {
         let request = Self { command, precomputed: Mutex::default() };
-        drop(request.decide(rules, schema, Some(&Arc::new(current))));
+        if let Act::User(act) = &request.command.act {
+            drop(request.decide(rules, schema, act, Some(&Arc::new(current))));
+        }
         request
+    }
+
+    /// The record that the command was decided on in advance.
+    pub fn known_user(&self) -> Option<Arc<Current>> {
+        self.precomputed()?.on
+    }
+
+    /// Whether the command may be executed in one batch with others of this kind.
+    pub(crate) const fn shares_batch(&self) -> bool {
+        match &self.command.act {
+            Act::User(act) => !matches!(act, UserAct::Restore { joins_groups: true, .. }),
+            Act::Group(_) | Act::Schema(_) => false,
+        }
     }
 
     /// The decision on that user: the precomputed one if it was made on the same record.
@@ -114,6 +68,7 @@ impl UserRequest {
         &self,
         rules: Rules,
         schema: &UserSchema,
+        act: &UserAct,
         current: Option<&Arc<Current>>,
     ) -> Result<Decision, Refusal> {
         let record = current.map(|current| &current.record);
@@ -125,7 +80,7 @@ impl UserRequest {
             {
                 decision
             }
-            _ => self.decide(rules, schema, current),
+            _ => self.decide(rules, schema, act, current),
         }
     }
 
@@ -133,9 +88,11 @@ impl UserRequest {
         &self,
         rules: Rules,
         schema: &UserSchema,
+        act: &UserAct,
         current: Option<&Arc<Current>>,
     ) -> Result<Decision, Refusal> {
-        let decision = decide(rules, schema, current.map(|current| &current.user), &self.command);
+        let user = current.map(|current| &current.user);
+        let decision = decide(rules, schema, user, act, &self.command);
         let (on, version) = (current.cloned(), schema.version);
         let precomputed = Precomputed { on, rules, schema: version, decision: decision.clone() };
         *self.precomputed.lock().unwrap_or_else(PoisonError::into_inner) = Some(precomputed);

@@ -4,13 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, EventKind, Failure, Group, Idempotency, Json, OnConflict,
-    Preconditions, Refusal, Rules, Timestamp, User, UserId, UserSchema, json,
+    Actor, Caller, Command, Draft, EventKind, Failure, Group, Idempotency, Json, OnConflict,
+    Refusal, Rules, Timestamp, User, UserAct, UserId, UserSchema, json,
 };
 
 use crate::{
     Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts, IdempotencyRecord, Request,
-    UserRequest, Values, run,
+    Values, run,
 };
 
 /// A store with live users only. The fact of the user `missing` is not available.
@@ -83,30 +83,28 @@ fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap()
 }
 
-fn command(act: Act) -> Command {
+fn command(act: UserAct) -> Command {
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
     // A record of an idempotency key at time 0 is erased.
-    Command { act, at: Timestamp::from_millis(1), caller, idempotency: None, start: None }
+    Command::of(act, Timestamp::from_millis(1), caller)
 }
 
 fn create(n: u8, body: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(body)));
-    command(Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
+    command(UserAct::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 fn patch(n: u8, body: &str) -> Command {
     let patch = Arc::new(tree(body));
-    command(Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
+    command(UserAct::Patch { id: id(n), patch })
 }
 
 fn delete(n: u8) -> Command {
-    command(Act::Delete { id: id(n), preconditions: Preconditions::default() })
+    command(UserAct::Delete { id: id(n) })
 }
 
 fn requests(commands: Vec<Command>) -> Vec<Request> {
-    let request = |command| {
-        Request::User(UserRequest::new(Rules::default(), &UserSchema::default(), command))
-    };
+    let request = |command| Request::new(Rules::default(), &UserSchema::default(), command);
     commands.into_iter().map(request).collect()
 }
 
@@ -137,9 +135,9 @@ fn a_decision_on_an_equal_version_with_other_bytes_does_not_count() {
     let stored = created(1, r#"{"username":"ada"}"#);
     assert_eq!(decided_on.user.version, stored.user.version);
     let command = patch(1, r#"{"name":"Ada"}"#);
-    let request =
-        UserRequest::decided_on(Rules::default(), &UserSchema::default(), command, decided_on);
-    let completed = run_all(&[Request::User(request)], &mut store_of(stored));
+    let schema = UserSchema::default();
+    let request = Request::decided_on(Rules::default(), &schema, command, decided_on);
+    let completed = run_all(&[request], &mut store_of(stored));
     let record = record_after(&completed, 1);
     assert!(!String::from_utf8_lossy(&record).contains("never committed"), "{record:?}");
 }

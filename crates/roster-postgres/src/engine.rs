@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
-    StoreError, Stored, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
+    Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -14,14 +14,12 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Database as _, Request, UserRequest, advance_clock_mark, deleted_page, deleted_user, forget,
-    group, group_page, groups_of, head, keyring, members_page, pending_erasures,
+    Database as _, advance_clock_mark, deleted_page, deleted_user, forget, group, group_page,
+    groups_of, head, keyring, members_page, pending_erasures,
 };
 
 use crate::{
-    erasure, events,
-    in_force::InForce,
-    keys,
+    erasure, events, keys,
     page::{Direct, walked},
     pool::{self, LONG, SHORT},
     postgres::Postgres,
@@ -63,11 +61,7 @@ impl Store for Postgres {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            let InForce { rules, schema, .. } = self.in_force.known();
-            let request = UserRequest::new(rules, &schema, command);
-            self.preview_request(&Request::User(request)).await
-        })
+        Box::pin(self.dry_run(command))
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
@@ -165,19 +159,6 @@ impl Store for Postgres {
         self.in_force.known().schema
     }
 
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            let outcome = self.queue.execute_one(Request::Schema(command)).await?;
-            // If this fails, the next write or the next periodic check reads the schema.
-            drop(self.in_force.refresh().await);
-            Ok(outcome)
-        })
-    }
-
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.preview_request(&Request::Schema(command)).await })
-    }
-
     fn secret(&self) -> Secret {
         self.secret
     }
@@ -192,14 +173,6 @@ impl Store for Postgres {
 }
 
 impl GroupStore for Postgres {
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.queue.execute_one(Request::Group(command)))
-    }
-
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.preview_request(&Request::Group(command)).await })
-    }
-
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move { self.shared.run(|c| async move { group(&*c, id).await }).await })
     }

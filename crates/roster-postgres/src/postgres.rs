@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{Command, Failure, LogId, Outcome, store::Secret};
-use roster_engine::{Queue, Request, Results, UserRequest};
+use roster_core::{Act, Command, Failure, LogId, Outcome, store::Secret};
+use roster_engine::{Queue, Request, Results};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::{
@@ -89,18 +89,26 @@ impl Postgres {
         }
     }
 
-    /// Executes commands about users.
+    /// Executes commands.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
+        let replaces_schema = commands.iter().any(|command| matches!(command.act, Act::Schema(_)));
         let InForce { rules, schema, .. } = self.in_force.known();
-        let request = |command| Request::User(UserRequest::new(rules, &schema, command));
-        self.queue.execute(commands.into_iter().map(request).collect()).await
+        let request = |command| Request::new(rules, &schema, command);
+        let results = self.queue.execute(commands.into_iter().map(request).collect()).await;
+        if replaces_schema {
+            // If this fails, the next write or the next periodic check reads the schema.
+            drop(self.in_force.refresh().await);
+        }
+        results
     }
 
-    /// The outcome of a dry run of a request.
-    pub(crate) async fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
+    /// The outcome of a dry run.
+    pub(crate) async fn dry_run(&self, command: Command) -> Result<Outcome, Failure> {
+        let InForce { rules, schema, .. } = self.in_force.known();
+        let request = Request::new(rules, &schema, command);
         for _ in 0..ERAS_MAX {
             let in_force = self.in_force.known();
-            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), request));
+            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), &request));
             if let Some(result) = dry_run.await? {
                 return result;
             }

@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use roster_core::{Act, Draft, Preconditions, Work, limits::COMPARISONS_MAX};
+use roster_core::{Draft, UserAct, Work, limits::COMPARISONS_MAX};
 use roster_scim::{
     Strictness, bulk,
     bulk::Run,
@@ -67,15 +67,10 @@ fn main() -> io::Result<()> {
         pieces.push((milliseconds(draft), format!("read a draft: {name}")));
         let (draft, patch) = (Box::new(draft()), Arc::new(tree.clone()));
         for (number, user) in users.iter().enumerate() {
-            let preconditions = Preconditions::default();
-            let replace = Act::Replace {
-                id: user.id,
-                draft: draft.clone(),
-                preconditions: preconditions.clone(),
-            };
-            let patch = Act::Patch { id: user.id, patch: Arc::clone(&patch), preconditions };
+            let replace = UserAct::Replace { id: user.id, draft: draft.clone() };
+            let patch = UserAct::Patch { id: user.id, patch: Arc::clone(&patch) };
             for (what, act) in [("PUT", replace), ("PATCH", patch)] {
-                let decide = || cases::decided(Some(user), act.clone());
+                let decide = || cases::decided(Some(user), &act);
                 let label = format!("decide a {what} of user {number}: {name}");
                 pieces.push((milliseconds(decide), label));
             }

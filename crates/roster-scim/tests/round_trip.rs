@@ -3,8 +3,8 @@
 
 use proptest::{prelude::ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Preconditions, Rules,
-    Timestamp, User, UserId, UserSchema, decide, json,
+    Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, Timestamp, User, UserAct,
+    UserId, UserSchema, decide, json,
 };
 use roster_scim::{
     Projection, Strictness,
@@ -14,17 +14,17 @@ use roster_testkit::arbitrary::person;
 
 const BASE: &str = "http://roster.test/scim/v2";
 
-fn decided(current: Option<&User>, act: Act) -> Option<Decision> {
+fn decided(current: Option<&User>, act: &UserAct) -> Option<Decision> {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     let at = Timestamp::from_millis(1_800_000_000_000);
-    let command = Command { act, at, caller, idempotency: None, start: None };
-    decide(Rules::default(), &UserSchema::default(), current, &command).ok()
+    let command = Command::of(act.clone(), at, caller);
+    decide(Rules::default(), &UserSchema::default(), current, act, &command).ok()
 }
 
 fn created(draft: Draft) -> Option<User> {
     let id = UserId::from_bytes([7; 16]);
-    let act = Act::Create { id, draft: Box::new(draft), upsert: OnConflict::Fail.into() };
-    let Decision::Write(change) = decided(None, act)? else { return None };
+    let act = UserAct::Create { id, draft: Box::new(draft), upsert: OnConflict::Fail.into() };
+    let Decision::Write(change) = decided(None, &act)? else { return None };
     Some(change.user.clone())
 }
 
@@ -64,12 +64,8 @@ proptest! {
                 let schema = UserSchema::default();
                 let draft = read(shown(&user, projection), *strictness, sent, &schema);
                 let draft = draft.expect("a user").draft;
-                let replace = Act::Replace {
-                    id: user.id,
-                    draft: Box::new(draft),
-                    preconditions: Preconditions::default(),
-                };
-                let decision = decided(Some(&user), replace);
+                let replace = UserAct::Replace { id: user.id, draft: Box::new(draft) };
+                let decision = decided(Some(&user), &replace);
                 let same = matches!(decision, Some(Decision::Unchanged));
                 prop_assert!(same, "{strictness}: {decision:?}");
             }

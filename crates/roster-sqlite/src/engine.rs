@@ -4,11 +4,11 @@
 use std::{future, sync::Arc};
 
 use roster_core::{
-    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
+    Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
+    Failure, GroupAct, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store,
     StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
-    group::{GroupAct, GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
+    group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
@@ -17,8 +17,8 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Request, UserRequest, advance_clock_mark, change_keys, deleted_page, deleted_user, forget,
-    group, group_page, groups_of, keyring, members_page, pending_erasures, read_few, read_page,
+    Request, advance_clock_mark, change_keys, deleted_page, deleted_user, forget, group,
+    group_page, groups_of, keyring, members_page, pending_erasures, read_few, read_page,
 };
 
 use rusqlite::Connection;
@@ -50,8 +50,18 @@ impl Store for Sqlite {
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
-        let request = UserRequest::new(self.shared.rules(), &self.shared.schema(), command);
-        ready(self.preview_request(&Request::User(request)))
+        let is_short = match &command.act {
+            Act::Group(GroupAct::Change { members: MembersEdit::All(_), .. }) => false,
+            Act::Group(act) => act.members_named() <= FEW_MEMBERSHIPS_MAX,
+            Act::User(_) | Act::Schema(_) => true,
+        };
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
+        let request = Request::new(rules, &schema, command);
+        let preview = self.read_by(is_short, move |connection| {
+            preview_request(connection, rules, &schema, &request)
+        });
+        // The inner failure is that of the request, the outer one that of the connection.
+        Box::pin(async move { preview.await? })
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
@@ -144,14 +154,6 @@ impl Store for Sqlite {
         self.shared.schema()
     }
 
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.shared.queue.execute_one(Request::Schema(command)))
-    }
-
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        ready(self.preview_request(&Request::Schema(command)))
-    }
-
     fn failed_reads(&self) -> u64 {
         self.shared.health.failed_reads()
     }
@@ -174,24 +176,6 @@ impl Store for Sqlite {
 }
 
 impl GroupStore for Sqlite {
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(self.shared.queue.execute_one(Request::Group(command)))
-    }
-
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        let replaces_all =
-            matches!(command.act, GroupAct::Change { members: MembersEdit::All(_), .. });
-        if !replaces_all && command.members_named() <= FEW_MEMBERSHIPS_MAX {
-            return ready(self.preview_request(&Request::Group(command)));
-        }
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        let request = Request::Group(command);
-        Box::pin(async move {
-            let read = move |connection: &_| preview_request(connection, rules, &schema, &request);
-            self.scans.read(read).await?
-        })
-    }
-
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         ready(self.readers.read(|connection| run(group(Rows(connection), id))))
     }

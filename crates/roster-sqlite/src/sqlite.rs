@@ -7,9 +7,9 @@ use std::{
 };
 
 use roster_core::{
-    Act, Command, Failure, LogId, Outcome, StoreError, Stored, Target, UserId, store::Secret,
+    Act, Command, LogId, StoreError, Stored, Target, UserAct, UserId, store::Secret,
 };
-use roster_engine::{Current, Queue, Request, Results, UserRequest, Values, first};
+use roster_engine::{Current, Queue, Request, Results, Values, first};
 use rusqlite::Connection;
 use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc, task::yield_now};
 
@@ -29,7 +29,7 @@ use crate::{
     scan::Scans,
     settings::Settings,
     writer::Shared,
-    writer::{TASKS_MAX, Writer, preview_request},
+    writer::{TASKS_MAX, Writer},
 };
 
 /// A store in a data directory.
@@ -102,8 +102,8 @@ impl Sqlite {
         }
     }
 
-    /// Executes commands about users. Other tasks of the thread run between two decisions, because
-    /// one on a large record takes milliseconds.
+    /// Executes commands. Other tasks of the thread run between two decisions, because one on a
+    /// large record takes milliseconds.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
         let mut requests = Vec::with_capacity(commands.len());
         for command in commands {
@@ -119,25 +119,18 @@ impl Sqlite {
     /// user is read only for an edit, because the decision on an edit may take long: for other
     /// commands the read takes longer than it saves.
     fn request(&self, command: Command) -> Request {
-        let id = command.user_id();
-        let stored = match (&command.act, command.target()) {
-            (Act::Edit { .. }, _) => self.read(id).ok().flatten(),
-            (_, Target::Live) => self.shared.cache.get(id),
-            (_, Target::New | Target::Deleted) => None,
+        let stored = match &command.act {
+            Act::User(act @ UserAct::Edit { .. }) => self.read(act.id()).ok().flatten(),
+            Act::User(act) if act.target() == Target::Live => self.shared.cache.get(act.id()),
+            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
         };
-        let current = stored.and_then(|stored| Current::read(id, stored.record, "users").ok());
+        let current =
+            stored.and_then(|Stored { id, record, .. }| Current::read(id, record, "users").ok());
         let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        Request::User(match current {
-            Some(current) => UserRequest::decided_on(rules, &schema, command, current),
-            None => UserRequest::new(rules, &schema, command),
-        })
-    }
-
-    /// The outcome of a dry run of a request.
-    pub(crate) fn preview_request(&self, request: &Request) -> Result<Outcome, Failure> {
-        // The inner failure is that of the request, the outer one that of the connection.
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        self.readers.read(|connection| preview_request(connection, rules, &schema, request))?
+        match current {
+            Some(current) => Request::decided_on(rules, &schema, command, current),
+            None => Request::new(rules, &schema, command),
+        }
     }
 
     /// The writer runs this work in a separate transaction.

@@ -7,8 +7,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use roster_core::{
-    Act, Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived,
-    Preconditions, Rules, Store, Stored, Tags, Target, Timestamp, UserId,
+    Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived, Preconditions,
+    Rules, Store, Stored, Tags, Target, Timestamp, UserAct, UserId,
     group::{GroupAct, GroupDraft},
     list::{DeletedQuery, PageQuery},
 };
@@ -16,7 +16,11 @@ use roster_core::{
 use crate::{
     Oracle,
     arbitrary::{GROUP_IDS, GROUP_NAMES, Held, Step, Turn, Whom, Write},
-    conformance::{Harness, Image, groups::assert_replays},
+    conformance::{
+        Harness, Image,
+        groups::assert_replays,
+        harness::{Conditional, deleting, only_if, purging, restoring},
+    },
     replay::replay,
 };
 
@@ -74,11 +78,10 @@ impl Pair {
             for user in some {
                 members.extend(self.oracle.get(user).await.map(|user| user.id));
             }
-            let act = GroupAct::Create { id, draft, members };
-            let command = self.oracle.group_command(act);
+            let command = self.oracle.command(GroupAct::Create { id, draft, members });
             for harness in [&self.oracle, &self.subject] {
-                let outcome = harness.store().change_group(command.clone()).await;
-                assert!(outcome.is_ok(), "{outcome:?}");
+                let outcomes = harness.execute(vec![command.clone()]).await;
+                assert!(matches!(*outcomes, [Ok(_)]), "{outcomes:?}");
             }
         }
     }
@@ -104,7 +107,12 @@ impl Pair {
     }
 
     async fn preview(&mut self, write: Write) {
-        let Some(command) = self.command(write).await else { return };
+        if let Some(command) = self.command(write).await {
+            self.preview_command(command).await;
+        }
+    }
+
+    async fn preview_command(&self, command: Command) {
         let answer = self.subject.preview_command(command.clone()).await;
         let expected = self.oracle.preview_command(command.clone()).await;
         assert_eq!(answer, expected, "{command:#?}");
@@ -125,33 +133,34 @@ impl Pair {
         Some(Command { idempotency: mark.map(Into::into), ..self.oracle.command(act) })
     }
 
-    async fn act(&mut self, step: Step) -> Option<Act> {
+    async fn act(&mut self, step: Step) -> Option<Conditional> {
         let draft = |body: Json| Box::new(Draft::parse(body));
         Some(match step {
             Step::Create(body, upsert) => {
                 let id = self.oracle.new_id();
                 self.known.push(id);
-                Act::Create { id, draft: Box::new(Draft::parse_mergeable(body)), upsert }
+                let draft = Box::new(Draft::parse_mergeable(body));
+                UserAct::Create { id, draft, upsert }.into()
             }
             Step::Replace(whom, body, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
-                Act::Replace { id, draft: draft(body), preconditions }
+                only_if(UserAct::Replace { id, draft: draft(body) }, preconditions)
             }
             Step::Patch(whom, body, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
-                Act::Patch { id, patch: Arc::new(body), preconditions }
+                only_if(UserAct::Patch { id, patch: Arc::new(body) }, preconditions)
             }
             Step::Delete(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Live, whom, preconditions).await?;
-                Act::Delete { id, preconditions }
+                only_if(deleting(id), preconditions)
             }
             Step::Restore(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;
-                Act::Restore { id, preconditions, joins_groups: false }
+                only_if(restoring(id), preconditions)
             }
             Step::Purge(whom, preconditions) => {
                 let (id, preconditions) = self.whom(Target::Deleted, whom, preconditions).await?;
-                Act::Purge { id, preconditions }
+                only_if(purging(id), preconditions)
             }
         })
     }

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, Timestamp, UserId,
+    Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, Timestamp, UserAct, UserId,
     UserSchema, decide, json::read,
 };
 
@@ -23,18 +23,12 @@ fn every_sample_user_can_be_created_beside_all_others() {
     for sample in std::iter::once(read(FIRST_USER).unwrap()).chain(samples) {
         let told = format!("{sample:?}");
         let draft = Box::new(Draft::parse(sample));
-        let command = Command {
-            act: Act::Create {
-                id: UserId::from_bytes([7; 16]),
-                draft,
-                upsert: OnConflict::Fail.into(),
-            },
-            idempotency: None,
-            start: None,
-            at: Timestamp::from_millis(0),
-            caller: Caller { actor: Actor::System, request_id: "samples".to_owned() },
-        };
-        let change = match decide(Rules::default(), &UserSchema::default(), None, &command) {
+        let id = UserId::from_bytes([7; 16]);
+        let act = UserAct::Create { id, draft, upsert: OnConflict::Fail.into() };
+        let caller = Caller { actor: Actor::System, request_id: "samples".to_owned() };
+        let command = Command::of(act.clone(), Timestamp::from_millis(0), caller);
+        let (rules, schema) = (Rules::default(), UserSchema::default());
+        let change = match decide(rules, &schema, None, &act, &command) {
             Ok(Decision::Write(change)) => change,
             other => unreachable!("{told} is refused: {other:?}"),
         };

@@ -5,7 +5,7 @@
 use super::Claims;
 use crate::{
     attribute::Attribute,
-    command::{Act, Command, MatchBy, OnConflict, Rules, Sharing, Upsert},
+    command::{MatchBy, OnConflict, Rules, Sharing, Upsert, UserAct},
     failure::{Refusal, UsernameOrigin},
     id::UserId,
     keys::username_lookup,
@@ -35,18 +35,17 @@ pub enum Settlement {
     Refused(Refusal),
     /// The command is skipped because of this user.
     PassedOver(UserId),
-    /// This command is executed instead.
-    Instead(Box<Command>),
+    /// This is executed instead. It has no preconditions.
+    Instead(Box<UserAct>),
 }
 
 impl Claims {
-    /// Settles the command that made these claims.
-    pub fn settle(&self, command: &Command, holders: Holders) -> Settlement {
+    /// Settles the operation that made these claims.
+    pub fn settle(&self, act: &UserAct, holders: Holders) -> Settlement {
         let Holders { username, email, external_id } = holders;
         let refusal = self.refuse(username.is_some(), email.is_some(), external_id.is_some());
         let Some(refusal) = refusal else { return Settlement::Free };
-        let Act::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. } =
-            &command.act
+        let UserAct::Create { upsert: Upsert { on_conflict, match_by: MatchBy::Unique }, .. } = act
         else {
             return Settlement::Refused(refusal);
         };
@@ -57,19 +56,19 @@ impl Claims {
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
         if *on_conflict == OnConflict::Skip || holders.all(|holder| holder == first) {
-            command.settle_with(first).unwrap_or(Settlement::Refused(refusal))
+            act.settle_with(first).unwrap_or(Settlement::Refused(refusal))
         } else {
             Settlement::Refused(refusal)
         }
     }
 }
 
-impl Command {
+impl UserAct {
     /// The keys by which a create with [`OnConflict::Replace`] or [`OnConflict::Merge`] selects a
     /// user although it is no valid new user: a merge may omit what a create needs, and values that
-    /// equal the stored ones are not validated. `None` for any other command.
+    /// equal the stored ones are not validated. `None` for anything else.
     pub fn selecting(&self, rules: Rules) -> Option<Claims> {
-        let Act::Create { draft, upsert, .. } = &self.act else { return None };
+        let Self::Create { draft, upsert, .. } = self else { return None };
         let updates = matches!(upsert.on_conflict, OnConflict::Replace | OnConflict::Merge);
         if upsert.match_by != MatchBy::Unique || !updates {
             return None;
@@ -98,7 +97,7 @@ impl Command {
 
     /// The external id that a create matches by, if it matches by it.
     pub fn match_key(&self, rules: Rules) -> Result<Option<&str>, Refusal> {
-        let Act::Create { draft, upsert, .. } = &self.act else { return Ok(None) };
+        let Self::Create { draft, upsert, .. } = self else { return Ok(None) };
         if upsert.match_by != MatchBy::ExternalId || upsert.on_conflict == OnConflict::Fail {
             return Ok(None);
         }
@@ -123,8 +122,7 @@ impl Command {
 
     /// How a create continues if this user exists; `None` if it fails.
     pub fn settle_with(&self, id: UserId) -> Option<Settlement> {
-        if matches!(&self.act, Act::Create { upsert, .. } if upsert.on_conflict == OnConflict::Skip)
-        {
+        if matches!(self, Self::Create { upsert, .. } if upsert.on_conflict == OnConflict::Skip) {
             return Some(Settlement::PassedOver(id));
         }
         // An update is not a create, so a conflict rejects it like any other write.

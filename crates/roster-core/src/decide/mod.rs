@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use crate::{
     attribute::Attribute,
-    command::{Act, Command, Guard, Preconditions, Rules, Sharing},
+    command::{Command, Guard, Preconditions, Rules, Sharing, UserAct},
     draft::Draft,
     event::{Event, EventKind, MembersChanged},
     failure::{Refusal, Taken, UsernameOrigin},
@@ -89,17 +89,19 @@ impl Claims {
     }
 }
 
-/// Decides a command. `current` is the user that it applies to (live or deleted, see
-/// [`Command::target`]), if there is one.
+/// Decides a command with this operation. `current` is the user that it applies to (live or
+/// deleted, see [`UserAct::target`]), if there is one.
 pub fn decide(
     rules: Rules,
     schema: &UserSchema,
     current: Option<&User>,
+    act: &UserAct,
     command: &Command,
 ) -> Result<Decision, Refusal> {
-    match &command.act {
-        Act::Create { id, draft, .. } => create(rules, schema, *id, draft, command),
-        Act::Replace { draft, preconditions, .. } => {
+    let preconditions = &command.preconditions;
+    match act {
+        UserAct::Create { id, draft, .. } => create(rules, schema, *id, draft, command),
+        UserAct::Replace { draft, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let has_precondition = precondition(preconditions, draft, current)?;
             let user = revise(schema, current, draft, &Intent::Replace, command)?;
@@ -111,27 +113,27 @@ pub fn decide(
             }
             write(rules, current, user, command)
         }
-        Act::Patch { patch, preconditions, .. } => {
+        UserAct::Patch { patch, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let (draft, intent) = patched(current, patch);
             precondition(preconditions, &draft, current)?;
             let user = revise(schema, current, &draft, &intent, command)?;
             write(rules, current, user, command)
         }
-        Act::Edit { edit, preconditions, .. } => {
+        UserAct::Edit { edit, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             check_preconditions(preconditions, current)?;
             let draft = edit.apply(current)?;
             let user = revise(schema, current, &draft, &Intent::Replace, command)?;
             write(rules, current, user, command)
         }
-        Act::Delete { preconditions, .. } => {
+        UserAct::Delete { .. } => {
             let current = to_remove(rules, current, preconditions)?;
             let user = next_version(current, command);
             let change = change(rules, Some(current), user, EventKind::Deleted, command);
             Ok(Decision::Remove(Arc::new(change)))
         }
-        Act::Restore { preconditions, .. } => {
+        UserAct::Restore { .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             check_preconditions(preconditions, current)?;
             let user = next_version(current, command);
@@ -140,7 +142,7 @@ pub fn decide(
             change.claims = claims(rules, None, &change.keys);
             Ok(Decision::Restore(Arc::new(change)))
         }
-        Act::Purge { preconditions, .. } => {
+        UserAct::Purge { .. } => {
             let current = to_remove(rules, current, preconditions)?;
             let user = next_version(current, command);
             Ok(Decision::Purge(Arc::new(event(&user, EventKind::Purged, command))))

@@ -8,12 +8,12 @@ fn user(body: &str) -> User {
     let draft = Draft::parse(tree);
     let caller = crate::Caller { actor: crate::Actor::System, request_id: "r".to_owned() };
     let id = UserId::parse("0190d1c2-8000-7000-8000-000000000001").expect("an id");
-    let act = crate::Act::Create { id, draft: Box::new(draft), upsert: crate::Upsert::default() };
+    let draft = Box::new(draft);
+    let act = crate::UserAct::Create { id, draft, upsert: crate::Upsert::default() };
     let at = Timestamp::from_millis(0);
-    let command = crate::Command { act, at, caller, idempotency: None, start: None };
-    let decision =
-        crate::decide(crate::Rules::default(), &crate::UserSchema::default(), None, &command)
-            .expect("valid");
+    let command = crate::Command::of(act.clone(), at, caller);
+    let (rules, schema) = (crate::Rules::default(), crate::UserSchema::default());
+    let decision = crate::decide(rules, &schema, None, &act, &command).expect("valid");
     let crate::Decision::Write(change) = decision else { panic!("a write") };
     change.user.clone()
 }

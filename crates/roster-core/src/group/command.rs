@@ -1,15 +1,13 @@
-//! Commands: complete requests to change one group.
+//! The operations on a group.
 
 use std::collections::BTreeSet;
 
 use super::{Group, GroupDraft, GroupId};
 use crate::{
-    command::{Caller, Edit, Idempotency, Preconditions},
+    edit::Edit,
     id::UserId,
     json::Json,
     limits::{GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_NAMED_MAX},
-    start::Start,
-    timestamp::Timestamp,
 };
 
 /// An operation on a group.
@@ -32,8 +30,6 @@ pub enum GroupAct {
         edit: GroupEdit,
         /// The change of its members.
         members: MembersEdit,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Change a group and its members by the result of a function.
     Edit {
@@ -41,15 +37,11 @@ pub enum GroupAct {
         id: GroupId,
         /// The function.
         edit: Edit<Group, (GroupEdit, MembersEdit)>,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
     /// Delete a group permanently. Its memberships on both sides are removed; the members stay.
     Delete {
         /// The group's id.
         id: GroupId,
-        /// The preconditions.
-        preconditions: Preconditions,
     },
 }
 
@@ -103,50 +95,29 @@ impl MembersEdit {
     }
 }
 
-/// A request to change a group.
-#[derive(Clone, Debug)]
-pub struct GroupCommand {
-    /// The operation.
-    pub act: GroupAct,
-    /// The time of the request.
-    pub at: Timestamp,
-    /// The caller.
-    pub caller: Caller,
-    /// The idempotency key, if the request has one.
-    pub idempotency: Option<Idempotency>,
-    /// Lets the caller cancel the command until it begins.
-    pub start: Option<Start>,
-}
-
-impl GroupCommand {
-    /// Whether the command may be executed. An engine calls this immediately before the execution.
-    #[must_use]
-    pub fn begin(&self) -> bool {
-        self.start.as_ref().is_none_or(Start::begin)
-    }
-
+impl GroupAct {
     /// The group's id.
-    pub const fn group_id(&self) -> GroupId {
-        match &self.act {
-            GroupAct::Create { id, .. }
-            | GroupAct::Change { id, .. }
-            | GroupAct::Edit { id, .. }
-            | GroupAct::Delete { id, .. } => *id,
+    pub const fn id(&self) -> GroupId {
+        match self {
+            Self::Create { id, .. }
+            | Self::Change { id, .. }
+            | Self::Edit { id, .. }
+            | Self::Delete { id } => *id,
         }
     }
 
     /// The number of members that it names. Members that an edit changes are counted when its
     /// function is called.
     pub fn members_named(&self) -> usize {
-        match &self.act {
-            GroupAct::Create { members, .. } => members.len(),
-            GroupAct::Change { members, .. } => members.named(),
-            GroupAct::Edit { .. } | GroupAct::Delete { .. } => 0,
+        match self {
+            Self::Create { members, .. } => members.len(),
+            Self::Change { members, .. } => members.named(),
+            Self::Edit { .. } | Self::Delete { .. } => 0,
         }
     }
 
     /// Whether the group must exist already.
     pub const fn is_about_one_that_is_there(&self) -> bool {
-        !matches!(self.act, GroupAct::Create { .. })
+        !matches!(self, Self::Create { .. })
     }
 }

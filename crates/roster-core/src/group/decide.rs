@@ -12,12 +12,11 @@ use std::{
 use bytes::Bytes;
 
 use super::{
-    Group, GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit,
-    Nesting,
+    Group, GroupAct, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit, Nesting,
 };
 use crate::{
     attribute::Attribute,
-    command::{Caller, Guard, Preconditions, Rules, Tags},
+    command::{Caller, Command, Guard, Preconditions, Rules, Tags},
     event::{Event, EventKind, MembersChanged},
     failure::{GroupRefusal, Refusal},
     id::UserId,
@@ -94,12 +93,15 @@ pub struct GroupChange {
     pub event: Arc<Event>,
 }
 
-/// The sketch of a command. `current` is the group that it applies to, if it exists.
+/// The sketch of a command with this operation. `current` is the group that it applies to, if it
+/// exists.
 pub fn sketch(
     rules: Rules,
     current: Option<&Group>,
-    command: &GroupCommand,
+    act: &GroupAct,
+    command: &Command,
 ) -> Result<Sketch, Refusal> {
+    let preconditions = &command.preconditions;
     let not_found = || Refusal::Group(GroupRefusal::NotFound);
     let sketched = |before: Option<&Group>, after, members, is_deletion| Sketch {
         before: before.cloned(),
@@ -109,7 +111,7 @@ pub fn sketch(
         at: command.at,
         caller: command.caller.clone(),
     };
-    match &command.act {
+    match act {
         GroupAct::Create { id, draft, members } => {
             check_member_count(members.len(), GROUP_MEMBERS_CHANGE_MAX)?;
             let written = draft.resolve(None).map_err(Refusal::Invalid)?;
@@ -122,13 +124,13 @@ pub fn sketch(
             };
             Ok(sketched(None, group, MembersEdit::All(members.clone()), false))
         }
-        GroupAct::Change { edit, members, preconditions, .. } => {
+        GroupAct::Change { edit, members, .. } => {
             let current = current.ok_or_else(not_found)?;
             let after = edited(rules, current, edit, preconditions)?;
             check_member_count(members.named(), members.named_max())?;
             Ok(sketched(Some(current), after, members.clone(), false))
         }
-        GroupAct::Edit { edit, preconditions, .. } => {
+        GroupAct::Edit { edit, .. } => {
             let current = current.ok_or_else(not_found)?;
             check_preconditions(preconditions, current)?;
             let (edit, members) = edit.apply(current)?;
@@ -139,7 +141,7 @@ pub fn sketch(
             check_member_count(members.named(), members.named_max())?;
             Ok(sketched(Some(current), after, members, false))
         }
-        GroupAct::Delete { preconditions, .. } => {
+        GroupAct::Delete { .. } => {
             let current = current.ok_or_else(not_found)?;
             check_preconditions(preconditions, current)?;
             if rules.delete == Guard::On && preconditions.is_empty() {

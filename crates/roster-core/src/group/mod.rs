@@ -7,7 +7,6 @@
 
 mod command;
 mod decide;
-mod desk;
 mod draft;
 mod filter;
 mod nesting;
@@ -16,9 +15,8 @@ mod record;
 mod reference;
 mod store;
 
-pub use command::{GroupAct, GroupCommand, GroupEdit, MembersEdit};
+pub use command::{GroupAct, GroupEdit, MembersEdit};
 pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, joined, left, sketch};
-pub use desk::GroupDesk;
 pub use draft::GroupDraft;
 pub use filter::{GroupFilter, GroupPath};
 pub use nesting::{Levels, Nesting};

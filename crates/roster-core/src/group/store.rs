@@ -1,25 +1,10 @@
-//! The trait that an engine implements for groups.
-//!
-//! Group commands and user commands have the same log, idempotency records and transactions. An
-//! engine reads the facts that [`super::sketch()`] needs, settles the sketch, and writes the
-//! decision.
+//! The reads of groups and memberships that an engine implements.
 
-use super::{GroupCommand, GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery};
-use crate::{
-    failure::{Failure, StoreError},
-    id::UserId,
-    outcome::{Answer, Outcome},
-    user::Stored,
-};
+use super::{GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery};
+use crate::{failure::StoreError, id::UserId, outcome::Answer, user::Stored};
 
-/// The group operations of an engine.
+/// The reads of groups of an engine.
 pub trait GroupStore: Send + Sync + 'static {
-    /// Executes a group command. A success is durable.
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>>;
-
-    /// Decides a group command in the same way, and stores nothing.
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>>;
-
     /// The group with this id.
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>>;
 

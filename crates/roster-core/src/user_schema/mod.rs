@@ -18,13 +18,12 @@ use bytes::Bytes;
 
 use crate::{
     attribute::Attribute,
-    command::{Caller, Idempotency, Preconditions},
+    command::Command,
     event::{Event, EventKind, MembersChanged},
     failure::Refusal,
     id::UserId,
     json::Json,
     profile::{Profile, Value},
-    start::Start,
     text::Pointer,
     timestamp::Timestamp,
     user::Stored,
@@ -251,23 +250,6 @@ impl DeclaredMember {
     }
 }
 
-/// A request to replace the schema.
-#[derive(Clone, Debug)]
-pub struct SchemaCommand {
-    /// The new schema.
-    pub draft: Box<SchemaDraft>,
-    /// The preconditions.
-    pub preconditions: Preconditions,
-    /// The time of the request.
-    pub at: Timestamp,
-    /// The caller.
-    pub caller: Caller,
-    /// The idempotency key, if the request has one.
-    pub idempotency: Option<Idempotency>,
-    /// Lets the caller cancel the command until it begins.
-    pub start: Option<Start>,
-}
-
 /// A change of the schema, which one transaction writes.
 #[derive(Clone, Debug)]
 pub struct SchemaChange {
@@ -279,18 +261,19 @@ pub struct SchemaChange {
     pub event: Arc<Event>,
 }
 
-/// Decides a replacement of the schema; `None` if it changes nothing.
+/// Decides a command that replaces the schema by this draft; `None` if it changes nothing.
 pub fn decide_schema(
     current: &UserSchema,
-    command: &SchemaCommand,
+    draft: &SchemaDraft,
+    command: &Command,
 ) -> Result<Option<SchemaChange>, Refusal> {
-    let version = command.draft.body_version;
+    let version = draft.body_version;
     if !command.preconditions.allow_write(current.version)
         || version.is_some_and(|version| version != current.version)
     {
         return Err(Refusal::VersionMismatch { current: current.version });
     }
-    let members = command.draft.members().map_err(Refusal::Invalid)?;
+    let members = draft.members().map_err(Refusal::Invalid)?;
     if members == current.members {
         return Ok(None);
     }

@@ -128,28 +128,24 @@ fn values_are_checked_against_their_declarations() {
 
 #[test]
 fn a_schema_is_replaced_at_its_version_and_an_equal_one_changes_nothing() {
-    use crate::command::{Actor, Tags};
-    let command = |text: &str, if_match: Option<i64>| SchemaCommand {
-        draft: Box::new(draft(text)),
-        preconditions: Preconditions {
-            if_match: if_match.map(|version| Tags::Versions(vec![version])),
-            if_none_match: None,
-        },
-        at: Timestamp::from_millis(7),
-        caller: Caller { actor: Actor::Anonymous, request_id: "r".to_owned() },
-        idempotency: None,
-        start: None,
+    use crate::command::{Actor, Caller, Preconditions, Tags};
+    let decide = |current: &UserSchema, text: &str, if_match: Option<i64>| {
+        let if_match = if_match.map(|version| Tags::Versions(vec![version]));
+        let preconditions = Preconditions { if_match, if_none_match: None };
+        let caller = Caller { actor: Actor::Anonymous, request_id: "r".to_owned() };
+        let command = Command::of(draft(text), Timestamp::from_millis(7), caller);
+        decide_schema(current, &draft(text), &Command { preconditions, ..command })
     };
     let current = UserSchema::default();
     let one = r#"{"attributes":[{"name":"badge","type":"string"}],"version":1}"#;
-    let change = decide_schema(&current, &command(one, Some(1))).unwrap().unwrap();
+    let change = decide(&current, one, Some(1)).unwrap().unwrap();
     assert_eq!((change.schema.version, change.event.version), (2, 2));
     assert_eq!(change.schema.updated_at, Some(Timestamp::from_millis(7)));
     assert_eq!(change.event.record, change.schema.to_record());
     let stale = Err(Refusal::VersionMismatch { current: 1 });
-    assert_eq!(decide_schema(&current, &command(one, Some(2))).map(|_| ()), stale);
+    assert_eq!(decide(&current, one, Some(2)).map(|_| ()), stale);
     let stale = Err(Refusal::VersionMismatch { current: 2 });
-    assert_eq!(decide_schema(&change.schema, &command(one, None)).map(|_| ()), stale);
+    assert_eq!(decide(&change.schema, one, None).map(|_| ()), stale);
     let equal = one.replace(r#","version":1"#, "");
-    assert!(decide_schema(&change.schema, &command(&equal, None)).unwrap().is_none());
+    assert!(decide(&change.schema, &equal, None).unwrap().is_none());
 }

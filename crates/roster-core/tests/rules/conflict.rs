@@ -1,25 +1,23 @@
 //! A create that replaces the user with its name or address.
 
 use roster_core::{
-    Act, Command, Decision, Draft, Guard, OnConflict, Preconditions, Refusal, Rules, UserId,
-    UserSchema, ViolationCode, decide,
+    Decision, Draft, Guard, Idempotency, OnConflict, Refusal, Rules, Tags, UserAct, UserId,
+    ViolationCode,
 };
 use serde_json::{Value, json};
 
-use crate::support::{command, id, stored, tree, view};
+use crate::support::{command, decided, id, stored, tree, view};
 
 fn new_id() -> UserId {
     UserId::parse("0190d1c2-8000-7000-8000-000000000002").expect("an id")
 }
 
-fn create(body: &Value, on_conflict: OnConflict) -> Command {
+fn create(body: &Value, on_conflict: OnConflict) -> UserAct {
     let draft = Box::new(Draft::parse(tree(body)));
-    let mut command = command(Act::Create { id: new_id(), draft, upsert: on_conflict.into() });
-    "line 7".clone_into(&mut command.caller.request_id);
-    command
+    UserAct::Create { id: new_id(), draft, upsert: on_conflict.into() }
 }
 
-fn replacing(body: &Value) -> Command {
+fn replacing(body: &Value) -> UserAct {
     let replacing = create(body, OnConflict::Replace).updating(id());
     replacing.expect("a create that may replace")
 }
@@ -29,20 +27,15 @@ fn only_a_create_with_replace_becomes_a_replacement() {
     let body = json!({"username": "ada"});
     assert!(create(&body, OnConflict::Fail).updating(id()).is_none());
     assert!(create(&body, OnConflict::Skip).updating(id()).is_none());
-    let preconditions = Preconditions::default;
     let patch = std::sync::Arc::new(tree(&body));
     for act in [
-        Act::Replace {
-            id: id(),
-            draft: Box::new(Draft::parse(tree(&body))),
-            preconditions: preconditions(),
-        },
-        Act::Patch { id: id(), patch, preconditions: preconditions() },
-        Act::Delete { id: id(), preconditions: preconditions() },
-        Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false },
-        Act::Purge { id: id(), preconditions: preconditions() },
+        UserAct::Replace { id: id(), draft: Box::new(Draft::parse(tree(&body))) },
+        UserAct::Patch { id: id(), patch },
+        UserAct::Delete { id: id() },
+        UserAct::Restore { id: id(), joins_groups: false },
+        UserAct::Purge { id: id() },
     ] {
-        assert!(command(act).updating(id()).is_none());
+        assert!(act.updating(id()).is_none());
     }
 }
 
@@ -50,19 +43,23 @@ fn only_a_create_with_replace_becomes_a_replacement() {
 fn the_replacement_has_the_id_of_the_holder_and_the_same_request() {
     let create = create(&json!({"username": "ada"}), OnConflict::Replace);
     let replacement = create.updating(id()).expect("a replacement");
-    assert_eq!(replacement.user_id(), id());
-    assert_eq!((replacement.at, &replacement.caller), (create.at, &create.caller));
-    assert_eq!(replacement.idempotency, create.idempotency);
-    let Act::Replace { preconditions, .. } = replacement.act else { panic!("a replacement") };
-    assert!(preconditions.is_empty());
+    assert_eq!(replacement.id(), id());
+    assert!(matches!(replacement, UserAct::Replace { .. }));
+    let mut create = command(create);
+    "line 7".clone_into(&mut create.caller.request_id);
+    create.preconditions.if_match = Some(Tags::Any);
+    create.idempotency = Some(Idempotency { key: [1; 32], fingerprint: [2; 32] });
+    let update = create.updating_instead(replacement);
+    assert_eq!((update.at, &update.caller), (create.at, &create.caller));
+    assert_eq!(update.idempotency, create.idempotency);
+    assert!(update.preconditions.is_empty());
 }
 
 #[test]
 fn the_holder_gets_the_content_of_the_create() {
     let holder = stored(&json!({"name": "Ada", "title": "T", "status": "suspended"}));
     let body = json!({"username": "ADA", "title": "U", "email": "ada@example.com"});
-    let decision =
-        decide(Rules::default(), &UserSchema::default(), Some(&holder), &replacing(&body));
+    let decision = decided(Rules::default(), Some(&holder), &replacing(&body));
     let Ok(Decision::Write(change)) = decision else { panic!("{decision:?}") };
     let seen = view(&change.user);
     assert_eq!((seen["id"].as_str(), &seen["version"]), (Some(crate::support::ID), &json!(4)));
@@ -82,8 +79,7 @@ fn members_that_a_create_ignores_are_not_preconditions_of_the_replacement() {
         json!({"username": "ada", "id": 12}),
         json!({"username": "ada", "created_at": 7, "updated_at": "x"}),
     ] {
-        let decision =
-            decide(Rules::default(), &UserSchema::default(), Some(&holder), &replacing(&ignored));
+        let decision = decided(Rules::default(), Some(&holder), &replacing(&ignored));
         assert!(matches!(decision, Ok(Decision::Unchanged)), "{ignored}: {decision:?}");
     }
 }
@@ -93,19 +89,16 @@ fn the_guard_of_put_applies_to_a_replacement_too() {
     let holder = stored(&json!({"name": "Ada"}));
     let rules = Rules { put: Guard::On, ..Rules::default() };
     // The version of the body is ignored, so it does not satisfy the guard.
-    let command = replacing(&json!({"username": "ada", "version": 3}));
-    let decision = decide(rules, &UserSchema::default(), Some(&holder), &command);
+    let replacing = replacing(&json!({"username": "ada", "version": 3}));
+    let decision = decided(rules, Some(&holder), &replacing);
     assert!(matches!(decision, Err(Refusal::PreconditionRequired { .. })), "{decision:?}");
 }
 
 #[test]
 fn an_invalid_user_replaces_no_user() {
     let holder = stored(&json!({}));
-    let command = replacing(&json!({"username": "ada", "locale": "?"}));
-    let Err(Refusal::Invalid(found)) =
-        decide(Rules::default(), &UserSchema::default(), Some(&holder), &command)
-    else {
-        panic!("invalid")
-    };
+    let replacing = replacing(&json!({"username": "ada", "locale": "?"}));
+    let decision = decided(Rules::default(), Some(&holder), &replacing);
+    let Err(Refusal::Invalid(found)) = decision else { panic!("invalid") };
     assert_eq!(found.items()[0].code, ViolationCode::InvalidLanguageTag);
 }

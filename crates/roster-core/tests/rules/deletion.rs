@@ -1,16 +1,12 @@
 //! The rules for deleting, restoring and purging.
 
 use roster_core::{
-    Act, Attribute, Change, Claims, Command, Decision, EventKind, Guard, Preconditions, Refusal,
-    Rules, Sharing, Tags, Target, Timestamp, User, UserSchema, UsernameOrigin, decide,
+    Attribute, Change, Claims, Command, Decision, EventKind, Guard, Preconditions, Refusal, Rules,
+    Sharing, Tags, Target, Timestamp, User, UserAct, UserSchema, UsernameOrigin, decide,
 };
 use serde_json::json;
 
-use crate::support::{command, id, stored};
-
-fn preconditions() -> Preconditions {
-    Preconditions::default()
-}
+use crate::support::{command, decided, id, stored};
 
 fn if_match(version: i64) -> Preconditions {
     Preconditions { if_match: Some(Tags::Versions(vec![version])), if_none_match: None }
@@ -26,12 +22,7 @@ fn ada() -> User {
 }
 
 fn restored(rules: Rules, user: &User) -> Change {
-    match decide(
-        rules,
-        &UserSchema::default(),
-        Some(user),
-        &command(Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false }),
-    ) {
+    match decided(rules, Some(user), &UserAct::Restore { id: id(), joins_groups: false }) {
         Ok(Decision::Restore(change)) => Change::clone(&change),
         other => panic!("{other:?}"),
     }
@@ -69,12 +60,7 @@ fn a_restored_user_claims_all_its_unique_keys() {
 
 #[test]
 fn a_deleted_user_claims_nothing() {
-    let decision = decide(
-        Rules::default(),
-        &UserSchema::default(),
-        Some(&ada()),
-        &command(Act::Delete { id: id(), preconditions: preconditions() }),
-    );
+    let decision = decided(Rules::default(), Some(&ada()), &UserAct::Delete { id: id() });
     let Ok(Decision::Remove(change)) = decision else { panic!("{decision:?}") };
     let Claims { username, email, external_id, .. } = change.claims.clone();
     assert_eq!((username, email, external_id), (None, None, None));
@@ -82,12 +68,8 @@ fn a_deleted_user_claims_nothing() {
 
 #[test]
 fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
-    let act = Act::Purge { id: id(), preconditions: preconditions() };
-    let Ok(Decision::Purge(event)) =
-        decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act))
-    else {
-        panic!("a purge")
-    };
+    let decision = decided(Rules::default(), Some(&ada()), &UserAct::Purge { id: id() });
+    let Ok(Decision::Purge(event)) = decision else { panic!("a purge") };
     assert_eq!((event.kind, event.version, event.user_id), (EventKind::Purged, 4, id()));
     assert_eq!((event.changed.len(), event.record.len()), (0, 0));
     assert_eq!(event.at, Timestamp::from_millis(1_800_000_000_000));
@@ -97,29 +79,35 @@ fn the_event_of_a_purge_is_all_that_a_purge_leaves() {
 fn time_does_not_go_back_in_a_purge_or_a_restore() {
     let late = stored(&json!({"updated_at": "2099-01-01T00:00:00.000Z"}));
     assert_eq!(restored(Rules::default(), &late).event.at, late.updated_at);
-    let purge = command(Act::Purge { id: id(), preconditions: preconditions() });
-    let Ok(Decision::Purge(event)) =
-        decide(Rules::default(), &UserSchema::default(), Some(&late), &purge)
-    else {
-        panic!("a purge")
-    };
+    let decision = decided(Rules::default(), Some(&late), &UserAct::Purge { id: id() });
+    let Ok(Decision::Purge(event)) = decision else { panic!("a purge") };
     assert_eq!(event.at, late.updated_at);
 }
 
-fn acts(preconditions: &Preconditions) -> [Act; 3] {
-    let preconditions = || preconditions.clone();
+fn acts() -> [UserAct; 3] {
     [
-        Act::Delete { id: id(), preconditions: preconditions() },
-        Act::Restore { id: id(), preconditions: preconditions(), joins_groups: false },
-        Act::Purge { id: id(), preconditions: preconditions() },
+        UserAct::Delete { id: id() },
+        UserAct::Restore { id: id(), joins_groups: false },
+        UserAct::Purge { id: id() },
     ]
+}
+
+/// The decision on an act with these preconditions.
+fn decided_if(
+    preconditions: &Preconditions,
+    rules: Rules,
+    current: Option<&User>,
+    act: &UserAct,
+) -> Result<Decision, Refusal> {
+    let command = Command { preconditions: preconditions.clone(), ..command(act.clone()) };
+    decide(rules, &UserSchema::default(), current, act, &command)
 }
 
 #[test]
 fn a_missing_user_is_not_found_whatever_the_preconditions() {
-    for preconditions in [preconditions(), if_match(3)] {
-        for act in acts(&preconditions) {
-            let decision = decide(Rules::default(), &UserSchema::default(), None, &command(act));
+    for preconditions in [Preconditions::default(), if_match(3)] {
+        for act in acts() {
+            let decision = decided_if(&preconditions, Rules::default(), None, &act);
             assert_eq!(decision.err(), Some(Refusal::NotFound));
         }
     }
@@ -129,33 +117,29 @@ fn a_missing_user_is_not_found_whatever_the_preconditions() {
 fn preconditions_apply_to_all_three() {
     let not_three = Preconditions { if_match: None, if_none_match: Some(Tags::Versions(vec![3])) };
     for preconditions in [if_match(2), if_match(4), not_three] {
-        for act in acts(&preconditions) {
-            let decision =
-                decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act));
+        for act in acts() {
+            let decision = decided_if(&preconditions, Rules::default(), Some(&ada()), &act);
             assert_eq!(decision.err(), Some(Refusal::VersionMismatch { current: 3 }));
         }
     }
-    for act in acts(&if_match(3)) {
-        assert!(
-            decide(Rules::default(), &UserSchema::default(), Some(&ada()), &command(act)).is_ok()
-        );
+    for act in acts() {
+        assert!(decided_if(&if_match(3), Rules::default(), Some(&ada()), &act).is_ok());
     }
 }
 
 #[test]
 fn the_guard_of_delete_applies_to_delete_and_purge() {
     let rules = Rules { delete: Guard::On, ..Rules::default() };
-    let decided = |act| decide(rules, &UserSchema::default(), Some(&ada()), &command(act)).err();
+    let refusals = |preconditions: Preconditions| {
+        acts().map(|act| decided_if(&preconditions, rules, Some(&ada()), &act).err())
+    };
     let required = || Some(Refusal::PreconditionRequired { cleared: vec![] });
-    assert_eq!(acts(&preconditions()).map(decided), [required(), None, required()]);
-    assert_eq!(acts(&if_match(3)).map(decided), [None, None, None]);
+    assert_eq!(refusals(Preconditions::default()), [required(), None, required()]);
+    assert_eq!(refusals(if_match(3)), [None, None, None]);
 }
 
 #[test]
 fn a_deletion_applies_to_a_live_user_and_a_restore_or_purge_to_a_deleted_one() {
-    let targets = acts(&preconditions()).map(|act| command(act).target());
-    assert_eq!(targets, [Target::Live, Target::Deleted, Target::Deleted]);
-    for act in acts(&preconditions()) {
-        assert_eq!(Command::user_id(&command(act)), id());
-    }
+    assert_eq!(acts().map(|act| act.target()), [Target::Live, Target::Deleted, Target::Deleted]);
+    assert_eq!(acts().map(|act| act.id()), [id(); 3]);
 }

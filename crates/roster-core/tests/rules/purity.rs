@@ -3,8 +3,8 @@
 
 use proptest::{arbitrary::any, proptest};
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, OnConflict, Preconditions, Rules, Timestamp,
-    User, UserSchema, decide,
+    Actor, Caller, Command, Decision, Draft, OnConflict, Refusal, Rules, Timestamp, User, UserAct,
+    UserSchema, decide,
 };
 use serde_json::{Value, json};
 
@@ -31,21 +31,16 @@ fn body(bits: u64) -> Value {
     body
 }
 
-fn command(act: Act, at: i64) -> Command {
+fn decided(current: Option<&User>, act: &UserAct, at: i64) -> Result<Decision, Refusal> {
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
-    let at = Timestamp::from_millis(at);
-    Command { act, at, caller, idempotency: None, start: None }
+    let command = Command::of(act.clone(), Timestamp::from_millis(at), caller);
+    decide(Rules::default(), &UserSchema::default(), current, act, &command)
 }
 
 /// Decides twice, on equal but separate values. Both decisions must be the same.
-fn twice(current: Option<&User>, command: &Command) -> Option<User> {
-    let first = decide(Rules::default(), &UserSchema::default(), current, command);
-    let again = decide(
-        Rules::default(),
-        &UserSchema::default(),
-        current.cloned().as_ref(),
-        &command.clone(),
-    );
+fn twice(current: Option<&User>, act: &UserAct, at: i64) -> Option<User> {
+    let first = decided(current, act, at);
+    let again = decided(current.cloned().as_ref(), &act.clone(), at);
     assert_eq!(format!("{first:?}"), format!("{again:?}"));
     match first.ok()? {
         Decision::Unchanged => current.cloned(),
@@ -63,32 +58,25 @@ proptest! {
     ) {
         let draft = |bits| Box::new(Draft::parse(tree(&body(bits))));
         let upsert = OnConflict::Fail.into();
-        let create = command(Act::Create { id: id(), draft: draft(first), upsert }, at);
-        if let Some(user) = twice(None, &create) {
-            let preconditions = Preconditions::default;
-            let draft = draft(second);
-            let replace = Act::Replace { id: id(), draft, preconditions: preconditions() };
+        let create = UserAct::Create { id: id(), draft: draft(first), upsert };
+        if let Some(user) = twice(None, &create, at) {
+            let replace = UserAct::Replace { id: id(), draft: draft(second) };
             let patch = std::sync::Arc::new(tree(&body(second)));
-            let patch = Act::Patch { id: id(), patch, preconditions: preconditions() };
-            for act in [replace, patch] {
-                let Some(after) = twice(Some(&user), &command(act, at)) else { continue };
+            for act in [replace, UserAct::Patch { id: id(), patch }] {
+                let Some(after) = twice(Some(&user), &act, at) else { continue };
                 assert!(after.updated_at >= user.updated_at && after.version >= user.version);
                 let itself = Box::new(Draft::parse(tree(&view(&after))));
-                let act = Act::Replace { id: id(), draft: itself, preconditions: preconditions() };
-                let (schema, command) = (UserSchema::default(), command(act, at + 1));
-                let again = decide(Rules::default(), &schema, Some(&after), &command);
+                let act = UserAct::Replace { id: id(), draft: itself };
+                let again = decided(Some(&after), &act, at + 1);
                 assert!(matches!(again, Ok(Decision::Unchanged)), "{again:?}");
             }
-            let delete = command(Act::Delete { id: id(), preconditions: preconditions() }, at);
-            let gone = twice(Some(&user), &delete).expect("every user may be deleted");
+            let delete = UserAct::Delete { id: id() };
+            let gone = twice(Some(&user), &delete, at).expect("every user may be deleted");
             assert_eq!((gone.version, &gone.profile), (user.version + 1, &user.profile));
-            let held = preconditions();
-            let act = Act::Restore { id: id(), preconditions: held, joins_groups: false };
-            let restore = command(act, at);
-            let back = twice(Some(&gone), &restore).expect("every deleted user may be restored");
+            let restore = UserAct::Restore { id: id(), joins_groups: false };
+            let back = twice(Some(&gone), &restore, at).expect("it may be restored");
             assert_eq!((back.version, &back.profile), (user.version + 2, &user.profile));
-            let purge = command(Act::Purge { id: id(), preconditions: preconditions() }, at);
-            assert_eq!(twice(Some(&gone), &purge), None);
+            assert_eq!(twice(Some(&gone), &UserAct::Purge { id: id() }, at), None);
         }
     }
 }

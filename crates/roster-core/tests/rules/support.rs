@@ -1,8 +1,8 @@
 //! Short functions for the tests: create a user, write to it, and get the result.
 
 use roster_core::{
-    Act, Actor, Caller, Change, Command, Decision, Draft, Json, OnConflict, Preconditions, Refusal,
-    Rules, Timestamp, User, UserId, UserSchema, ViolationCode, decide, json,
+    Actor, Caller, Change, Command, Decision, Draft, Json, OnConflict, Refusal, Rules, Timestamp,
+    User, UserAct, UserId, UserSchema, ViolationCode, decide, json,
 };
 use serde_json::Value;
 
@@ -17,24 +17,23 @@ pub(crate) fn tree(body: &Value) -> Json {
 }
 
 /// A command; all commands have the same time.
-pub(crate) fn command(act: Act) -> Command {
+pub(crate) fn command(act: UserAct) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-    Command {
-        act,
-        at: Timestamp::from_millis(1_800_000_000_000),
-        caller,
-        idempotency: None,
-        start: None,
-    }
+    Command::of(act, Timestamp::from_millis(1_800_000_000_000), caller)
 }
 
-fn decided(current: Option<&User>, act: Act) -> Result<Decision, Refusal> {
-    decide(Rules::default(), &UserSchema::default(), current, &command(act))
+/// The decision under these rules, without preconditions.
+pub(crate) fn decided(
+    rules: Rules,
+    current: Option<&User>,
+    act: &UserAct,
+) -> Result<Decision, Refusal> {
+    decide(rules, &UserSchema::default(), current, act, &command(act.clone()))
 }
 
 /// The user after the command, or the same user if nothing is written.
-fn after(current: Option<&User>, act: Act) -> Result<User, Refusal> {
-    match decided(current, act)? {
+fn after(current: Option<&User>, act: &UserAct) -> Result<User, Refusal> {
+    match decided(Rules::default(), current, act)? {
         Decision::Unchanged => Ok(current.expect("there is a current user").clone()),
         Decision::Write(change) => Ok(whole(Change::clone(&change))),
         Decision::Remove(_) | Decision::Restore(_) | Decision::Purge(_) => {
@@ -53,7 +52,7 @@ fn whole(change: Change) -> User {
 
 pub(crate) fn create(body: &Value) -> Result<User, Refusal> {
     let draft = Box::new(Draft::parse(tree(body)));
-    after(None, Act::Create { id: id(), draft, upsert: OnConflict::Fail.into() })
+    after(None, &UserAct::Create { id: id(), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(crate) fn user(body: &Value) -> User {
@@ -66,18 +65,12 @@ pub(crate) fn replace(current: &User, body: &Value) -> Result<User, Refusal> {
 
 pub(crate) fn replace_by(current: &User, draft: Draft) -> Result<User, Refusal> {
     let draft = Box::new(draft);
-    after(
-        Some(current),
-        Act::Replace { id: current.id, draft, preconditions: Preconditions::default() },
-    )
+    after(Some(current), &UserAct::Replace { id: current.id, draft })
 }
 
 pub(crate) fn patch(current: &User, body: &Value) -> Result<User, Refusal> {
     let patch = std::sync::Arc::new(tree(body));
-    after(
-        Some(current),
-        Act::Patch { id: current.id, patch, preconditions: Preconditions::default() },
-    )
+    after(Some(current), &UserAct::Patch { id: current.id, patch })
 }
 
 /// The GET form.

@@ -175,21 +175,26 @@ impl BulkCall<'_> {
     ) -> Result<(u16, Outcome), ScimProblem> {
         let data = step.take_data();
         let terms = self.terms(step, data.size());
-        let (desk, strictness) = (app.directory.groups(), self.strictness);
+        let strictness = self.strictness;
         let read_group = move |text: &[u8]| group::read(text, strictness);
         Ok(match &step.act {
             Act::Create(_) => {
                 let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
                 (
                     201,
-                    with_admission(app, of_groups(desk.create(may, draft, members, terms))).await?,
+                    with_admission(
+                        app,
+                        of_groups(app.directory.create_group(may, draft, members, terms)),
+                    )
+                    .await?,
                 )
             }
             Act::Replace(id, _) => {
                 let id = group_id(id)?;
                 let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
                 let edit = GroupEdit::Replace(Box::new(draft));
-                let change = desk.change(may, id, edit, MembersEdit::All(members), terms);
+                let change =
+                    app.directory.change_group(may, id, edit, MembersEdit::All(members), terms);
                 (200, with_admission(app, of_groups(change)).await?)
             }
             Act::Patch(id, _) => {
@@ -202,7 +207,11 @@ impl BulkCall<'_> {
             }
             Act::Delete(id) => {
                 let id = group_id(id)?;
-                (204, with_admission(app, of_groups(desk.delete(may, id, terms))).await?)
+                (
+                    204,
+                    with_admission(app, of_groups(app.directory.delete_group(may, id, terms)))
+                        .await?,
+                )
             }
         })
     }

@@ -1,13 +1,11 @@
 //! What a check finds on PostgreSQL: every kind of damage, and nothing in a sound store.
 
-use roster_core::{
-    Command, GroupCommand,
-    group::{GroupAct, GroupDraft, GroupStore as _},
-};
+use roster_core::group::{GroupAct, GroupDraft};
 use tokio_postgres::Client;
 
 use super::support::{
-    apply, assert_sound, beside, create, delete, id, once, open, patch, purge, restore, schema,
+    apply, assert_sound, beside, command, create, delete, id, once, open, patch, purge, restore,
+    schema,
 };
 use crate::{Connector, Postgres, check};
 
@@ -31,9 +29,7 @@ async fn fill(store: &Postgres) {
     apply(store, purge(21, 6)).await.unwrap();
     let draft = Box::new(GroupDraft::of(Some("Readers".to_owned()), None));
     let act = GroupAct::Create { id: id(50), draft, members: [id(1)].into() };
-    let Command { at, caller, idempotency, start, .. } = delete(22, 0);
-    let create = GroupCommand { act, at, caller, idempotency, start };
-    store.change_group(create).await.unwrap();
+    apply(store, command(22, act)).await.unwrap();
 }
 
 /// The findings of a check after this damage. The damage is repaired afterwards.

@@ -3,7 +3,7 @@
 
 use futures_util::future::join_all;
 use roster_core::{
-    Act, Command, Draft, Failure, Guard, OnConflict, Outcome, Rules, Sharing, Store,
+    Command, Draft, Failure, Guard, OnConflict, Outcome, Rules, Sharing, Store, UserAct,
     store::WriteFaults,
 };
 use tokio::join;
@@ -23,7 +23,7 @@ const USERS: u64 = 100;
 
 fn upsert(n: u64, user: &str, on_conflict: OnConflict) -> Command {
     let draft = Box::new(Draft::parse_mergeable(tree(user)));
-    command(n, Act::Create { id: id(n), draft, upsert: on_conflict.into() })
+    command(n, UserAct::Create { id: id(n), draft, upsert: on_conflict.into() })
 }
 
 /// Fails if a command failed, except for a refusal of a key that is taken.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use futures_util::future::join_all;
-use roster_core::{Act, Command, Outcome, Preconditions, Store, Tags};
+use roster_core::{Command, Outcome, Preconditions, Store, Tags};
 use tokio::join;
 
 use super::support::{apply, assert_sound, create, delete, id, once, open, patch, schema};
@@ -52,11 +52,9 @@ async fn a_create_repeated_through_two_stores_is_executed_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conditional_change_repeated_through_two_stores_is_executed_once() {
     let change = |round| {
-        let command = patch(round, round, r#"{"title":"T"}"#);
-        let Act::Patch { id, patch, .. } = command.act else { panic!("a patch") };
         let preconditions =
             Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
-        Command { act: Act::Patch { id, patch, preconditions }, ..command }
+        Command { preconditions, ..patch(round, round, r#"{"title":"T"}"#) }
     };
     repeat(|round| Some(ada(round)), change).await;
 }

@@ -3,7 +3,7 @@
 
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome, PolicyKey,
-    Preconditions, Rules, Store, StoreError, Timestamp, UserId, json,
+    Rules, Store, StoreError, Timestamp, UserAct, UserId, json,
 };
 use roster_testkit::postgres::{Cluster, Schema};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -73,35 +73,32 @@ pub(super) fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap()
 }
 
-pub(super) fn command(at: u64, act: Act) -> Command {
+pub(super) fn command(at: u64, act: impl Into<Act>) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
     let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
-    Command { act, at, caller, idempotency: None, start: None }
+    Command::of(act, at, caller)
 }
 
 pub(super) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
+    command(n, UserAct::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
     let patch = std::sync::Arc::new(tree(patch));
-    command(at, Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
+    command(at, UserAct::Patch { id: id(n), patch })
 }
 
 pub(super) fn delete(at: u64, n: u64) -> Command {
-    command(at, Act::Delete { id: id(n), preconditions: Preconditions::default() })
+    command(at, UserAct::Delete { id: id(n) })
 }
 
 pub(super) fn restore(at: u64, n: u64) -> Command {
-    command(
-        at,
-        Act::Restore { id: id(n), preconditions: Preconditions::default(), joins_groups: false },
-    )
+    command(at, UserAct::Restore { id: id(n), joins_groups: false })
 }
 
 pub(super) fn purge(at: u64, n: u64) -> Command {
-    command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
+    command(at, UserAct::Purge { id: id(n) })
 }
 
 /// The command with an idempotency key.

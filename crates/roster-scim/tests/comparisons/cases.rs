@@ -4,8 +4,8 @@
 //! The test counts their work, and the example `work` measures their time.
 
 use roster_core::{
-    Act, Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, SchemaDraft, Timestamp,
-    User, UserId, UserSchema, decide, json,
+    Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, SchemaDraft, Timestamp, User,
+    UserAct, UserId, UserSchema, decide, json,
     limits::JSON_VALUES_MAX,
     user_schema::{DeclaredMember, ValueType},
 };
@@ -231,19 +231,22 @@ pub(crate) fn users() -> Vec<User> {
 fn created(body: &str) -> User {
     let id = UserId::from_bytes([7; 16]);
     let draft = Box::new(Draft::parse(tree(body)));
-    let act = Act::Create { id, draft, upsert: OnConflict::Fail.into() };
-    match decided(None, act) {
+    let act = UserAct::Create { id, draft, upsert: OnConflict::Fail.into() };
+    match decided(None, &act) {
         Ok(Decision::Write(change)) => change.user.clone(),
         other => panic!("a user as large as allowed is created: {other:?}"),
     }
 }
 
 /// The decision on a command about a user.
-pub(crate) fn decided(current: Option<&User>, act: Act) -> Result<Decision, roster_core::Refusal> {
+pub(crate) fn decided(
+    current: Option<&User>,
+    act: &UserAct,
+) -> Result<Decision, roster_core::Refusal> {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     let at = Timestamp::from_millis(1_800_000_000_000);
-    let command = Command { act, at, caller, idempotency: None, start: None };
-    decide(Rules::default(), &UserSchema::default(), current, &command)
+    let command = Command::of(act.clone(), at, caller);
+    decide(Rules::default(), &UserSchema::default(), current, act, &command)
 }
 
 /// The tree of a body.

@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "the example measures more than the test counts")]
 mod cases;
 
-use roster_core::{Act, Decision, Draft, Preconditions, Refusal, Work, limits::COMPARISONS_MAX};
+use roster_core::{Decision, Draft, Refusal, UserAct, Work, limits::COMPARISONS_MAX};
 use roster_scim::{
     ScimType, Strictness,
     bulk::{self, Done, Run},
@@ -55,13 +55,9 @@ fn users_that_are_too_large_are_refused_without_their_values() {
     for (name, body) in rest_users() {
         for user in users() {
             let draft = Box::new(Draft::parse(tree(&body)));
-            let preconditions = Preconditions::default();
-            let replaced = decided(
-                Some(&user),
-                Act::Replace { id: user.id, draft, preconditions: preconditions.clone() },
-            );
+            let replaced = decided(Some(&user), &UserAct::Replace { id: user.id, draft });
             let patch = std::sync::Arc::new(tree(&body));
-            let patched = decided(Some(&user), Act::Patch { id: user.id, patch, preconditions });
+            let patched = decided(Some(&user), &UserAct::Patch { id: user.id, patch });
             // Without its nulls, this body is small.
             let replaced = (name != "removed attributes").then_some(replaced);
             for result in replaced.into_iter().chain([patched]) {
@@ -83,9 +79,7 @@ fn bodies_of_scim_are_read_or_refused() {
                 Ok(read) => {
                     let user = users().remove(0);
                     let draft = Box::new(read.draft);
-                    let preconditions = Preconditions::default();
-                    let act = Act::Replace { id: user.id, draft, preconditions };
-                    let decision = decided(Some(&user), act);
+                    let decision = decided(Some(&user), &UserAct::Replace { id: user.id, draft });
                     assert!(
                         matches!(decision, Ok(Decision::Write(_)) | Err(Refusal::Invalid(_))),
                         "{name}: {decision:?}"

@@ -1,7 +1,7 @@
 //! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
-    Actor, GroupStore as _, Timestamp,
+    Actor, Timestamp,
     access::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
     },
@@ -46,8 +46,8 @@ async fn fill(store: &Sqlite) {
         apply(store, delete(300 + n, n)).await.unwrap();
     }
     apply(store, purge(400, 2)).await.unwrap();
-    store.change_group(create_group(500, "one", &[10, 11])).await.unwrap();
-    store.change_group(create_group(501, "two", &[500, 12])).await.unwrap();
+    apply(store, create_group(500, "one", &[10, 11])).await.unwrap();
+    apply(store, create_group(501, "two", &[500, 12])).await.unwrap();
     let id = KeyId::parse("aZ09aZ09aZ").unwrap();
     let secret = SecretDigest::of("secret");
     let token = Presented { id, digest: secret };

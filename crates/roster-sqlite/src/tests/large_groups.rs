@@ -5,7 +5,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use roster_core::{GroupCommand, GroupStore, Store, StoreError};
+use roster_core::{Command, GroupStore, Store, StoreError};
 use roster_engine::MEMBERSHIPS_MAX;
 
 use super::support::{apply, create, create_group, id, open};
@@ -36,12 +36,12 @@ async fn a_transaction_holds_one_change_of_a_large_group() {
     let users = members.iter().map(|n| create(*n, &format!(r#"{{"username":"u{n}"}}"#)));
     assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
 
-    let transactions = async |commands: Vec<GroupCommand>| {
+    let transactions = async |commands: Vec<Command>| {
         let release = hold_writer(&store);
         let before = store.shared.checkpoints.commits();
         let asked = commands.into_iter().map(|command| {
             let store = Arc::clone(&store);
-            tokio::spawn(async move { store.change_group(command).await })
+            tokio::spawn(async move { apply(&store, command).await })
         });
         let asked: Vec<_> = asked.collect();
         let last = {
@@ -83,8 +83,8 @@ async fn a_dry_run_of_a_large_change_is_read_on_a_scan_thread() {
     assert!(store.apply(users.collect()).await.iter().all(Result::is_ok));
     let pause = store.shared.long_reads.pause();
     let small = create_group(700, "Small", &members[..9]);
-    store.preview_group(small).await.unwrap();
-    let mut large = store.preview_group(create_group(701, "Large", &members));
+    store.preview(small).await.unwrap();
+    let mut large = store.preview(create_group(701, "Large", &members));
     let first = large.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(first.is_pending());
     drop(pause);

@@ -4,10 +4,8 @@ use std::path::Path;
 
 use crate::{Settings, Sqlite, connection::DATABASE};
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Failure, GroupCommand, Idempotency, Json, OnConflict,
-    Outcome, Preconditions, Rules, Store, Timestamp, UserId,
-    group::{GroupAct, GroupDraft},
-    json,
+    Act, Actor, Caller, Command, Draft, Failure, GroupAct, Idempotency, Json, OnConflict, Outcome,
+    Rules, Store, Timestamp, UserAct, UserId, group::GroupDraft, json,
 };
 use rusqlite::{Connection, types::Value};
 
@@ -33,59 +31,51 @@ pub(super) fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap()
 }
 
-pub(super) fn command(at: u64, act: Act) -> Command {
+pub(super) fn command(at: u64, act: impl Into<Act>) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
     let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
-    Command { act, at, caller, idempotency: None, start: None }
+    Command::of(act, at, caller)
 }
 
 pub(super) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
+    command(n, UserAct::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(super) fn replace(at: u64, n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(at, Act::Replace { id: id(n), draft, preconditions: Preconditions::default() })
+    command(at, UserAct::Replace { id: id(n), draft })
 }
 
 pub(super) fn patch(at: u64, n: u64, patch: &str) -> Command {
     let patch = std::sync::Arc::new(tree(patch));
-    command(at, Act::Patch { id: id(n), patch, preconditions: Preconditions::default() })
+    command(at, UserAct::Patch { id: id(n), patch })
 }
 
 pub(super) fn delete(at: u64, n: u64) -> Command {
-    command(at, Act::Delete { id: id(n), preconditions: Preconditions::default() })
+    command(at, UserAct::Delete { id: id(n) })
 }
 
 pub(super) fn restore(at: u64, n: u64) -> Command {
-    command(
-        at,
-        Act::Restore { id: id(n), preconditions: Preconditions::default(), joins_groups: false },
-    )
+    command(at, UserAct::Restore { id: id(n), joins_groups: false })
 }
 
 pub(super) fn purge(at: u64, n: u64) -> Command {
-    command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
-}
-
-/// A group command that was sent at this time.
-pub(super) fn on_group(at: u64, act: GroupAct) -> GroupCommand {
-    let Command { at, caller, idempotency, start, .. } = delete(at, 0);
-    GroupCommand { act, at, caller, idempotency, start }
+    command(at, UserAct::Purge { id: id(n) })
 }
 
 /// The create of the n-th id as a group with these members.
-pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> GroupCommand {
+pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> Command {
     let draft = Box::new(GroupDraft::of(Some(name.to_owned()), Some(format!("x{n}"))));
     let members = members.iter().copied().map(id).collect();
-    on_group(n, GroupAct::Create { id: id(n), draft, members })
+    command(n, GroupAct::Create { id: id(n), draft, members })
 }
 
 /// The create command, with its behaviour on a conflict.
 pub(super) fn or(on_conflict: OnConflict, create: Command) -> Command {
-    let Act::Create { id, draft, .. } = create.act else { panic!("a create") };
-    Command { act: Act::Create { id, draft, upsert: on_conflict.into() }, ..create }
+    let Act::User(UserAct::Create { id, draft, .. }) = create.act else { panic!("a create") };
+    let act = UserAct::Create { id, draft, upsert: on_conflict.into() };
+    Command { act: act.into(), ..create }
 }
 
 /// The command with an idempotency key.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roster_core::{EventsQuery, Failure, Refusal, Store, StoreError};
-use roster_engine::{Job, Request, UserRequest};
+use roster_engine::{Job, Request};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, patch, replace, settings};
@@ -172,8 +172,8 @@ async fn closing_executes_queued_commands_and_rejects_later_ones() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let queued = |n| {
-        let request = UserRequest::new(store.rules(), &store.schema(), create(n, &user(n)));
-        let (job, answer) = Job::new(vec![Request::User(request)]);
+        let request = Request::new(store.rules(), &store.schema(), create(n, &user(n)));
+        let (job, answer) = Job::new(vec![request]);
         store.shared.queue.push(job).unwrap();
         answer
     };

@@ -28,7 +28,7 @@ impl<'c> StoredFacts<'c> {
     pub(super) fn new(connection: &'c Connection, batch: &[&Request]) -> Self {
         Self {
             connection,
-            parsed: batch.iter().filter_map(|request| request.decided_on()).collect(),
+            parsed: batch.iter().filter_map(|request| request.known_user()).collect(),
             row_numbers: HashMap::new(),
             error: None,
         }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use roster_core::{
-    Act, Actor, Caller, Command, Draft, Event, EventsQuery, Idempotency, Json, OnConflict,
-    Preconditions, Rules, Store, Stored, Timestamp, UserId, json,
+    Actor, Caller, Command, Draft, Event, EventsQuery, Idempotency, Json, OnConflict, Rules, Store,
+    Stored, Timestamp, UserAct, UserId, json,
     list::{PageKey, PageQuery},
 };
 use roster_sqlite::{Findings, Made, Making, Settings, Sqlite, backup, check};
@@ -70,28 +70,27 @@ fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap()
 }
 
-fn command(at: u64, act: Act) -> Command {
+fn command(at: u64, act: UserAct) -> Command {
     let caller = Caller { actor: Actor::Anonymous, request_id: format!("request-{at}") };
     let at = Timestamp::from_millis(DAY + i64::try_from(at).unwrap());
-    Command { act, at, caller, idempotency: None, start: None }
+    Command::of(act, at, caller)
 }
 
 pub(crate) fn create(n: u64, user: &str) -> Command {
     let draft = Box::new(Draft::parse(tree(user)));
-    command(n, Act::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
+    command(n, UserAct::Create { id: id(n), draft, upsert: OnConflict::Fail.into() })
 }
 
 pub(crate) fn patch(at: u64, n: u64, patch: &str) -> Command {
-    let preconditions = Preconditions::default();
-    command(at, Act::Patch { id: id(n), patch: std::sync::Arc::new(tree(patch)), preconditions })
+    command(at, UserAct::Patch { id: id(n), patch: std::sync::Arc::new(tree(patch)) })
 }
 
 pub(crate) fn delete(at: u64, n: u64) -> Command {
-    command(at, Act::Delete { id: id(n), preconditions: Preconditions::default() })
+    command(at, UserAct::Delete { id: id(n) })
 }
 
 pub(crate) fn purge(at: u64, n: u64) -> Command {
-    command(at, Act::Purge { id: id(n), preconditions: Preconditions::default() })
+    command(at, UserAct::Purge { id: id(n) })
 }
 
 /// The command with an idempotency key.

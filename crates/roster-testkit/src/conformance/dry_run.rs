@@ -1,13 +1,15 @@
 //! Dry runs (contract 3): they return what the write would return, and change nothing.
 
 use roster_core::{
-    Act, Clock as _, EventKind, OnConflict, Outcome, Refusal, Rules, Status, limits::PAGE_SIZE_MAX,
+    Clock as _, EventKind, OnConflict, Outcome, Refusal, Rules, Status, limits::PAGE_SIZE_MAX,
     list::PageQuery,
 };
 use serde_json::json;
 
 use super::{
-    harness::{Harness, deleting, patching, purging, replacing, restoring, view},
+    harness::{
+        Conditional, Harness, deleting, only_if, patching, purging, replacing, restoring, view,
+    },
     order::crowd,
     preconditions::if_match,
 };
@@ -15,28 +17,28 @@ use super::{
 pub const RULES: Rules = super::DEFAULT;
 
 /// Acts of every kind on Ada, who exists, and Bob, who is deleted. Some are rejected.
-async fn acts(harness: &Harness) -> Vec<Act> {
+async fn acts(harness: &Harness) -> Vec<Conditional> {
     let ada = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await.id;
     let bob = harness.user(json!({"username": "bob", "name": "Bob"})).await.id;
     harness.delete(bob).await.expect("there");
     let clash = json!({"username": "Ada", "title": "T"});
     vec![
-        harness.creating(&json!({"username": "grace", "name": "Grace"})),
-        harness.creating(&clash),
-        harness.creating(&json!({"name": "nobody"})),
-        harness.creating_or(&clash, OnConflict::Skip),
-        harness.creating_or(&clash, OnConflict::Replace),
-        replacing(ada, &json!({"name": "Ada"}), if_match(&[1])),
-        replacing(ada, &json!({"name": "Ada"}), if_match(&[7])),
-        patching(ada, &json!({"title": "T"})),
-        patching(ada, &json!({})),
-        patching(bob, &json!({})),
-        deleting(ada),
-        deleting(bob),
-        restoring(bob),
-        restoring(ada),
-        purging(bob),
-        purging(ada),
+        harness.creating(&json!({"username": "grace", "name": "Grace"})).into(),
+        harness.creating(&clash).into(),
+        harness.creating(&json!({"name": "nobody"})).into(),
+        harness.creating_or(&clash, OnConflict::Skip).into(),
+        harness.creating_or(&clash, OnConflict::Replace).into(),
+        only_if(replacing(ada, &json!({"name": "Ada"})), if_match(&[1])),
+        only_if(replacing(ada, &json!({"name": "Ada"})), if_match(&[7])),
+        patching(ada, &json!({"title": "T"})).into(),
+        patching(ada, &json!({})).into(),
+        patching(bob, &json!({})).into(),
+        deleting(ada).into(),
+        deleting(bob).into(),
+        restoring(bob).into(),
+        restoring(ada).into(),
+        purging(bob).into(),
+        purging(ada).into(),
     ]
 }
 

@@ -2,8 +2,7 @@
 //! repetitions.
 
 use roster_core::{
-    Event, EventKind, EventsQuery, Preconditions, Rules, Stored, UserId, group::GroupAct,
-    limits::PAGE_BYTES_MAX,
+    Event, EventKind, EventsQuery, Rules, Stored, UserId, group::GroupAct, limits::PAGE_BYTES_MAX,
 };
 use serde_json::json;
 
@@ -26,8 +25,7 @@ async fn log(harness: &Harness) -> (Vec<Stored>, Vec<Entry>) {
     }
     let id = harness.group("team", &[users[13].id]).await;
     harness.delete(users[13].id).await.expect("there");
-    let preconditions = Preconditions::default();
-    harness.on_group(GroupAct::Delete { id, preconditions }).await.expect("there");
+    harness.act(GroupAct::Delete { id }).await.expect("there");
     declare(harness, json!([{"name": "badge", "type": "string"}])).await;
     let log = harness.events().await;
     for kind in EventKind::ALL {

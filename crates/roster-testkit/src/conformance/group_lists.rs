@@ -19,7 +19,7 @@ pub async fn groups_are_listed_by_every_condition(harness: Harness) {
     {
         let body = json!({"display_name": name, "external_id": external_id});
         let act = harness.grouping(&body, &[member]);
-        ids.push(harness.on_group(act).await.expect("valid").stored.id);
+        ids.push(harness.act(act).await.expect("valid").stored.id);
     }
     let found = async |query: GroupQuery| {
         let counted = GroupQuery { limit: 0, count: true, ..query.clone() };

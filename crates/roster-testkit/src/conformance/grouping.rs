@@ -1,15 +1,15 @@
 //! Helpers with which the cases read and write groups.
 
 use roster_core::{
-    Clock as _, GroupId, Member, Outcome, Preconditions, Refusal, Stored, UserId,
+    GroupId, Member, Outcome, Refusal, Stored, UserId,
     group::{
-        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupPage, GroupQuery, GroupRef, GroupsOf,
-        MembersEdit, MembersPage, MembersQuery,
+        GroupAct, GroupDraft, GroupEdit, GroupPage, GroupQuery, GroupRef, GroupsOf, MembersEdit,
+        MembersPage, MembersQuery,
     },
 };
 use serde_json::{Value, json};
 
-use super::harness::{Harness, refused, restoring, tree};
+use super::harness::{Harness, tree};
 
 type CommandResult = Result<Outcome, Refusal>;
 
@@ -19,26 +19,10 @@ pub fn filtered(query: GroupQuery, filter: &str) -> GroupQuery {
 }
 
 impl Harness {
-    /// A group command with the current time.
-    pub fn group_command(&self, act: GroupAct) -> GroupCommand {
-        let caller = self.command(restoring(self.new_id())).caller;
-        GroupCommand { act, at: self.clock.now(), caller, idempotency: None, start: None }
-    }
-
-    /// Executes a group command.
-    pub async fn on_group(&self, act: GroupAct) -> CommandResult {
-        refused(self.store().change_group(self.group_command(act)).await)
-    }
-
-    /// Returns the outcome that a group command would have.
-    pub async fn try_group(&self, act: GroupAct) -> CommandResult {
-        refused(self.store().preview_group(self.group_command(act)).await)
-    }
-
     /// Creates a group with this name and these members. Panics if the store rejects it.
     pub async fn group(&self, name: &str, members: &[UserId]) -> GroupId {
         let act = self.grouping(&json!({"display_name": name}), members);
-        self.on_group(act).await.unwrap_or_else(|no| panic!("{name}: {no:?}")).stored.id
+        self.act(act).await.unwrap_or_else(|no| panic!("{name}: {no:?}")).stored.id
     }
 
     /// The act that creates a group with a new id.
@@ -49,7 +33,7 @@ impl Harness {
 
     /// Adds and removes members of a group.
     pub async fn join(&self, id: GroupId, added: &[UserId], removed: &[UserId]) -> CommandResult {
-        self.on_group(joining(id, added, removed)).await
+        self.act(joining(id, added, removed)).await
     }
 
     /// All members of a group, read in short pages; `None` if the group does not exist.
@@ -114,5 +98,5 @@ impl Harness {
 pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
     let set = |ids: &[UserId]| ids.iter().copied().collect();
     let members = MembersEdit::Delta { added: set(added), removed: set(removed) };
-    GroupAct::Change { id, edit: GroupEdit::Keep, members, preconditions: Preconditions::default() }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members }
 }

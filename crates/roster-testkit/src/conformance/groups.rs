@@ -3,19 +3,16 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    Clock as _, Effect, EventKind, GroupId, GroupRefusal, Idempotency, Member, MemberKind,
-    MembersChanged, Outcome, Preconditions, Refusal, Rules, Tags, UserId, ViolationCode,
-    group::{
-        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit,
-        MembersQuery,
-    },
+    Clock as _, Effect, EventKind, GroupId, GroupRefusal, Member, MemberKind, MembersChanged,
+    Outcome, Preconditions, Refusal, Rules, Tags, UserId, ViolationCode,
+    group::{GroupAct, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit, MembersQuery},
     limits::{GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX},
 };
 use serde_json::{Value, json};
 
 use super::{
     grouping::joining,
-    harness::{Harness, faults, refused, restoring, tree, view},
+    harness::{Harness, faults, only_if, restoring, tree, view},
 };
 use crate::replay::replay_groups;
 
@@ -23,24 +20,19 @@ pub const RULES: Rules = super::DEFAULT;
 
 type CommandResult = Result<Outcome, Refusal>;
 
-fn replacing(id: GroupId, body: &Value, preconditions: Preconditions) -> GroupAct {
+fn replacing(id: GroupId, body: &Value) -> GroupAct {
     let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));
-    GroupAct::Change { id, edit, members: MembersEdit::Keep, preconditions }
+    GroupAct::Change { id, edit, members: MembersEdit::Keep }
 }
 
 fn patching(id: GroupId, body: &Value) -> GroupAct {
     let edit = GroupEdit::Patch(Box::new(tree(body)));
-    let preconditions = Preconditions::default();
-    GroupAct::Change { id, edit, members: MembersEdit::Keep, preconditions }
-}
-
-fn deleting(id: GroupId) -> GroupAct {
-    GroupAct::Delete { id, preconditions: Preconditions::default() }
+    GroupAct::Change { id, edit, members: MembersEdit::Keep }
 }
 
 fn all(id: GroupId, members: &[UserId]) -> GroupAct {
     let members = MembersEdit::All(members.iter().copied().collect());
-    GroupAct::Change { id, edit: GroupEdit::Keep, members, preconditions: Preconditions::default() }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members }
 }
 
 fn group(refusal: GroupRefusal) -> CommandResult {
@@ -61,7 +53,7 @@ fn user(id: UserId) -> Member {
 
 pub async fn a_created_group_is_read_back_unchanged(harness: Harness) {
     let body = json!({"display_name": "Core Team", "external_id": "A-7"});
-    let outcome = harness.on_group(harness.grouping(&body, &[])).await.expect("valid");
+    let outcome = harness.act(harness.grouping(&body, &[])).await.expect("valid");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupCreated));
     let id = outcome.stored.id;
     let moment = id.created_at().to_string();
@@ -79,45 +71,46 @@ pub async fn a_created_group_is_read_back_unchanged(harness: Harness) {
 pub async fn a_group_name_is_unique_by_its_key(harness: Harness) {
     let one = harness.group("Straße", &[]).await;
     let conflict = harness.grouping(&json!({"display_name": "STRASSE"}), &[]);
-    assert_eq!(harness.on_group(conflict).await, group(GroupRefusal::NameTaken));
+    assert_eq!(harness.act(conflict).await, group(GroupRefusal::NameTaken));
     let other = harness.group("Allee", &[]).await;
     let rename = patching(other, &json!({"display_name": "strasse"}));
-    assert_eq!(harness.on_group(rename.clone()).await, group(GroupRefusal::NameTaken));
+    assert_eq!(harness.act(rename.clone()).await, group(GroupRefusal::NameTaken));
     let respelt = patching(one, &json!({"display_name": "STRASSE"}));
-    assert_eq!(
-        harness.on_group(respelt).await.expect("a group keeps its own name").stored.version,
-        2
-    );
-    harness.on_group(deleting(one)).await.expect("it exists");
-    harness.on_group(rename).await.expect("the name is free");
+    assert_eq!(harness.act(respelt).await.expect("a group keeps its own name").stored.version, 2);
+    harness.act(GroupAct::Delete { id: one }).await.expect("it exists");
+    harness.act(rename).await.expect("the name is free");
 }
 
 pub async fn writes_of_groups_follow_the_rules_of_users(harness: Harness) {
     let body = json!({"display_name": "one", "external_id": "x"});
-    let id = harness.on_group(harness.grouping(&body, &[])).await.expect("valid").stored.id;
+    let id = harness.act(harness.grouping(&body, &[])).await.expect("valid").stored.id;
     harness.clock.step(5);
-    let same = replacing(id, &body, Preconditions::default());
-    assert_eq!(harness.on_group(same).await.expect("valid").effect, Effect::Unchanged);
-    let outcome = harness.on_group(patching(id, &json!({"external_id": null}))).await;
+    let same = replacing(id, &body);
+    assert_eq!(harness.act(same).await.expect("valid").effect, Effect::Unchanged);
+    let outcome = harness.act(patching(id, &json!({"external_id": null}))).await;
     let outcome = outcome.expect("valid");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupUpdated));
     assert_eq!(view(&outcome.stored)["updated_at"], json!(harness.clock.now().to_string()));
     let stale = Preconditions { if_match: Some(Tags::Versions(vec![1])), if_none_match: None };
     let two = json!({"display_name": "two"});
     let mismatch = Err(Refusal::VersionMismatch { current: 2 });
-    assert_eq!(harness.on_group(replacing(id, &two, stale.clone())).await, mismatch);
-    assert_eq!(harness.on_group(GroupAct::Delete { id, preconditions: stale }).await, mismatch);
+    assert_eq!(harness.act(only_if(replacing(id, &two), stale.clone())).await, mismatch);
+    assert_eq!(harness.act(only_if(GroupAct::Delete { id }, stale)).await, mismatch);
     let stale = json!({"display_name": "two", "version": 1});
-    assert_eq!(harness.on_group(replacing(id, &stale, Preconditions::default())).await, mismatch);
-    let faulty = replacing(id, &json!({"name": 1}), Preconditions::default());
+    assert_eq!(harness.act(replacing(id, &stale)).await, mismatch);
+    let faulty = replacing(id, &json!({"name": 1}));
     let expected = [
         ("/name".to_owned(), ViolationCode::UnknownMember),
         ("/display_name".to_owned(), ViolationCode::Required),
     ];
-    assert_eq!(faults(harness.on_group(faulty).await), expected);
+    assert_eq!(faults(harness.act(faulty).await), expected);
     let unknown_id = harness.new_id();
-    for act in [deleting(unknown_id), patching(unknown_id, &two), joining(unknown_id, &[], &[])] {
-        assert_eq!(harness.on_group(act).await, group(GroupRefusal::NotFound));
+    for act in [
+        GroupAct::Delete { id: unknown_id },
+        patching(unknown_id, &two),
+        joining(unknown_id, &[], &[]),
+    ] {
+        assert_eq!(harness.act(act).await, group(GroupRefusal::NotFound));
     }
 }
 
@@ -147,13 +140,13 @@ pub async fn adding_or_removing_a_member_changes_only_the_group(harness: Harness
 pub async fn all_members_can_be_replaced_together(harness: Harness) {
     let [ada, grace, linus] = users(&harness).await;
     let id = harness.group("team", &[ada, grace]).await;
-    harness.on_group(all(id, &[grace, linus])).await.expect("the members exist");
+    harness.act(all(id, &[grace, linus])).await.expect("the members exist");
     let (_, event) = harness.events().await.pop().expect("an event");
     assert_eq!(event.members, MembersChanged { added: vec![linus], removed: vec![ada] });
     assert_eq!(harness.members_of(id).await, Some(vec![user(grace), user(linus)]));
-    let same = harness.on_group(all(id, &[linus, grace])).await.expect("the members exist");
+    let same = harness.act(all(id, &[linus, grace])).await.expect("the members exist");
     assert_eq!(same.effect, Effect::Unchanged);
-    harness.on_group(all(id, &[])).await.expect("valid");
+    harness.act(all(id, &[])).await.expect("valid");
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
 
@@ -169,7 +162,7 @@ pub async fn an_unknown_id_cannot_become_a_member(harness: Harness) {
         unknown(&[grace, unknown_id])
     );
     let act = harness.grouping(&json!({"display_name": "other"}), &[unknown_id]);
-    assert_eq!(harness.on_group(act).await, unknown(&[unknown_id]));
+    assert_eq!(harness.act(act).await, unknown(&[unknown_id]));
     assert_eq!(harness.image().await, before, "nothing is stored");
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
 }
@@ -223,7 +216,7 @@ pub async fn a_deleted_group_leaves_the_groups_it_was_in(harness: Harness) {
     let outer = harness.group("outer", &[inner]).await;
     let kind = MemberKind::Group;
     assert_eq!(harness.members_of(outer).await, Some(vec![Member { id: inner, kind }]));
-    let outcome = harness.on_group(deleting(inner)).await.expect("it exists");
+    let outcome = harness.act(GroupAct::Delete { id: inner }).await.expect("it exists");
     assert_eq!(outcome.effect, Effect::Changed(EventKind::GroupDeleted));
     assert_eq!((outcome.stored.id, outcome.stored.version), (inner, 2));
     assert_eq!(harness.members_of(inner).await, None);
@@ -232,7 +225,7 @@ pub async fn a_deleted_group_leaves_the_groups_it_was_in(harness: Harness) {
     let seen: Vec<_> = harness.events().await.into_iter().map(|(_, event)| event.kind).collect();
     let tail = [EventKind::GroupUpdated, EventKind::GroupDeleted];
     assert!(seen.ends_with(&tail), "{seen:?}");
-    assert_eq!(harness.on_group(deleting(inner)).await, group(GroupRefusal::NotFound));
+    assert_eq!(harness.act(GroupAct::Delete { id: inner }).await, group(GroupRefusal::NotFound));
     assert_replays(&harness).await;
 }
 
@@ -244,7 +237,7 @@ pub async fn cycles_of_groups_are_rejected(harness: Harness) {
     assert_eq!(harness.join(one, &[one], &[]).await, cycle());
     assert_eq!(harness.join(one, &[two], &[]).await, cycle());
     assert_eq!(harness.join(one, &[three], &[]).await, cycle());
-    assert_eq!(harness.on_group(all(one, &[three])).await, cycle());
+    assert_eq!(harness.act(all(one, &[three])).await, cycle());
     harness.join(three, &[one], &[]).await.expect("two paths to one group are not a cycle");
     harness.join(three, &[], &[two]).await.expect("it exists");
     assert_eq!(harness.join(one, &[three], &[]).await, cycle(), "through the other path");
@@ -261,7 +254,7 @@ pub async fn groups_can_be_nested_up_to_the_maximum_depth(harness: Harness) {
     let too_deep = || group(GroupRefusal::TooDeep);
     let (bottom, top) = (chain[0], *chain.last().expect("one"));
     let act = harness.grouping(&json!({"display_name": "above all"}), &[top]);
-    assert_eq!(harness.on_group(act).await, too_deep());
+    assert_eq!(harness.act(act).await, too_deep());
     let single = harness.group("single", &[]).await;
     assert_eq!(harness.join(bottom, &[single], &[]).await, too_deep());
     assert_eq!(harness.join(single, &[top], &[]).await, too_deep());
@@ -308,7 +301,7 @@ pub async fn too_many_members_in_a_request_are_rejected(harness: Harness) {
     let many: Vec<UserId> = (0..=GROUP_MEMBERS_CHANGE_MAX).map(|_| harness.new_id()).collect();
     let too_many = [("/members".to_owned(), ViolationCode::TooMany)];
     assert_eq!(faults(harness.join(id, &many, &[]).await), too_many);
-    assert_eq!(faults(harness.on_group(all(id, &many)).await), too_many);
+    assert_eq!(faults(harness.act(all(id, &many)).await), too_many);
     let fewer = &many[1..];
     let seen = harness.join(id, fewer, &[]).await;
     assert!(matches!(seen, Err(Refusal::Group(GroupRefusal::UnknownMembers(_)))), "{seen:?}");
@@ -357,30 +350,25 @@ pub async fn many_groups_of_many_users_are_complete(harness: Harness) {
 
 pub async fn a_repeated_group_command_is_executed_once(harness: Harness) {
     let [ada] = users(&harness).await;
-    let mark =
-        |key: u8, fingerprint: u8| Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
-    let send = async |act: GroupAct, mark| {
-        let command = GroupCommand { idempotency: Some(mark), ..harness.group_command(act) };
-        refused(harness.store().change_group(command).await)
-    };
+    let send = |act: GroupAct, (key, fingerprint)| harness.act_once(act, key, fingerprint);
     let body = json!({"display_name": "team"});
-    let made = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("valid");
-    let again = send(harness.grouping(&body, &[]), mark(1, 1)).await.expect("replayed");
+    let made = send(harness.grouping(&body, &[]), (1, 1)).await.expect("valid");
+    let again = send(harness.grouping(&body, &[]), (1, 1)).await.expect("replayed");
     assert_eq!(again, Outcome { replayed: true, ..made.clone() });
-    let reused = send(harness.grouping(&body, &[]), mark(1, 2)).await;
+    let reused = send(harness.grouping(&body, &[]), (1, 2)).await;
     assert_eq!(reused, Err(Refusal::KeyReused));
     let id = made.stored.id;
-    let joined = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("the member exists");
+    let joined = send(joining(id, &[ada], &[]), (2, 2)).await.expect("the member exists");
     harness.join(id, &[], &[ada]).await.expect("it exists");
-    let again = send(joining(id, &[ada], &[]), mark(2, 2)).await.expect("replayed");
+    let again = send(joining(id, &[ada], &[]), (2, 2)).await.expect("replayed");
     assert_eq!((again.stored, again.replayed), (joined.stored.clone(), true));
     let recalled =
         harness.recall(2, 2).await.expect("a group keeps its own name").expect("it is stored");
     assert_eq!((recalled.stored, recalled.replayed), (joined.stored, true));
     assert_eq!(harness.members_of(id).await, Some(Vec::new()), "a replay changes nothing");
-    let nothing = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("no change is valid");
+    let nothing = send(joining(id, &[], &[ada]), (3, 3)).await.expect("no change is valid");
     assert_eq!(nothing.effect, Effect::Unchanged);
-    let again = send(joining(id, &[], &[ada]), mark(3, 3)).await.expect("replayed");
+    let again = send(joining(id, &[], &[ada]), (3, 3)).await.expect("replayed");
     assert_eq!(again, Outcome { replayed: true, ..nothing });
     let act = harness.creating(&json!({"username": "b"}));
     assert_eq!(
@@ -395,11 +383,11 @@ pub async fn a_dry_run_of_a_group_command_stores_nothing(harness: Harness) {
     let id = harness.group("team", &[]).await;
     let before = harness.image().await;
     let body = json!({"display_name": "Team"});
-    let conflict = harness.try_group(harness.grouping(&body, &[])).await;
+    let conflict = harness.preview(harness.grouping(&body, &[])).await;
     assert_eq!(conflict, group(GroupRefusal::NameTaken));
-    let tried = harness.try_group(joining(id, &[ada], &[])).await.expect("the member exists");
+    let tried = harness.preview(joining(id, &[ada], &[])).await.expect("the member exists");
     assert_eq!((tried.stored.version, tried.position), (2, before.head.position));
-    let tried = harness.try_group(deleting(id)).await.expect("it exists");
+    let tried = harness.preview(GroupAct::Delete { id }).await.expect("it exists");
     assert_eq!(tried.effect, Effect::Changed(EventKind::GroupDeleted));
     assert_eq!(harness.image().await, before);
     assert_eq!(harness.members_of(id).await, Some(Vec::new()));
@@ -410,10 +398,10 @@ pub async fn the_log_replays_to_the_groups(harness: Harness) {
     let one = harness.group("one", &[ada, grace]).await;
     let two = harness.group("two", &[one, linus]).await;
     harness.join(one, &[linus], &[grace]).await.expect("the members exist");
-    harness.on_group(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
+    harness.act(patching(two, &json!({"display_name": "zwei"}))).await.expect("valid");
     harness.delete(linus).await.expect("it exists");
     harness.group("three", &[two, ada]).await;
-    harness.on_group(deleting(two)).await.expect("it exists");
+    harness.act(GroupAct::Delete { id: two }).await.expect("it exists");
     assert_replays(&harness).await;
 }
 

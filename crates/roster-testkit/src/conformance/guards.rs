@@ -1,11 +1,11 @@
 //! The guards of PUT and DELETE (contract 2): with these settings, a destructive write must name
 //! the version that the caller has read.
 
-use roster_core::{Act, Attribute, Guard, OnConflict, Preconditions, Refusal, Rules, Tags};
+use roster_core::{Attribute, Guard, OnConflict, Preconditions, Refusal, Rules, Tags};
 use serde_json::json;
 
 use super::{
-    harness::{Harness, view},
+    harness::{Harness, only_if, purging, view},
     preconditions::if_match,
 };
 
@@ -59,7 +59,7 @@ pub async fn a_guarded_purge_needs_a_precondition_and_a_restore_does_not(harness
     let refusal = Refusal::PreconditionRequired { cleared: vec![] };
     assert_eq!(harness.purge(id).await, Err(refusal));
     assert_eq!(harness.image().await, before);
-    assert!(harness.act(Act::Purge { id, preconditions: if_match(&[4]) }).await.is_ok());
+    assert!(harness.act(only_if(purging(id), if_match(&[4]))).await.is_ok());
     assert_eq!(harness.purge(id).await, Err(Refusal::NotFound));
 }
 

@@ -7,8 +7,8 @@ use std::{future::Future, sync::Arc};
 
 use roster_core::{
     Act, Actor, Caller, Clock as _, Command, Draft, Failure, Idempotency, Json, OnConflict,
-    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserId, ViolationCode,
-    json,
+    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserAct, UserId,
+    ViolationCode, json,
 };
 use serde_json::Value;
 
@@ -46,6 +46,26 @@ pub fn run<F: Future<Output = ()>>(
     });
 }
 
+/// An operation with its preconditions.
+#[derive(Clone, Debug)]
+pub struct Conditional {
+    /// The operation.
+    pub act: Act,
+    /// Its preconditions.
+    pub preconditions: Preconditions,
+}
+
+impl<A: Into<Act>> From<A> for Conditional {
+    fn from(act: A) -> Self {
+        only_if(act, Preconditions::default())
+    }
+}
+
+/// An operation with these preconditions.
+pub fn only_if(act: impl Into<Act>, preconditions: Preconditions) -> Conditional {
+    Conditional { act: act.into(), preconditions }
+}
+
 /// A store, its clock, and short methods for requests.
 #[derive(Clone)]
 pub struct Harness {
@@ -71,19 +91,20 @@ impl Harness {
     }
 
     /// A command at the clock's time.
-    pub fn command(&self, act: Act) -> Command {
+    pub fn command(&self, act: impl Into<Conditional>) -> Command {
+        let Conditional { act, preconditions } = act.into();
         let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
-        Command { act, at: self.clock.now(), caller, idempotency: None, start: None }
+        Command { preconditions, ..Command::of(act, self.clock.now(), caller) }
     }
 
     /// A command at the clock's time, with an idempotency key and the fingerprint of its request.
-    pub fn marked(&self, act: Act, key: u8, fingerprint: u8) -> Command {
+    pub fn marked(&self, act: impl Into<Conditional>, key: u8, fingerprint: u8) -> Command {
         let mark = Idempotency { key: [key; 32], fingerprint: [fingerprint; 32] };
         Command { idempotency: Some(mark), ..self.command(act) }
     }
 
     /// Executes several acts in one batch.
-    pub async fn apply(&self, acts: Vec<Act>) -> Vec<Result<Outcome, Refusal>> {
+    pub async fn apply(&self, acts: Vec<impl Into<Conditional>>) -> Vec<Result<Outcome, Refusal>> {
         self.execute(acts.into_iter().map(|act| self.command(act)).collect()).await
     }
 
@@ -96,12 +117,17 @@ impl Harness {
     }
 
     /// Executes one act.
-    pub async fn act(&self, act: Act) -> Result<Outcome, Refusal> {
+    pub async fn act(&self, act: impl Into<Conditional>) -> Result<Outcome, Refusal> {
         self.apply(vec![act]).await.pop().expect("one result for each command")
     }
 
     /// Executes one act with an idempotency key.
-    pub async fn act_once(&self, act: Act, key: u8, fingerprint: u8) -> Result<Outcome, Refusal> {
+    pub async fn act_once(
+        &self,
+        act: impl Into<Conditional>,
+        key: u8,
+        fingerprint: u8,
+    ) -> Result<Outcome, Refusal> {
         let mut results = self.execute(vec![self.marked(act, key, fingerprint)]).await;
         results.pop().expect("one result for each command")
     }
@@ -115,14 +141,14 @@ impl Harness {
     }
 
     /// The act of creating a user, with a new id.
-    pub fn creating(&self, body: &Value) -> Act {
+    pub fn creating(&self, body: &Value) -> UserAct {
         self.creating_or(body, OnConflict::Fail)
     }
 
     /// The act of creating a user, and what to do if another user holds its username or address.
-    pub fn creating_or(&self, body: &Value, upsert: impl Into<Upsert>) -> Act {
+    pub fn creating_or(&self, body: &Value, upsert: impl Into<Upsert>) -> UserAct {
         let draft = Box::new(Draft::parse_mergeable(tree(body)));
-        Act::Create { id: self.clock.new_id(), draft, upsert: upsert.into() }
+        UserAct::Create { id: self.clock.new_id(), draft, upsert: upsert.into() }
     }
 
     /// Creates a user.
@@ -147,7 +173,7 @@ impl Harness {
         body: Value,
         preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(replacing(id, &body, preconditions)).await
+        self.act(only_if(replacing(id, &body), preconditions)).await
     }
 
     /// Patches a user, without a precondition.
@@ -162,7 +188,7 @@ impl Harness {
         body: Value,
         preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(Act::Patch { id, patch: Arc::new(tree(&body)), preconditions }).await
+        self.act(only_if(patching(id, &body), preconditions)).await
     }
 
     /// Deletes a user, without a precondition.
@@ -176,7 +202,7 @@ impl Harness {
         id: UserId,
         preconditions: Preconditions,
     ) -> Result<Outcome, Refusal> {
-        self.act(Act::Delete { id, preconditions }).await
+        self.act(only_if(deleting(id), preconditions)).await
     }
 
     /// Restores a deleted user, without a precondition.
@@ -190,7 +216,7 @@ impl Harness {
     }
 
     /// The outcome of a dry run of an act.
-    pub async fn preview(&self, act: Act) -> Result<Outcome, Refusal> {
+    pub async fn preview(&self, act: impl Into<Conditional>) -> Result<Outcome, Refusal> {
         self.preview_command(self.command(act)).await
     }
 
@@ -213,28 +239,28 @@ impl Harness {
 }
 
 /// The act of replacing a user.
-pub fn replacing(id: UserId, body: &Value, preconditions: Preconditions) -> Act {
-    Act::Replace { id, draft: Box::new(draft(body)), preconditions }
+pub fn replacing(id: UserId, body: &Value) -> UserAct {
+    UserAct::Replace { id, draft: Box::new(draft(body)) }
 }
 
 /// The act of deleting a user.
-pub fn deleting(id: UserId) -> Act {
-    Act::Delete { id, preconditions: Preconditions::default() }
+pub fn deleting(id: UserId) -> UserAct {
+    UserAct::Delete { id }
 }
 
 /// The act of patching a user.
-pub fn patching(id: UserId, body: &Value) -> Act {
-    Act::Patch { id, patch: Arc::new(tree(body)), preconditions: Preconditions::default() }
+pub fn patching(id: UserId, body: &Value) -> UserAct {
+    UserAct::Patch { id, patch: Arc::new(tree(body)) }
 }
 
 /// The act of restoring a deleted user.
-pub fn restoring(id: UserId) -> Act {
-    Act::Restore { id, preconditions: Preconditions::default(), joins_groups: false }
+pub fn restoring(id: UserId) -> UserAct {
+    UserAct::Restore { id, joins_groups: false }
 }
 
 /// The act of purging a deleted user.
-pub fn purging(id: UserId) -> Act {
-    Act::Purge { id, preconditions: Preconditions::default() }
+pub fn purging(id: UserId) -> UserAct {
+    UserAct::Purge { id }
 }
 
 /// A body as parsed from a request.

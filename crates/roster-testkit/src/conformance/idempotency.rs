@@ -2,13 +2,13 @@
 //! repetition returns the first outcome.
 
 use roster_core::{
-    Act, Clock as _, Effect, EventKind, Outcome, Outlived, Refusal, Rules, Timestamp, UserId,
+    Clock as _, Effect, EventKind, Outcome, Outlived, Refusal, Rules, Timestamp, UserAct, UserId,
     limits::IDEMPOTENCY_KEEP_MS,
 };
 use serde_json::{Value, json};
 
 use super::{
-    harness::{Harness, deleting, patching, purging, replacing, restoring, view},
+    harness::{Harness, deleting, only_if, patching, purging, replacing, restoring, view},
     preconditions::if_match,
 };
 
@@ -51,11 +51,11 @@ pub async fn a_repeated_request_is_executed_once(harness: Harness) {
 pub async fn every_kind_of_write_is_replayed(harness: Harness) {
     let id = created(&harness).await.0;
     let acts = [
-        (EventKind::Updated, replacing(id, &json!({"name": "A"}), if_match(&[1]))),
-        (EventKind::Updated, patching(id, &json!({"title": "T"}))),
-        (EventKind::Deleted, deleting(id)),
-        (EventKind::Restored, restoring(id)),
-        (EventKind::Deleted, deleting(id)),
+        (EventKind::Updated, only_if(replacing(id, &json!({"name": "A"})), if_match(&[1]))),
+        (EventKind::Updated, patching(id, &json!({"title": "T"})).into()),
+        (EventKind::Deleted, deleting(id).into()),
+        (EventKind::Restored, restoring(id).into()),
+        (EventKind::Deleted, deleting(id).into()),
     ];
     let mut firsts = Vec::new();
     for (key, (kind, act)) in (10..).zip(&acts) {
@@ -164,7 +164,7 @@ pub async fn a_rejected_request_stores_no_result(harness: Harness) {
 
 pub async fn a_key_is_looked_up_before_any_precondition(harness: Harness) {
     let id = created(&harness).await.0;
-    let act = || replacing(id, &json!({"name": "B"}), if_match(&[1]));
+    let act = || only_if(replacing(id, &json!({"name": "B"})), if_match(&[1]));
     let first = harness.act_once(act(), 2, 2).await;
     assert_eq!(first.as_ref().expect("the version matches").stored.version, 2);
     assert_eq!(harness.act_once(act(), 2, 2).await, replay_of(&first));
@@ -195,7 +195,7 @@ pub async fn a_key_is_honoured_within_one_batch(harness: Harness) {
 
 pub async fn a_batch_changes_a_user_between_a_request_and_its_replay(harness: Harness) {
     let act = harness.creating(&ada());
-    let Act::Create { id, .. } = &act else { panic!("a create") };
+    let UserAct::Create { id, .. } = &act else { panic!("a create") };
     let id = *id;
     let commands = vec![
         harness.marked(act, 1, 1),

@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Clock as _, Effect, Event, EventKind, EventsQuery, MembersChanged, Outcome, Preconditions,
-    Refusal, Rules, Tags, UserId,
+    Clock as _, Effect, Event, EventKind, EventsQuery, MembersChanged, Outcome, Preconditions,
+    Refusal, Rules, Tags, UserAct, UserId,
     list::{DeletedQuery, PageQuery},
 };
 use serde_json::{Value, json};
 
 use super::{
-    harness::{Harness, deleting, patching, purging, restoring},
+    harness::{Harness, deleting, only_if, patching, purging, restoring},
     order::crowd,
     preconditions::if_match,
 };
@@ -98,7 +98,7 @@ pub async fn a_live_user_cannot_be_purged(harness: Harness) {
 pub async fn a_purge_checks_preconditions(harness: Harness) {
     let id = deleted(&harness).await;
     let before = harness.image().await;
-    let purge = |preconditions| harness.act(Act::Purge { id, preconditions });
+    let purge = |preconditions| harness.act(only_if(purging(id), preconditions));
     let stale = Err(Refusal::VersionMismatch { current: 3 });
     assert_eq!(purge(if_match(&[2])).await, stale);
     let not_any = Preconditions { if_match: None, if_none_match: Some(Tags::Any) };
@@ -140,7 +140,7 @@ pub async fn the_log_replays_to_the_live_users_after_a_purge(harness: Harness) {
 
 pub async fn a_create_delete_and_purge_in_one_batch_leaves_no_record(harness: Harness) {
     let act = harness.creating(&ada());
-    let Act::Create { id, .. } = &act else { panic!("a create") };
+    let UserAct::Create { id, .. } = &act else { panic!("a create") };
     let id = *id;
     let patch = patching(id, &json!({"name": "A"}));
     let acts = vec![act, patch, deleting(id), restoring(id), deleting(id), purging(id)];

@@ -1,6 +1,6 @@
 //! Later writes (contract 2 and 3): the effects of PUT, PATCH and DELETE on a user.
 
-use roster_core::{Act, EventKind, Preconditions, Refusal, Rules, ViolationCode, list::PageQuery};
+use roster_core::{EventKind, Refusal, Rules, UserAct, ViolationCode, list::PageQuery};
 use serde_json::json;
 
 use super::harness::{Harness, deleting, faults, replacing, view};
@@ -188,8 +188,8 @@ pub async fn an_unknown_user_cannot_be_replaced_patched_or_deleted(harness: Harn
 
 pub async fn a_batch_is_executed_in_order(harness: Harness) {
     let create = harness.creating(&json!({"username": "ada"}));
-    let Act::Create { id, .. } = create else { panic!("a create") };
-    let name = |name: &str| replacing(id, &json!({"name": name}), Preconditions::default());
+    let UserAct::Create { id, .. } = create else { panic!("a create") };
+    let name = |name: &str| replacing(id, &json!({"name": name}));
     let acts = vec![name("0"), create, name("1"), name("1"), name("2"), deleting(id), name("3")];
     let results = harness.apply(acts).await;
     let versions: Vec<Option<i64>> =
@@ -202,7 +202,7 @@ pub async fn a_batch_is_executed_in_order(harness: Harness) {
 }
 
 pub async fn an_empty_batch_changes_nothing(harness: Harness) {
-    assert_eq!(harness.apply(Vec::new()).await, []);
+    assert_eq!(harness.execute(Vec::new()).await, []);
     assert_eq!(harness.head().await.position, 0);
 }
 

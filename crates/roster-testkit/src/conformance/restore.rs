@@ -2,8 +2,8 @@
 //! another user holds its names by now.
 
 use roster_core::{
-    Act, Attribute, Effect, EventKind, GroupId, Member, MemberKind, Outcome, Preconditions,
-    Refusal, Rules, Tags, Taken, UserId, UsernameOrigin,
+    Attribute, Effect, EventKind, GroupId, Member, MemberKind, Outcome, Preconditions, Refusal,
+    Rules, Tags, Taken, UserAct, UserId, UsernameOrigin,
     group::GroupAct,
     keys::username_lookup,
     list::{PageQuery, SortBy},
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::Conditions;
 
 use super::{
-    harness::{Harness, deleting, patching, restoring, view},
+    harness::{Harness, deleting, only_if, patching, restoring, view},
     order::{DIRECTIONS, sorted},
     preconditions::if_match,
 };
@@ -27,7 +27,7 @@ fn taken(username: bool, email: bool) -> Refusal {
 }
 
 fn deleting_group(id: GroupId) -> GroupAct {
-    GroupAct::Delete { id, preconditions: Preconditions::default() }
+    GroupAct::Delete { id }
 }
 
 fn ada() -> Value {
@@ -151,8 +151,7 @@ pub async fn only_one_of_two_deleted_users_with_one_name_can_be_restored(harness
 
 pub async fn a_restore_checks_preconditions(harness: Harness) {
     let id = deleted(&harness, ada()).await;
-    let restore =
-        |preconditions| harness.act(Act::Restore { id, preconditions, joins_groups: false });
+    let restore = |preconditions| harness.act(only_if(restoring(id), preconditions));
     let before = harness.image().await;
     let stale = Err(Refusal::VersionMismatch { current: 2 });
     for versions in [&[1][..], &[3], &[]] {
@@ -173,11 +172,9 @@ pub async fn a_restore_checks_preconditions(harness: Harness) {
 pub async fn a_restore_reports_a_stale_version_before_a_taken_name(harness: Harness) {
     let id = deleted(&harness, ada()).await;
     harness.user(ada()).await;
-    let stale =
-        harness.act(Act::Restore { id, preconditions: if_match(&[1]), joins_groups: false }).await;
+    let stale = harness.act(only_if(restoring(id), if_match(&[1]))).await;
     assert_eq!(stale, Err(Refusal::VersionMismatch { current: 2 }));
-    let preconditions =
-        harness.act(Act::Restore { id, preconditions: if_match(&[2]), joins_groups: false }).await;
+    let preconditions = harness.act(only_if(restoring(id), if_match(&[2]))).await;
     assert_eq!(preconditions, Err(taken(true, true)));
 }
 
@@ -188,7 +185,7 @@ pub async fn only_a_deleted_user_can_be_restored(harness: Harness) {
         assert_eq!(harness.restore(id).await, Err(Refusal::NotFound));
         let preconditions = if_match(&[1]);
         assert_eq!(
-            harness.act(Act::Restore { id, preconditions, joins_groups: false }).await,
+            harness.act(only_if(restoring(id), preconditions)).await,
             Err(Refusal::NotFound)
         );
     }
@@ -201,7 +198,7 @@ pub async fn only_a_deleted_user_can_be_restored(harness: Harness) {
 pub async fn a_user_can_be_deleted_and_restored_many_times_in_one_batch(harness: Harness) {
     let id = harness.user(ada()).await.id;
     let round = || [deleting(id), restoring(id), patching(id, &json!({"name": "A"}))];
-    let acts: Vec<Act> = (0..10).flat_map(|_| round()).collect();
+    let acts: Vec<UserAct> = (0..10).flat_map(|_| round()).collect();
     let results = harness.apply(acts).await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
     let image = harness.image().await;
@@ -273,8 +270,7 @@ pub async fn a_restore_brings_the_groups_back_if_asked_to(harness: Harness) {
     let three = harness.group("three", &[ada]).await;
     let outer = harness.group("outer", &[one]).await;
     let of_ada = || async { harness.groups_of(ada).await.into_iter().map(|group| group.id) };
-    let with_groups =
-        || Act::Restore { id: ada, preconditions: Preconditions::default(), joins_groups: true };
+    let with_groups = || UserAct::Restore { id: ada, joins_groups: true };
 
     // This group was left before the deletion.
     harness.join(three, &[], &[ada]).await.expect("a member");
@@ -299,7 +295,7 @@ pub async fn a_restore_brings_the_groups_back_if_asked_to(harness: Harness) {
 
     // A group that was deleted in the meantime stays away.
     harness.delete(ada).await.expect("there");
-    harness.on_group(deleting_group(two)).await.expect("there");
+    harness.act(deleting_group(two)).await.expect("there");
     harness.act(with_groups()).await.expect("deleted");
     assert_eq!(of_ada().await.collect::<Vec<_>>(), [one]);
 

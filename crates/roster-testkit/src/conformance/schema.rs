@@ -1,42 +1,25 @@
 //! The schema of users: declared members of `attributes`.
 
 use roster_core::{
-    Actor, Caller, Clock as _, Effect, EventKind, EventsQuery, Failure, Idempotency, Outcome,
-    Preconditions, Refusal, Rules, SchemaCommand, SchemaDraft, UserSchema, ViolationCode,
-    user_schema::SCHEMA_ID,
+    Effect, EventKind, EventsQuery, Outcome, Refusal, Rules, SchemaDraft, UserSchema,
+    ViolationCode, user_schema::SCHEMA_ID,
 };
 use serde_json::{Value, json};
 
 use super::{
-    harness::{Harness, tree},
+    harness::{Harness, only_if, tree},
     preconditions::if_match,
 };
 
 pub const RULES: Rules = super::DEFAULT;
 
-fn replacing(harness: &Harness, body: &Value) -> SchemaCommand {
-    SchemaCommand {
-        draft: Box::new(SchemaDraft::parse(tree(body))),
-        preconditions: Preconditions::default(),
-        at: harness.clock.now(),
-        caller: Caller { actor: Actor::Anonymous, request_id: "request".to_owned() },
-        idempotency: None,
-        start: None,
-    }
-}
-
-async fn replace(harness: &Harness, command: SchemaCommand) -> Result<Outcome, Refusal> {
-    match harness.store().replace_schema(command).await {
-        Ok(outcome) => Ok(outcome),
-        Err(Failure::Refused(refusal)) => Err(refusal),
-        Err(Failure::Store(error)) => panic!("{error:?}"),
-    }
+fn replacing(body: &Value) -> SchemaDraft {
+    SchemaDraft::parse(tree(body))
 }
 
 /// Replaces the declarations.
 pub(super) async fn declare(harness: &Harness, attributes: Value) -> Outcome {
-    let command = replacing(harness, &json!({"attributes": attributes}));
-    replace(harness, command).await.expect("a valid schema")
+    harness.act(replacing(&json!({"attributes": attributes}))).await.expect("a valid schema")
 }
 
 fn codes(result: Result<Outcome, Refusal>) -> Vec<(String, ViolationCode)> {
@@ -84,13 +67,10 @@ pub async fn stored_values_are_not_checked_against_a_new_schema(harness: Harness
 
 pub async fn a_stale_version_of_the_schema_is_refused(harness: Harness) {
     let body = json!({"attributes": [{"name": "badge", "type": "string"}]});
-    let stale = SchemaCommand { preconditions: if_match(&[2]), ..replacing(&harness, &body) };
-    let refusal = Refusal::VersionMismatch { current: 1 };
-    assert_eq!(replace(&harness, stale.clone()).await, Err(refusal));
-    let current = SchemaCommand { preconditions: if_match(&[1]), ..stale };
-    replace(&harness, current.clone()).await.expect("the current version");
-    let refusal = Refusal::VersionMismatch { current: 2 };
-    assert_eq!(replace(&harness, current).await, Err(refusal));
+    let replace = |version| harness.act(only_if(replacing(&body), if_match(&[version])));
+    assert_eq!(replace(2).await, Err(Refusal::VersionMismatch { current: 1 }));
+    replace(1).await.expect("the current version");
+    assert_eq!(replace(1).await, Err(Refusal::VersionMismatch { current: 2 }));
 }
 
 pub async fn an_equal_schema_changes_nothing(harness: Harness) {
@@ -103,12 +83,12 @@ pub async fn an_equal_schema_changes_nothing(harness: Harness) {
 
 pub async fn a_dry_run_of_a_schema_stores_nothing(harness: Harness) {
     let body = json!({"attributes": [{"name": "badge", "type": "string"}]});
-    let outcome = harness.store().preview_schema(replacing(&harness, &body)).await;
+    let outcome = harness.preview(replacing(&body)).await;
     assert_eq!(outcome.expect("valid").stored.version, 2);
     assert_eq!(*harness.store().schema(), UserSchema::default());
     let invalid = json!({"attributes": [{"name": "badge"}]});
-    let refused = harness.store().preview_schema(replacing(&harness, &invalid)).await;
-    assert!(matches!(refused, Err(Failure::Refused(Refusal::Invalid(_)))));
+    let refused = harness.preview(replacing(&invalid)).await;
+    assert!(matches!(refused, Err(Refusal::Invalid(_))));
 }
 
 pub async fn a_replaced_schema_is_an_event(harness: Harness) {
@@ -124,14 +104,11 @@ pub async fn a_replaced_schema_is_an_event(harness: Harness) {
 
 pub async fn a_repeated_schema_command_is_executed_once(harness: Harness) {
     let body = json!({"attributes": [{"name": "badge", "type": "string"}]});
-    let mark = Idempotency { key: [7; 32], fingerprint: [1; 32] };
-    let command = SchemaCommand { idempotency: Some(mark), ..replacing(&harness, &body) };
-    let first = replace(&harness, command.clone()).await.expect("valid");
+    let first = harness.act_once(replacing(&body), 7, 1).await.expect("valid");
     declare(&harness, json!([])).await;
-    let again = replace(&harness, command.clone()).await.expect("the stored result");
+    let again = harness.act_once(replacing(&body), 7, 1).await.expect("the stored result");
     assert_eq!(again, Outcome { replayed: true, ..first });
     assert!(harness.store().schema().members.is_empty());
-    let other = Idempotency { fingerprint: [2; 32], ..mark };
-    let reused = SchemaCommand { idempotency: Some(other), ..command };
-    assert_eq!(replace(&harness, reused).await, Err(Refusal::KeyReused));
+    let reused = harness.act_once(replacing(&body), 7, 2).await;
+    assert_eq!(reused, Err(Refusal::KeyReused));
 }

@@ -1,17 +1,17 @@
 //! Changes with a limited wait: a change that has not begun by then is dropped, one that has begun
 //! is executed.
 
-use roster_core::{Act, Command, Failure, Preconditions, Rules, Start, StoreError};
+use roster_core::{Command, Failure, Rules, Start, StoreError, UserAct};
 use serde_json::json;
 
-use super::harness::{Harness, draft};
+use super::harness::{Harness, deleting, replacing};
 
 pub const RULES: Rules = super::DEFAULT;
 
 /// A single command with a start deadline, as one request sends it.
 async fn started(
     harness: &Harness,
-    act: Act,
+    act: UserAct,
     start: &Start,
 ) -> Result<roster_core::Outcome, Failure> {
     let command = Command { start: Some(start.clone()), ..harness.command(act) };
@@ -21,15 +21,10 @@ async fn started(
 pub async fn a_cancelled_command_is_not_begun(harness: Harness) {
     let ada = harness.user(json!({"username": "ada"})).await;
     let before = harness.image().await;
-    let preconditions = Preconditions::default;
     for act in [
         harness.creating(&json!({"username": "grace"})),
-        Act::Replace {
-            id: ada.id,
-            draft: Box::new(draft(&json!({"username": "x"}))),
-            preconditions: preconditions(),
-        },
-        Act::Delete { id: ada.id, preconditions: preconditions() },
+        replacing(ada.id, &json!({"username": "x"})),
+        deleting(ada.id),
     ] {
         let start = Start::default();
         assert!(start.give_up());

@@ -1,7 +1,7 @@
 //! Uniqueness among live users (contract 1): the username by its PRECIS key, the primary e-mail
 //! address by its own key, and when both become free again.
 
-use roster_core::{Act, Clock as _, Preconditions, Refusal, Rules, Taken, UsernameOrigin};
+use roster_core::{Clock as _, Refusal, Rules, Taken, UserAct, UsernameOrigin};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, deleting, replacing, view};
@@ -172,10 +172,10 @@ pub async fn names_are_taken_and_freed_within_one_batch(harness: Harness) {
     let ada = || harness.creating(&json!({"username": "ada", "email": "ada@example.com"}));
     let id = harness.clock.new_id();
     let mut first = ada();
-    if let Act::Create { id: made, .. } = &mut first {
+    if let UserAct::Create { id: made, .. } = &mut first {
         *made = id;
     }
-    let renamed = replacing(id, &json!({"username": "grace"}), Preconditions::default());
+    let renamed = replacing(id, &json!({"username": "grace"}));
     let acts = vec![first, ada(), renamed, ada(), ada(), deleting(id)];
     let taken = Err(Refusal::Taken(Taken {
         username: Some(UsernameOrigin::Given),
@@ -197,7 +197,7 @@ pub async fn two_users_swap_names_by_way_of_a_third_name(harness: Harness) {
         harness.user(json!({"username": "ada"})).await.id,
         harness.user(json!({"username": "grace"})).await.id,
     );
-    let name = |id, name: &str| replacing(id, &json!({"username": name}), Preconditions::default());
+    let name = |id, name: &str| replacing(id, &json!({"username": name}));
     let direct = harness.apply(vec![name(ada, "grace"), name(grace, "ada")]).await;
     assert_eq!(direct, [Err(NAME_TAKEN), Err(NAME_TAKEN)]);
     let around = harness.apply(vec![name(ada, "x"), name(grace, "ada"), name(ada, "grace")]).await;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Caller, Command, Effect, Event, EventKind, Failure, Group, GroupCommand, GroupId, Member,
-    MemberKind, Outcome, Rules, StoreError, Stored, Timestamp, UserId,
+    Caller, Command, Effect, Event, EventKind, Failure, Group, GroupAct, GroupId, Member,
+    MemberKind, Outcome, Rules, StoreError, Stored, Timestamp, UserAct, UserId,
     group::{
         Facts, GroupChange, GroupDecision, GroupPage, GroupQuery, GroupRef, GroupsOf, Levels,
         MembersPage, MembersQuery, Nesting, Newcomer, Sketch, joined, left, sketch,
@@ -14,42 +14,18 @@ use roster_core::{
     list::{Direction, PageKey, SortBy, SortKey, Total},
 };
 
-use super::state::{State, StoredResult};
+use super::state::State;
 
 impl State {
-    /// Executes a group command, or returns the stored result of the same request.
-    pub(super) fn change_group(
+    /// Executes a command about a group.
+    pub(super) fn execute_group(
         &mut self,
         rules: Rules,
-        command: &GroupCommand,
+        act: &GroupAct,
+        command: &Command,
     ) -> Result<Outcome, Failure> {
-        let Some(mark) = command.idempotency else { return self.execute_group(rules, command) };
-        if let Some(outcome) = self.recall(mark)? {
-            return Ok(outcome);
-        }
-        let outcome = self.execute_group(rules, command)?;
-        let result = StoredResult {
-            fingerprint: mark.fingerprint,
-            at: command.at,
-            outcome: outcome.clone(),
-        };
-        self.results.insert(mark.key, result);
-        Ok(outcome)
-    }
-
-    /// The outcome that a group command would have. Ignores its idempotency key.
-    pub(super) fn preview_group(
-        &self,
-        rules: Rules,
-        command: &GroupCommand,
-    ) -> Result<Outcome, Failure> {
-        let outcome = self.clone().execute_group(rules, command)?;
-        Ok(Outcome { position: self.position, ..outcome })
-    }
-
-    fn execute_group(&mut self, rules: Rules, command: &GroupCommand) -> Result<Outcome, Failure> {
-        let id = command.group_id();
-        let sketch = sketch(rules, self.groups.get(&id), command)?;
+        let id = act.id();
+        let sketch = sketch(rules, self.groups.get(&id), act, command)?;
         let facts = self.facts(&sketch);
         match sketch.settle(&facts)? {
             GroupDecision::Unchanged => {
@@ -74,12 +50,8 @@ impl State {
         }
     }
 
-    /// Removes a deleted user from all its groups.
-    pub(super) fn leave_all_groups(&mut self, command: &Command) {
-        self.leave_all(command.user_id(), command.at, &command.caller);
-    }
-
-    fn leave_all(&mut self, member: UserId, at: Timestamp, caller: &Caller) {
+    /// Removes a user or group from all its groups.
+    pub(super) fn leave_all(&mut self, member: UserId, at: Timestamp, caller: &Caller) {
         for group in self.direct_groups(member) {
             if let Some(group) = self.groups.get(&group) {
                 let change = left(group, member, at, caller);
@@ -89,8 +61,8 @@ impl State {
     }
 
     /// The groups from which the deletion removed a user, if its restore is to rejoin them.
-    pub(super) fn groups_left(&self, command: &Command) -> BTreeSet<GroupId> {
-        let Act::Restore { id, joins_groups: true, .. } = command.act else {
+    pub(super) fn groups_left(&self, act: &UserAct) -> BTreeSet<GroupId> {
+        let UserAct::Restore { id, joins_groups: true } = *act else {
             return BTreeSet::new();
         };
         let mut latest = self.log.iter().rev().map(|(_, event)| event);
@@ -108,11 +80,11 @@ impl State {
     }
 
     /// Adds a restored user to each of these groups that still exists and is not full.
-    pub(super) fn rejoin(&mut self, groups: BTreeSet<GroupId>, command: &Command) {
+    pub(super) fn rejoin(&mut self, user: UserId, groups: BTreeSet<GroupId>, command: &Command) {
         for id in groups {
             let members = u64::try_from(self.members_of(id).len()).unwrap_or(u64::MAX);
             if let Some(group) = self.groups.get(&id).filter(|_| members < GROUP_MEMBERS_MAX) {
-                let change = joined(group, command.user_id(), command.at, &command.caller);
+                let change = joined(group, user, command.at, &command.caller);
                 self.write_group(change);
             }
         }

@@ -14,9 +14,9 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
-    ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
-    StoreError, Stored, Timestamp, UserId, UserSchema,
+    ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure, GroupId,
+    GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
+    UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -138,20 +138,6 @@ impl Store for Oracle {
         Arc::new(self.state().schema.clone())
     }
 
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            let mut state = self.state();
-            let before = state.log.len();
-            let result = state.replace_schema(&command);
-            state.note_logged(before, command.start.as_ref());
-            result
-        })
-    }
-
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.state().preview_schema(&command) })
-    }
-
     fn secret(&self) -> Secret {
         Secret([7; 32])
     }
@@ -166,23 +152,6 @@ impl Store for Oracle {
 }
 
 impl GroupStore for Oracle {
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            if !command.begin() {
-                return Err(Failure::Store(StoreError::TimedOut));
-            }
-            let mut state = self.state();
-            let before = state.log.len();
-            let result = state.change_group(self.rules, &command);
-            state.note_logged(before, command.start.as_ref());
-            result
-        })
-    }
-
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move { self.state().preview_group(self.rules, &command) })
-    }
-
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move { Ok(self.state().group(id)) })
     }

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use roster_core::{
     Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
-    Start, Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserId, UserSchema,
-    UsernameOrigin, access::Keyring, decide,
+    Start, Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId,
+    UserSchema, UsernameOrigin, access::Keyring, decide,
 };
 
 /// All data of the oracle.
@@ -44,9 +44,9 @@ pub(super) struct Entry {
 /// The stored result of a request.
 #[derive(Clone, Debug)]
 pub(super) struct StoredResult {
-    pub(super) fingerprint: [u8; 32],
-    pub(super) at: Timestamp,
-    pub(super) outcome: Outcome,
+    fingerprint: [u8; 32],
+    at: Timestamp,
+    outcome: Outcome,
 }
 
 impl State {
@@ -75,7 +75,7 @@ impl State {
     }
 
     /// The stored result of the same request, if there is one.
-    pub(super) fn recall(&self, mark: Idempotency) -> Result<Option<Outcome>, Failure> {
+    fn recall(&self, mark: Idempotency) -> Result<Option<Outcome>, Failure> {
         let Some(result) = self.results.get(&mark.key) else { return Ok(None) };
         if result.fingerprint != mark.fingerprint {
             return Err(Refusal::KeyReused.into());
@@ -84,25 +84,39 @@ impl State {
     }
 
     fn execute(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
-        if let Some(external_id) = command.match_key(rules)? {
+        match &command.act {
+            Act::User(act) => self.execute_user(rules, act, command),
+            Act::Group(act) => self.execute_group(rules, act, command),
+            Act::Schema(draft) => self.replace_schema(draft, command),
+        }
+    }
+
+    fn execute_user(
+        &mut self,
+        rules: Rules,
+        act: &UserAct,
+        command: &Command,
+    ) -> Result<Outcome, Failure> {
+        if let Some(external_id) = act.match_key(rules)? {
             let has_it = |entry: &&Entry| entry.keys.external_id.as_deref() == Some(external_id);
             if let Some(entry) = self.live.values().find(has_it) {
-                return self.update(rules, command, entry.user.id);
+                return self.update(rules, act, command, entry.user.id);
             }
         }
-        let id = command.user_id();
-        let own = (command.target() != Target::New).then_some(id);
-        let current = match command.target() {
+        let id = act.id();
+        let own = (act.target() != Target::New).then_some(id);
+        let current = match act.target() {
             Target::New => None,
             Target::Live => self.live.get(&id),
             Target::Deleted => self.deleted.get(&id),
         };
-        let decision = decide(rules, &self.schema, current.map(|entry| &entry.user), command);
-        if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, command.selecting(rules))
+        let user = current.map(|entry| &entry.user);
+        let decision = decide(rules, &self.schema, user, act, command);
+        if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, act.selecting(rules))
             && let Some(conflict) = self.conflict(&claims, None)
             && let [selected] = conflict.holders().as_slice()
         {
-            return self.update(rules, command, *selected);
+            return self.update(rules, act, command, *selected);
         }
         match decision? {
             Decision::Unchanged => {
@@ -112,17 +126,17 @@ impl State {
                 Ok(self.outcome(Effect::Unchanged, stored))
             }
             Decision::Write(change) => match self.conflict(&change.claims, own) {
-                None if self.is_kept_id_taken(command) => Err(Refusal::IdTaken.into()),
+                None if self.is_kept_id_taken(act) => Err(Refusal::IdTaken.into()),
                 None => {
                     let (entry, event) = Entry::of(&change);
                     self.live.insert(id, entry.clone());
                     Ok(self.append(event, entry.stored))
                 }
-                Some(conflict) => self.resolve_conflict(rules, command, conflict),
+                Some(conflict) => self.resolve_conflict(rules, act, command, conflict),
             },
             Decision::Remove(change) => {
                 let (entry, event) = Entry::of(&change);
-                self.leave_all_groups(command);
+                self.leave_all(id, command.at, &command.caller);
                 self.live.remove(&id);
                 self.deleted.insert(id, entry.clone());
                 Ok(self.append(event, entry.stored))
@@ -132,11 +146,11 @@ impl State {
                     return Err(conflict.refusal.into());
                 }
                 let (entry, event) = Entry::of(&change);
-                let left = self.groups_left(command);
+                let left = self.groups_left(act);
                 self.deleted.remove(&id);
                 self.live.insert(id, entry.clone());
                 let outcome = self.append(event, entry.stored);
-                self.rejoin(left, command);
+                self.rejoin(id, left, command);
                 Ok(Outcome { position: self.position, ..outcome })
             }
             Decision::Purge(event) => {
@@ -152,8 +166,8 @@ impl State {
     }
 
     /// Whether a create should keep an id that is in use.
-    fn is_kept_id_taken(&self, command: &Command) -> bool {
-        let Act::Create { draft, .. } = &command.act else { return false };
+    fn is_kept_id_taken(&self, act: &UserAct) -> bool {
+        let UserAct::Create { draft, .. } = act else { return false };
         draft.kept_id().is_some_and(|id| {
             self.live.contains_key(&id)
                 || self.deleted.contains_key(&id)
@@ -165,25 +179,32 @@ impl State {
     fn resolve_conflict(
         &mut self,
         rules: Rules,
+        act: &UserAct,
         command: &Command,
         conflict: Conflict,
     ) -> Result<Outcome, Failure> {
-        let Act::Create { upsert: Upsert { on_conflict, match_by }, .. } = &command.act else {
+        let UserAct::Create { upsert: Upsert { on_conflict, match_by }, .. } = act else {
             return Err(conflict.refusal.into());
         };
         match (match_by, on_conflict, conflict.holders().as_slice()) {
             (MatchBy::ExternalId, ..) | (_, OnConflict::Fail, _) => Err(conflict.refusal.into()),
             (_, OnConflict::Skip, [holder, ..]) | (_, _, [holder]) => {
-                self.update(rules, command, *holder)
+                self.update(rules, act, command, *holder)
             }
             _ => Err(conflict.refusal.into()),
         }
     }
 
     /// Applies a create to a user that exists: replaces it, merges into it or skips it.
-    fn update(&mut self, rules: Rules, command: &Command, id: UserId) -> Result<Outcome, Failure> {
-        if let Some(update) = command.updating(id) {
-            return self.execute(rules, &update);
+    fn update(
+        &mut self,
+        rules: Rules,
+        act: &UserAct,
+        command: &Command,
+        id: UserId,
+    ) -> Result<Outcome, Failure> {
+        if let Some(update) = act.updating(id) {
+            return self.execute(rules, &command.updating_instead(update));
         }
         let stored = self.live.get(&id).map(|entry| entry.stored.clone());
         let missing = || StoreError::Internal("the user that holds a name is missing".into());

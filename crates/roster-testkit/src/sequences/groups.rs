@@ -4,37 +4,36 @@ use std::collections::BTreeSet;
 
 use proptest::sample::Index;
 use roster_core::{
-    GroupId, UserId,
+    Command, GroupId, UserId,
     group::{
-        GroupAct, GroupCommand, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery,
-        group_name_key,
+        GroupAct, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, group_name_key,
     },
 };
 
 use super::Pair;
 use crate::{
     arbitrary::{GroupEdited, GroupQuestion, GroupStep, Held, Mark, MembersEdited},
-    conformance::{grouping::filtered, harness::refused, reads::words},
+    conformance::{
+        grouping::filtered,
+        harness::{Conditional, only_if},
+        reads::words,
+    },
 };
 
 impl Pair {
     pub(super) async fn write_group(&mut self, step: GroupStep, mark: Option<Mark>) {
         let Some(act) = self.group_act(step).await else { return };
         let idempotency = mark.map(Into::into);
-        let command = GroupCommand { idempotency, ..self.oracle.group_command(act) };
-        let answer = refused(self.subject.store().change_group(command.clone()).await);
-        let expected = refused(self.oracle.store().change_group(command.clone()).await);
+        let command = Command { idempotency, ..self.oracle.command(act) };
+        let answer = self.subject.execute(vec![command.clone()]).await;
+        let expected = self.oracle.execute(vec![command.clone()]).await;
         assert_eq!(answer, expected, "{command:#?}");
         self.compare_groups().await;
     }
 
     pub(super) async fn preview_group(&mut self, step: GroupStep) {
         let Some(act) = self.group_act(step).await else { return };
-        let command = self.oracle.group_command(act);
-        let answer = refused(self.subject.store().preview_group(command.clone()).await);
-        let expected = refused(self.oracle.store().preview_group(command.clone()).await);
-        assert_eq!(answer, expected, "{command:#?}");
-        assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
+        self.preview_command(self.oracle.command(act)).await;
     }
 
     /// Reads a list of groups from both, page by page.
@@ -78,13 +77,13 @@ impl Pair {
         assert_eq!(of, expected, "the direct groups of all users and groups");
     }
 
-    async fn group_act(&mut self, step: GroupStep) -> Option<GroupAct> {
+    async fn group_act(&mut self, step: GroupStep) -> Option<Conditional> {
         Some(match step {
             GroupStep::Create(body, members) => {
                 let id = self.oracle.new_id();
                 self.groups.push(id);
                 let draft = Box::new(GroupDraft::parse(body));
-                GroupAct::Create { id, draft, members: self.members_at(&members) }
+                GroupAct::Create { id, draft, members: self.members_at(&members) }.into()
             }
             GroupStep::Change(which, edit, members, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;
@@ -103,11 +102,11 @@ impl Pair {
                     },
                     MembersEdited::All(all) => MembersEdit::All(self.members_at(&all)),
                 };
-                GroupAct::Change { id, edit, members, preconditions }
+                only_if(GroupAct::Change { id, edit, members }, preconditions)
             }
             GroupStep::Delete(which, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;
-                GroupAct::Delete { id, preconditions }
+                only_if(GroupAct::Delete { id }, preconditions)
             }
         })
     }

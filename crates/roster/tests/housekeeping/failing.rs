@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules,
-    SchemaCommand, Store, StoreError, Stored, Timestamp, UserId, UserSchema,
+    Failure, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
+    Timestamp, UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -65,14 +65,6 @@ impl Failing {
 }
 
 impl GroupStore for Failing {
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        self.store.change_group(command)
-    }
-
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        self.store.preview_group(command)
-    }
-
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         self.store.group(id)
     }
@@ -106,9 +98,10 @@ impl KeyStore for Failing {
 
 impl Store for Failing {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        let is_purge = |command: &Command| matches!(command.act, Act::Purge { .. });
-        let is_damaged =
-            |command: &Command| is_purge(command) && self.damaged().contains(&command.user_id());
+        let is_damaged = |command: &Command| match command.act {
+            Act::User(UserAct::Purge { id }) => self.damaged().contains(&id),
+            Act::User(_) | Act::Group(_) | Act::Schema(_) => false,
+        };
         let damaged = || StoreError::Corrupt { place: "deleted_users.record".to_owned() };
         let damaged = commands.iter().any(is_damaged).then(damaged);
         match self.error().or(damaged) {
@@ -177,14 +170,6 @@ impl Store for Failing {
 
     fn schema(&self) -> Arc<UserSchema> {
         self.store.schema()
-    }
-
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        self.store.replace_schema(command)
-    }
-
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        self.store.preview_schema(command)
     }
 
     fn secret(&self) -> Secret {

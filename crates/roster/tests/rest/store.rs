@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupCommand, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, SchemaCommand, Store,
-    StoreError, Stored, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
+    Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -157,20 +157,6 @@ impl Watched {
 }
 
 impl GroupStore for Watched {
-    fn change_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            self.inject_fault().await?;
-            self.inner.change_group(command).await
-        })
-    }
-
-    fn preview_group(&self, command: GroupCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            self.inject_fault().await?;
-            self.inner.preview_group(command).await
-        })
-    }
-
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
         Box::pin(async move {
             self.inject_fault().await?;
@@ -347,20 +333,6 @@ impl Store for Watched {
 
     fn schema(&self) -> Arc<UserSchema> {
         self.inner.schema()
-    }
-
-    fn replace_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            self.inject_fault().await?;
-            self.inner.replace_schema(command).await
-        })
-    }
-
-    fn preview_schema(&self, command: SchemaCommand) -> Answer<'_, Result<Outcome, Failure>> {
-        Box::pin(async move {
-            self.inject_fault().await?;
-            self.inner.preview_schema(command).await
-        })
     }
 
     fn secret(&self) -> Secret {

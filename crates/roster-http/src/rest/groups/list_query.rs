@@ -113,7 +113,7 @@ impl ExportSource for Groups {
         directory: &Directory,
         may: Permit<ReadUsers>,
     ) -> Result<ExportPage<Stored, PageKey>, StoreError> {
-        let page = directory.groups().list(may, self.page.clone()).await?;
+        let page = directory.list_groups(may, self.page.clone()).await?;
         let GroupPage { items, next, position, .. } = page;
         Ok(ExportPage { items, next, position })
     }

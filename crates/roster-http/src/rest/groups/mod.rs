@@ -53,7 +53,7 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let is_scan = list.class == Class::Lists && group_query.has_tests();
     let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
-    let page = app.directory.groups().list(call.permit()?, group_query).await?;
+    let page = app.directory.list_groups(call.permit()?, group_query).await?;
     let (position, next) = (page.position, page.next);
     let facts = PageFacts { position, next, total: page.total, examined: page.examined };
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
@@ -79,7 +79,7 @@ pub(crate) async fn list_of_user(
     let cursors = app.cursors.of(List::Groups, call.authority().actor());
     let cursors = cursors.with("user_id", Some(user)).with("nested", nested.then_some("true"));
     let after = query.after(&cursors, id_of)?;
-    let (groups, permit) = (app.directory.groups(), call.permit()?);
+    let permit = call.permit()?;
     // HEAD and a matching tag need no page, but the user must exist.
     let found = app.directory.get(permit, user).await?;
     found.ok_or_else(|| Problem::new(ProblemCode::UserNotFound))?;
@@ -87,7 +87,7 @@ pub(crate) async fn list_of_user(
         return Ok(response);
     }
     let (ids, member) = if nested {
-        let found = groups.nested_groups_of(permit, user).await?;
+        let found = app.directory.nested_groups_of(permit, user).await?;
         (Some(found.ok_or_else(too_many_nested)?), None)
     } else {
         (None, Some(user))
@@ -95,7 +95,7 @@ pub(crate) async fn list_of_user(
     let first = GroupQuery::first(query.limit);
     let after = after.map(key_of);
     let group_query = GroupQuery { after, count: query.count, ids, member, ..first };
-    let page = groups.list(permit, group_query).await?;
+    let page = app.directory.list_groups(permit, group_query).await?;
     let (position, next) = (page.position, page.next);
     let facts = PageFacts { position, next, total: page.total, examined: None };
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
@@ -108,8 +108,7 @@ pub(crate) async fn create(
     body: AuthorizedBody<GroupDraft>,
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
-    let groups = app.directory.groups();
-    let write = groups.create(body.permit, body.value, BTreeSet::new(), terms);
+    let write = app.directory.create_group(body.permit, body.value, BTreeSet::new(), terms);
     let outcome = execute(&app, &options, write).await?;
     create_response(&app, &options, outcome, "groups")
 }
@@ -121,8 +120,8 @@ pub(crate) async fn get(
     GroupIdPath(id): GroupIdPath,
     Authorized(permit): Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
-    let groups = app.directory.groups();
-    let stored = app.admission.with_admission(Class::Reads, groups.get(permit, id)).await?;
+    let stored =
+        app.admission.with_admission(Class::Reads, app.directory.get_group(permit, id)).await?;
     read_response(shown(stored.ok_or_else(not_found)?, &fields)?, preconditions)
 }
 
@@ -135,8 +134,7 @@ pub(crate) async fn replace(
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
     let edit = GroupEdit::Replace(Box::new(body.value));
-    let groups = app.directory.groups();
-    let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
+    let write = app.directory.change_group(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(write_response(&app, &options, outcome))
 }
@@ -150,8 +148,7 @@ pub(crate) async fn patch(
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
     let edit = GroupEdit::Patch(Box::new(body.value));
-    let groups = app.directory.groups();
-    let write = groups.change(body.permit, id, edit, MembersEdit::Keep, terms);
+    let write = app.directory.change_group(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(write_response(&app, &options, outcome))
 }
@@ -164,8 +161,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let groups = app.directory.groups();
-    let write = groups.delete(permit, id, options.terms(&call));
+    let write = app.directory.delete_group(permit, id, options.terms(&call));
     let outcome = execute(&app, &options, write).await?;
     Ok(delete_response(&app, &options, outcome))
 }
@@ -181,14 +177,14 @@ pub(crate) async fn list_members(
     let cursors = app.cursors.of(List::Members, call.authority().actor());
     let cursors = cursors.with("group_id", Some(group));
     let after = query.after(&cursors, id_of)?;
-    let (groups, permit) = (app.directory.groups(), call.permit()?);
+    let permit = call.permit()?;
     // HEAD and a matching tag need no page, but the group must exist.
-    groups.get(permit, group).await?.ok_or_else(not_found)?;
+    app.directory.get_group(permit, group).await?.ok_or_else(not_found)?;
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
     let members_query = MembersQuery { group, after, limit: query.limit };
-    let page = groups.members(permit, members_query).await?.ok_or_else(not_found)?;
+    let page = app.directory.list_members(permit, members_query).await?.ok_or_else(not_found)?;
     let total = query.count.then_some(Total::Exactly(page.total));
     let (position, next) = (page.position, page.next.map(key_of));
     let facts = PageFacts { position, next, total, examined: None };
@@ -210,8 +206,8 @@ pub(crate) async fn put_member(
     call: Call,
 ) -> Result<Response, Problem> {
     let edit = MembersEdit::Delta { added: BTreeSet::from([member]), removed: BTreeSet::new() };
-    let (groups, terms) = (app.directory.groups(), options.terms(&call));
-    let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
+    let terms = options.terms(&call);
+    let write = app.directory.change_group(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(write_response(&app, &options, outcome))
 }
@@ -224,9 +220,9 @@ pub(crate) async fn delete_member(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (groups, terms) = (app.directory.groups(), options.terms(&call));
+    let terms = options.terms(&call);
     let edit = MembersEdit::Remove(member);
-    let write = groups.change(permit, group, GroupEdit::Keep, edit, terms);
+    let write = app.directory.change_group(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
     Ok(delete_response(&app, &options, outcome))
 }

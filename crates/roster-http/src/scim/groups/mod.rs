@@ -44,8 +44,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
     let GroupBody { draft, members } = body.value;
-    let groups = app.directory.groups();
-    let change = Box::pin(groups.create(body.permit, draft, members, terms));
+    let change = Box::pin(app.directory.create_group(body.permit, draft, members, terms));
     let outcome = write.execute(&app, of_groups(change)).await?;
     group_response(&app, body.read_permit, &write, StatusCode::CREATED, outcome).await
 }
@@ -84,8 +83,7 @@ pub(crate) async fn replace(
     let terms = body.terms(&write);
     let GroupBody { draft, members } = body.value;
     let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
-    let groups = app.directory.groups();
-    let change = Box::pin(groups.change(body.permit, id, edit, members, terms));
+    let change = Box::pin(app.directory.change_group(body.permit, id, edit, members, terms));
     let outcome = write.execute(&app, of_groups(change)).await?;
     group_response(&app, body.read_permit, &write, StatusCode::OK, outcome).await
 }
@@ -117,8 +115,7 @@ pub(crate) async fn delete(
     Authorized(permit): Authorized<WriteUsers>,
     call: Call,
 ) -> Result<Response, ScimProblem> {
-    let groups = app.directory.groups();
-    let change = Box::pin(groups.delete(permit, id, write.options.terms(&call)));
+    let change = Box::pin(app.directory.delete_group(permit, id, write.options.terms(&call)));
     Ok(delete_response(&write.execute(&app, of_groups(change)).await?))
 }
 
@@ -152,8 +149,7 @@ pub(super) async fn patch_group(
     terms: Terms,
 ) -> Result<Outcome, ScimProblem> {
     let patch = move |group: &Group, work: &Work| patched(group, &operations, strictness, work);
-    let groups = app.directory.groups();
-    let edit = |edit| groups.edit(permit, id, edit, terms.clone());
+    let edit = |edit| app.directory.edit_group(permit, id, edit, terms.clone());
     result_of_groups(apply_patch(app, work, patch, edit).await?)
 }
 

@@ -163,7 +163,7 @@ impl<'a> Asking<'a> {
             let wanted = if left > 0 { left } else { limit - run.items.len() };
             let query =
                 GroupQuery { after, limit: wanted.min(PAGE_SIZE_MAX), ..self.query.clone() };
-            let page = self.app.directory.groups().list(self.may, query).await?;
+            let page = self.app.directory.list_groups(self.may, query).await?;
             yield_now().await;
             run.ended = page.next.is_none();
             after = page.next;
@@ -185,7 +185,7 @@ impl<'a> Asking<'a> {
             comparisons_max: COMPARISONS_MAX,
             ..self.query.clone()
         };
-        let page = self.app.directory.groups().list(self.may, query).await?;
+        let page = self.app.directory.list_groups(self.may, query).await?;
         if page.next.is_some() { Err(too_many_examined()) } else { Ok(page.items) }
     }
 
@@ -229,7 +229,7 @@ impl<'a> Asking<'a> {
             return Ok(Total::Exactly(u64::try_from(all.len()).unwrap_or(u64::MAX)));
         }
         let query = GroupQuery { limit: 0, count: true, after: None, ..self.query.clone() };
-        let total = self.app.directory.groups().list(self.may, query).await?.total;
+        let total = self.app.directory.list_groups(self.may, query).await?.total;
         Ok(total.unwrap_or(Total::AtLeast(0)))
     }
 

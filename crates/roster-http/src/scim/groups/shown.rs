@@ -40,16 +40,15 @@ pub(super) async fn shown(
     id: GroupId,
     projection: &Projection,
 ) -> Result<Option<Shown>, ScimProblem> {
-    let desk = app.directory.groups();
     if !shows_members(projection) {
-        let stored = desk.get(may, id).await?;
+        let stored = app.directory.get_group(may, id).await?;
         return Ok(stored.map(|stored| Shown { stored, members: Vec::new() }));
     }
     let query = MembersQuery { group: id, after: None, limit: SHORT_PAGE_MAX };
-    let Some(mut page) = desk.members(may, query).await? else { return Ok(None) };
+    let Some(mut page) = app.directory.list_members(may, query).await? else { return Ok(None) };
     if page.next.is_some() {
         let limit = usize::try_from(GROUP_MEMBERS_MAX).unwrap_or(usize::MAX);
-        let whole = desk.members(may, MembersQuery { limit, ..query }).await?;
+        let whole = app.directory.list_members(may, MembersQuery { limit, ..query }).await?;
         let Some(whole) = whole else { return Ok(None) };
         page = whole;
     }

@@ -175,7 +175,7 @@ async fn groups_of(
     }
     let (mut all, mut shown) = (GroupsOf::new(), 0);
     for users in users.chunks(USERS_AT_ONCE) {
-        let groups = app.directory.groups().groups_of(permit, users.to_vec()).await?;
+        let groups = app.directory.groups_of(permit, users.to_vec()).await?;
         shown += groups.values().map(Vec::len).sum::<usize>();
         if shown > PAGE_GROUPS_MAX {
             let detail = format!(
