@@ -277,6 +277,8 @@ pub enum UserAct {
         id: UserId,
         /// The function.
         edit: Edit<User, Draft>,
+        /// Whether it replaces the user as a whole, which [`Rules::put`] guards.
+        replaces: bool,
     },
     /// Delete a user. It is kept among the deleted users.
     Delete {

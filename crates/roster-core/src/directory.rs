@@ -155,7 +155,7 @@ impl Directory {
         self.execute(UserAct::Patch { id, patch: Arc::new(patch) }, terms).await
     }
 
-    /// Replaces a user by the result of a function.
+    /// Patches a user: the result of a function is its new content.
     pub async fn edit(
         &self,
         _may: Permit<WriteUsers>,
@@ -163,7 +163,18 @@ impl Directory {
         edit: Edit<User, Draft>,
         terms: Terms,
     ) -> Result<Outcome, Failure> {
-        self.execute(UserAct::Edit { id, edit }, terms).await
+        self.execute(UserAct::Edit { id, edit, replaces: false }, terms).await
+    }
+
+    /// Replaces a user by the result of a function.
+    pub async fn replace_by(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: UserId,
+        edit: Edit<User, Draft>,
+        terms: Terms,
+    ) -> Result<Outcome, Failure> {
+        self.execute(UserAct::Edit { id, edit, replaces: true }, terms).await
     }
 
     /// Deletes a user. It is kept among the deleted users.

@@ -114,7 +114,7 @@ pub fn preview(
 }
 
 /// The groups, and the purged users whose history is still being erased, that have an id.
-const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
+pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
      UNION ALL SELECT id FROM erasures WHERE id = $1";
 
 pub(crate) struct Batch<'f, F> {
@@ -147,15 +147,7 @@ impl<'f, F: Facts> Batch<'f, F> {
     /// Returns the stored result of a repeated request. Executes any other request.
     fn execute_or_replay(&mut self, request: &Request) -> Result<Executed, CommandError> {
         let Some(idempotency) = &request.command.idempotency else { return self.execute(request) };
-        let record = match self.idempotency_record(&idempotency.key) {
-            Ok(record) => record,
-            Err(error) => {
-                // Execute anyway, so that the facts that the command needs are read in the same
-                // step.
-                let _also_missing = self.execute(request);
-                return Err(error);
-            }
-        };
+        let record = self.idempotency_record(&idempotency.key)?;
         let replaces_record = record.is_some();
         if let Some(record) = record
             && let Some(executed) = record.replay(idempotency)?
@@ -240,14 +232,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         let id = act.id();
         let current = match act.target() {
             Target::New => None,
-            Target::Live => match self.live(id) {
-                Err(CommandError::MissingFact) if matches!(act, UserAct::Delete { .. }) => {
-                    // The groups are read in the same step as the user.
-                    let _also_missing = self.facts.groups_of(id);
-                    return Err(CommandError::MissingFact);
-                }
-                live => live?,
-            },
+            Target::Live => self.live(id)?,
             Target::Deleted => self.deleted(id)?,
         };
         let decision = request.decision(self.rules, &self.schema, act, current.as_ref());

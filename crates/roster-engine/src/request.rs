@@ -2,9 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use roster_core::{Act, Command, Decision, Refusal, Rules, Target, UserAct, UserSchema, decide};
+use roster_core::{
+    Act, Claims, Command, Decision, MatchBy, OnConflict, Refusal, Rules, Target, UserAct,
+    UserSchema, decide,
+};
 
-use crate::facts::Current;
+use crate::{
+    batch::USES_OF_ID,
+    facts::{ClaimKind, Current, Facts},
+    stored_groups::GROUP,
+};
 
 /// A queued command.
 #[derive(Debug)]
@@ -53,6 +60,55 @@ impl Request {
     /// The record that the command was decided on in advance.
     pub fn known_user(&self) -> Option<Arc<Current>> {
         self.precomputed()?.on
+    }
+
+    /// Asks for the facts that the command needs whatever they are, so that an engine can read
+    /// those of a batch in one step before it executes the batch.
+    pub fn ask(&self, facts: &mut impl Facts) {
+        if let Some(idempotency) = &self.command.idempotency {
+            drop(facts.idempotency_record(&idempotency.key));
+        }
+        match &self.command.act {
+            Act::User(act) => self.ask_about_user(act, facts),
+            Act::Group(act) => drop(facts.rows(GROUP.to_owned(), vec![act.id().into()])),
+            Act::Schema(_) => {}
+        }
+    }
+
+    fn ask_about_user(&self, act: &UserAct, facts: &mut impl Facts) {
+        let id = act.id();
+        match act {
+            UserAct::Create { draft, upsert, .. } => {
+                if draft.kept_id().is_some() {
+                    drop((facts.live(id), facts.deleted(id)));
+                    drop(facts.rows(USES_OF_ID.to_owned(), vec![id.into()]));
+                }
+                if let Some(Precomputed { decision: Ok(Decision::Write(change)), .. }) =
+                    self.precomputed()
+                    && upsert.match_by == MatchBy::Unique
+                {
+                    let Claims { username, email, external_id, .. } = &change.claims;
+                    let claims = [
+                        (ClaimKind::Username, username),
+                        (ClaimKind::Email, email),
+                        (ClaimKind::ExternalId, external_id),
+                    ];
+                    for (kind, key) in claims {
+                        drop(key.as_ref().map(|key| match upsert.on_conflict {
+                            OnConflict::Fail => facts.holder(kind, key),
+                            OnConflict::Skip | OnConflict::Replace | OnConflict::Merge => {
+                                facts.holder_to_follow(kind, key)
+                            }
+                        }));
+                    }
+                }
+            }
+            UserAct::Delete { .. } => drop((facts.live(id), facts.groups_of(id))),
+            UserAct::Replace { .. } | UserAct::Patch { .. } | UserAct::Edit { .. } => {
+                drop(facts.live(id));
+            }
+            UserAct::Restore { .. } | UserAct::Purge { .. } => drop(facts.deleted(id)),
+        }
     }
 
     /// Whether the command may be executed in one batch with others of this kind.

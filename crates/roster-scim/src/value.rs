@@ -5,7 +5,10 @@
 //! no value (RFC 7643 section 2.5). Tolerant parsing also accepts what identity providers send in
 //! place of a value.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
 
 use roster_core::{Json, json};
 
@@ -229,9 +232,9 @@ fn unwrapped(mut members: Members) -> Members {
     match (at, inner) {
         (Some(at), Some(Json::Object(inner))) if inner.iter().any(|(name, _)| name == "value") => {
             members.remove(at);
-            members.retain(|(name, _)| {
-                inner.iter().all(|(found, _)| !found.eq_ignore_ascii_case(name))
-            });
+            let named: HashSet<String> =
+                inner.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+            members.retain(|(name, _)| !named.contains(&name.to_ascii_lowercase()));
             members.extend(inner);
             members
         }

@@ -5,12 +5,13 @@
 //! SCIM returns it with the type `work`, and filters and patches treat it the same way. The record
 //! stores no type while the address stays the same.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use roster_core::{
-    Attribute, Json, Part,
+    Attribute, Json, Part, User,
     filter::{Expression, Operand, Operator, Path, Test, compares},
     json::{self, write_json},
+    text::nfc,
 };
 
 /// The type in SCIM of a primary entry that has none.
@@ -93,6 +94,28 @@ pub(crate) fn with_types(text: &str) -> Option<Cow<'_, str>> {
     let mut typed = Vec::with_capacity(text.len() + 16);
     write_json(&mut typed, &entries);
     String::from_utf8(typed).ok().map(Cow::Owned)
+}
+
+/// Removes the type of a primary address of a body, if the user has this address without a type, so
+/// that responses contain the type only by [`with_types`].
+pub(crate) fn without_types(emails: &mut Json, user: &User) {
+    let stored = user.profile.entries(Attribute::Emails).iter();
+    let untyped = stored.filter(|stored| stored.is_primary() && stored.text(Part::Type).is_none());
+    let untyped: HashSet<&str> = untyped.filter_map(|stored| stored.text(Part::Value)).collect();
+    let Json::Array(entries) = emails else { return };
+    for entry in entries {
+        let is_stored = match entry.member("value") {
+            Some(Json::Text(value)) => untyped.contains(&*nfc(value.clone())),
+            _ => false,
+        };
+        if is_stored
+            && entry.member("primary") == Some(&Json::Bool(true))
+            && entry.member("type") == Some(&Json::Text(WORK.to_owned()))
+            && let Json::Object(members) = entry
+        {
+            members.retain(|(name, _)| name != "type");
+        }
+    }
 }
 
 /// Whether the entry is primary and has no type.

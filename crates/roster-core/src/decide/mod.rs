@@ -29,7 +29,7 @@ use crate::{
     violation::{Violation, ViolationCode},
 };
 use changed::{changed_members, cleared_members};
-use resolve::{Intent, resolve};
+use resolve::resolve;
 
 pub use conflict::{Holders, Settlement};
 
@@ -104,27 +104,27 @@ pub fn decide(
         UserAct::Replace { draft, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let has_precondition = precondition(preconditions, draft, current)?;
-            let user = revise(schema, current, draft, &Intent::Replace, command)?;
+            let user = revise(schema, current, draft, command)?;
             if rules.put == Guard::On && !has_precondition {
-                let cleared = cleared_members(current, &user);
-                if !cleared.is_empty() {
-                    return Err(Refusal::PreconditionRequired { cleared });
-                }
+                keep_members(current, &user)?;
             }
             write(rules, current, user, command)
         }
         UserAct::Patch { patch, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
-            let (draft, intent) = patched(current, patch);
+            let draft = patched(current, patch);
             precondition(preconditions, &draft, current)?;
-            let user = revise(schema, current, &draft, &intent, command)?;
+            let user = revise(schema, current, &draft, command)?;
             write(rules, current, user, command)
         }
-        UserAct::Edit { edit, .. } => {
+        UserAct::Edit { edit, replaces, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             check_preconditions(preconditions, current)?;
             let draft = edit.apply(current)?;
-            let user = revise(schema, current, &draft, &Intent::Replace, command)?;
+            let user = revise(schema, current, &draft, command)?;
+            if *replaces && rules.put == Guard::On && preconditions.is_empty() {
+                keep_members(current, &user)?;
+            }
             write(rules, current, user, command)
         }
         UserAct::Delete { .. } => {
@@ -148,6 +148,12 @@ pub fn decide(
             Ok(Decision::Purge(Arc::new(event(&user, EventKind::Purged, command))))
         }
     }
+}
+
+/// Refuses a replacement that clears members.
+fn keep_members(current: &User, user: &User) -> Result<(), Refusal> {
+    let cleared = cleared_members(current, user);
+    if cleared.is_empty() { Ok(()) } else { Err(Refusal::PreconditionRequired { cleared }) }
 }
 
 /// The user of a delete or a purge, if the preconditions and the guard allow it.
@@ -179,7 +185,7 @@ fn create(
     draft: &Draft,
     command: &Command,
 ) -> Result<Decision, Refusal> {
-    let resolved = resolve(schema, draft, None, &Intent::Create).map_err(Refusal::Invalid)?;
+    let resolved = resolve(schema, draft, None).map_err(Refusal::Invalid)?;
     // The time of an id that is kept is that of the first creation.
     let at = if draft.kept_id().is_some() { command.at } else { id.created_at() };
     let user =
@@ -206,19 +212,13 @@ fn precondition(
 
 /// The draft that results from a patch: the patch is merged into the record and the result is
 /// parsed like any body.
-fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
-    let names = |attribute: Attribute| patch.member(attribute.name()).is_some();
-    let intent = Intent::Patch {
-        username: names(Attribute::Username),
-        email_verified: names(Attribute::EmailVerified),
-        phone_number_verified: names(Attribute::PhoneNumberVerified),
-    };
+fn patched(current: &User, patch: &Json) -> Draft {
     if let Some(oversized) = Draft::of_oversized_patch(patch) {
-        return (oversized, intent);
+        return oversized;
     }
     // A record that was just written or parsed is always JSON.
     let stored = json::read(&current.to_record()).unwrap_or(Json::Object(Vec::new()));
-    let Json::Object(mut members) = stored else { return (Draft::default(), intent) };
+    let Json::Object(mut members) = stored else { return Draft::default() };
     // Only a version that the patch names is a precondition, so the stored one is removed.
     members.retain(|(name, _)| name != Attribute::Version.name());
     let kept = short_form::remove_cleared(&mut members, patch);
@@ -227,7 +227,13 @@ fn patched(current: &User, patch: &Json) -> (Draft, Intent) {
     for short_form in kept {
         draft.add_kept_entries(short_form);
     }
-    (draft, intent)
+    let flags = [Attribute::EmailVerified, Attribute::PhoneNumberVerified];
+    for member in flags.into_iter().chain([Attribute::Username]) {
+        if patch.member(member.name()).is_some() {
+            draft.name(member);
+        }
+    }
+    draft
 }
 
 /// The current user with the draft's values, at the next version.
@@ -235,10 +241,9 @@ fn revise(
     schema: &UserSchema,
     current: &User,
     draft: &Draft,
-    intent: &Intent,
     command: &Command,
 ) -> Result<User, Refusal> {
-    let resolved = resolve(schema, draft, Some(current), intent).map_err(Refusal::Invalid)?;
+    let resolved = resolve(schema, draft, Some(current)).map_err(Refusal::Invalid)?;
     let mut user = next_version(current, command);
     user.status = resolved.status;
     user.profile = resolved.profile;

@@ -20,29 +20,17 @@ use crate::{
     violation::{Excuse, Violation, ViolationCode, Violations},
 };
 
-/// The kind of write that a draft belongs to.
-pub(super) enum Intent {
-    Create,
-    Replace,
-    /// A patch: whether it names these members.
-    Patch {
-        username: bool,
-        email_verified: bool,
-        phone_number_verified: bool,
-    },
-}
-
 pub(super) struct Resolved {
     pub(super) status: Status,
     pub(super) profile: Profile,
 }
 
-/// The profile that results from a draft, or the violations that no stored value excuses.
+/// The profile that results from a draft, or the violations that no stored value excuses. `current`
+/// is the user that the draft changes; `None` if it creates one.
 pub(super) fn resolve(
     schema: &UserSchema,
     draft: &Draft,
     current: Option<&User>,
-    intent: &Intent,
 ) -> Result<Resolved, Violations> {
     let (mut violations, mut omitted) = counting(draft, current);
     if draft.is_oversized {
@@ -54,28 +42,14 @@ pub(super) fn resolve(
             profile.set(*attribute, Some(value.clone()));
         }
     }
-    if let Some(current) = current {
-        for attribute in draft.kept.iter().filter(|kept| !draft.values.contains_key(kept)) {
-            profile.set(*attribute, current.profile.get(*attribute).cloned());
-        }
-    }
-    if !draft.attribute_changes.is_empty() {
-        let members = free_members(&profile);
-        let changed = Draft::of_changed_attributes(members, &draft.attribute_changes);
-        violations.extend(counting(&changed, current).0);
-        profile.set(Attribute::Attributes, changed.values.get(&Attribute::Attributes).cloned());
-    }
     for attribute in Attribute::ALL {
         if let Kind::ShortForm { list, .. } = attribute.kind() {
             resolve_short_form(*attribute, list, draft, current, &mut profile, &mut violations);
         }
     }
-    if let (Some(kind), Some(current)) = (draft.assumed_email_type, current) {
-        drop_assumed_type(&mut profile, kind, current);
-    }
-    resolve_flags(&mut profile, draft, current, intent);
+    resolve_flags(&mut profile, draft, current);
     schema.drop_empty_texts(&mut profile);
-    resolve_username(&mut profile, current, intent, &mut violations);
+    resolve_username(&mut profile, draft, current, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
     let undeclared = schema.violations(free_members(&profile), stored);
     omitted += undeclared.omitted();
@@ -205,40 +179,13 @@ fn resolve_short_form(
     }
 }
 
-/// Removes the type of the primary address if the stored address has no type and the response to
-/// the caller contained this type as a default.
-fn drop_assumed_type(profile: &mut Profile, kind: &str, current: &User) {
-    let stored = current.profile.entries(Attribute::Emails).iter();
-    let untyped = stored.filter(|stored| stored.is_primary() && stored.text(Part::Type).is_none());
-    let untyped: HashSet<Option<&str>> = untyped.map(|stored| stored.text(Part::Value)).collect();
-    let is_stored_untyped = |entry: &Entry| untyped.contains(&entry.text(Part::Value));
-    let entries = profile.entries(Attribute::Emails).iter().map(|entry| {
-        let is_assumed =
-            entry.is_primary() && entry.text(Part::Type) == Some(kind) && is_stored_untyped(entry);
-        if is_assumed { entry.clone().without(Part::Type) } else { entry.clone() }
-    });
-    let entries: Vec<Entry> = entries.collect();
-    profile.set(Attribute::Emails, (!entries.is_empty()).then_some(Value::Many(entries)));
-}
-
-/// A flag belongs to one address. A PUT that changes the address resets the flag to false,
-/// regardless of its value in the body, unless the draft marks the flag as in a patch. A create, or
-/// a patch that names the flag, sets it.
-fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, intent: &Intent) {
+/// A flag belongs to one address. A write that changes the address resets the flag to false,
+/// regardless of its value in the draft. A create, or a patch that names the flag, sets it.
+fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>) {
     for attribute in Attribute::ALL {
         let Kind::Flag { vouches_for } = attribute.kind() else { continue };
         let is_email = *attribute == Attribute::EmailVerified;
-        let named = match intent {
-            Intent::Create => true,
-            Intent::Replace => draft.vouched.contains(attribute),
-            Intent::Patch { email_verified, phone_number_verified, .. } => {
-                if is_email {
-                    *email_verified
-                } else {
-                    *phone_number_verified
-                }
-            }
-        };
+        let named = current.is_none() || draft.named.contains(attribute);
         let key = if is_email { email_key } else { phone_key };
         let after = profile.primary_value(vouches_for).map(key);
         let before = current.and_then(|c| c.profile.primary_value(vouches_for)).map(key);
@@ -255,12 +202,12 @@ fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>, i
 /// that only repeats the marked one of the record is not its own.
 fn resolve_username(
     profile: &mut Profile,
+    draft: &Draft,
     current: Option<&User>,
-    intent: &Intent,
     violations: &mut Vec<Violation>,
 ) {
     // Only an export tells a create about it.
-    let is_marked = matches!(intent, Intent::Create) && profile.is_username_from_email();
+    let is_marked = current.is_none() && profile.is_username_from_email();
     profile.set(Attribute::UsernameFromEmail, None);
     let email = profile.primary_value(Attribute::Emails).map(str::to_owned);
     let stored = current.map(|current| &current.profile);
@@ -273,7 +220,7 @@ fn resolve_username(
             return;
         }
     } else if let Some(stored) = stored.filter(|_| marked.is_none())
-        && !matches!(intent, Intent::Patch { username: true, .. })
+        && !draft.named.contains(&Attribute::Username)
     {
         return profile.set(Attribute::Username, stored.get(Attribute::Username).cloned());
     }

@@ -1,8 +1,6 @@
 //! Parses the free JSON object `attributes` into a draft. It is stored as sent, without null
 //! members.
 
-use std::collections::HashMap;
-
 use super::Draft;
 use crate::{
     attribute::Attribute,
@@ -14,28 +12,6 @@ use crate::{
 };
 
 impl Draft {
-    /// A draft of these `attributes` alone, after the changes.
-    pub(crate) fn of_changed_attributes(
-        current: &[(String, Json)],
-        changes: &[(String, Json)],
-    ) -> Self {
-        let mut members = current.to_vec();
-        let mut places: HashMap<String, usize> =
-            members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect();
-        for (name, value) in changes {
-            let known = places.get(name).and_then(|at| members.get_mut(*at));
-            if let Some((_, found)) = known {
-                found.clone_from(value);
-            } else {
-                places.insert(name.clone(), members.len());
-                members.push((name.clone(), value.clone()));
-            }
-        }
-        let mut draft = Self::default();
-        draft.parse_free(Attribute::Attributes, Json::Object(members));
-        draft
-    }
-
     pub(super) fn parse_free(&mut self, attribute: Attribute, sent: Json) {
         let mut pointer = Pointer::root().member(attribute.name());
         let sent = without_nulls(sent);

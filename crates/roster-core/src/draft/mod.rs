@@ -39,14 +39,8 @@ pub struct Draft {
     pub(crate) server_made_faults: Vec<Violation>,
     /// All violations, each with the stored value that would excuse it.
     pub(crate) violations: Findings,
-    /// The members that a replacement keeps if the draft does not have them.
-    pub(crate) kept: Vec<Attribute>,
-    /// The flags that a replacement sets even if the address or number changes.
-    pub(crate) vouched: Vec<Attribute>,
-    /// Changes of single members of `attributes`; null removes.
-    pub(crate) attribute_changes: Vec<(String, Json)>,
-    /// The default type that responses to the caller contain for a primary address without a type.
-    pub(crate) assumed_email_type: Option<&'static str>,
+    /// The members that a patch names. Such a flag is set even if the address or number changes.
+    pub(crate) named: Vec<Attribute>,
     /// The body as a JSON Merge Patch, for [`OnConflict::Merge`](crate::OnConflict::Merge).
     pub(crate) patch: Option<Arc<Json>>,
     /// Whether a create gives the user the id of the body.
@@ -180,32 +174,10 @@ impl Draft {
         self.violations.drop_codes(codes);
     }
 
-    /// Makes a replacement keep the stored value of a member that the draft does not have: for
-    /// clients that do not know the member.
-    pub fn retain(&mut self, member: Attribute) {
-        self.kept.push(member);
-    }
-
-    /// Changes members of `attributes`, for clients that know only these: null removes. The others
-    /// stay as the draft has them, or as they are stored if the draft retains `attributes`.
-    pub fn change_attributes(&mut self, changes: Vec<(String, Json)>) {
-        self.attribute_changes.extend(changes);
-    }
-
-    /// Makes a replacement set a flag of the draft, as a patch would.
-    pub fn vouch(&mut self, flag: Attribute) {
-        self.vouched.push(flag);
-    }
-
-    /// Makes a replacement store no type for the primary address if the stored address has none and
-    /// the draft has this type: responses to the caller contained it.
-    pub const fn assume_email_type(&mut self, kind: &'static str) {
-        self.assumed_email_type = Some(kind);
-    }
-
-    /// Sets a version as the precondition of a replacement, as `version` in a body does.
-    pub const fn hold_version(&mut self, version: i64) {
-        self.body_version = Some(version);
+    /// Notes that the patch whose result the draft is names a member. A flag of a verified address
+    /// is set then, even if the patch changes the address too.
+    pub fn name(&mut self, member: Attribute) {
+        self.named.push(member);
     }
 
     /// Adds a violation. `words` is called only if it is listed.

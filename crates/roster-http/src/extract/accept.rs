@@ -70,6 +70,8 @@ fn quality<'a>(media: Media, ranges: impl Iterator<Item = &'a str>) -> u16 {
     for range in ranges {
         let mut parts = range.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
+        // Old clients of Java send "*" for "*/*".
+        let name = if name == "*" { "*/*" } else { name };
         let Some((kind, subtype)) = name.split_once('/') else { continue };
         let specific = if kind == "*" && subtype == "*" {
             1
@@ -110,6 +112,8 @@ mod tests {
         assert_eq!(best(None, both), Some(JSON));
         assert_eq!(best(Some(""), both), Some(JSON));
         assert_eq!(best(Some("*/*"), both), Some(JSON));
+        assert_eq!(best(Some("text/html, image/gif, *; q=.2, */*; q=.2"), &[JSON]), Some(JSON));
+        assert_eq!(best(Some("*"), both), Some(JSON));
         assert_eq!(best(Some("text/html,application/xhtml+xml,*/*;q=0.8"), both), Some(HTML));
         assert_eq!(best(Some("Application/JSON;q=0.2, text/*;q=0.1"), both), Some(JSON));
         assert_eq!(best(Some("application/json;q=0, */*"), both), Some(HTML));

@@ -10,7 +10,7 @@ use std::{mem, net::IpAddr};
 
 use http::request::Parts;
 use roster_core::{
-    Caller, Draft, Json, Outcome, Preconditions, Tags, Terms, UserId, Work,
+    Caller, Json, Outcome, Preconditions, Tags, Terms, UserId, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
     json::{self, JsonFault, write_json},
@@ -23,7 +23,7 @@ use roster_scim::{
     group::{self, GroupBody},
     patch,
     schema::GROUP,
-    user::{self, Sent, UserPatch, entity_tag, version_of},
+    user::{self, Sent, UserBody, UserPatch, entity_tag, version_of},
 };
 
 use super::{
@@ -32,7 +32,7 @@ use super::{
     fault::in_scim,
     groups::{of_groups, patch_group},
     respond::{base, json as json_response},
-    users::patch_user,
+    users::{patch_user, replace_user},
 };
 use crate::{
     admission::{Class, LogCharges, identity},
@@ -137,13 +137,13 @@ impl BulkCall<'_> {
         let directory = &app.directory;
         Ok(match &step.act {
             Act::Create(_) => {
-                let draft = self.draft(app, data, Sent::Created).await?;
+                let draft = self.read_user(app, data, Sent::Created, UserBody::created).await?;
                 (201, with_admission(app, directory.create(may, draft, terms)).await?)
             }
             Act::Replace(id, _) => {
                 let id = user_id(id)?;
-                let draft = self.draft(app, data, Sent::Replaced).await?;
-                (200, with_admission(app, directory.replace(may, id, draft, terms)).await?)
+                let body = self.read_user(app, data, Sent::Replaced, |body| body).await?;
+                (200, with_admission(app, replace_user(app, may, id, body, terms)).await?)
             }
             Act::Patch(id, _) => {
                 let (strictness, schema) = (self.strictness, directory.schema());
@@ -159,12 +159,22 @@ impl BulkCall<'_> {
         })
     }
 
-    async fn draft(&self, app: &AppState, body: Json, sent: Sent) -> Result<Draft, ScimProblem> {
+    async fn read_user<T: Send + 'static>(
+        &self,
+        app: &AppState,
+        data: Json,
+        sent: Sent,
+        make: fn(UserBody) -> T,
+    ) -> Result<T, ScimProblem> {
         let (strictness, schema) = (self.strictness, app.directory.schema());
-        let read = move |body| user::read(body, strictness, sent, &schema);
-        let read = convert(app, body, read).await?;
-        app.dropped_attributes.add(&read.dropped);
-        Ok(read.draft)
+        let parse = move |data| {
+            let mut user = user::read(data, strictness, sent, &schema)?;
+            let dropped = mem::take(&mut user.dropped);
+            Ok((make(user), dropped))
+        };
+        let (read, dropped) = convert(app, data, parse).await?;
+        app.dropped_attributes.add(&dropped);
+        Ok(read)
     }
 
     async fn execute_on_group(

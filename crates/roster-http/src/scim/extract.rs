@@ -1,11 +1,11 @@
 //! Extractors of SCIM requests, and their query parameters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, mem::take};
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::{header::IF_NONE_MATCH, request::Parts};
 use roster_core::{
-    GroupId, Preconditions, Tags, Terms, UserId, UserSchema,
+    Draft, GroupId, Preconditions, Tags, Terms, UserId, UserSchema,
     access::{Permit, ReadUsers, Scope, WriteUsers},
     json::{self, JsonFault},
     limits::GROUP_BODY_BYTES_MAX,
@@ -16,7 +16,7 @@ use roster_scim::{
     list,
     patch::{self, group::GroupOperations},
     schema::{GROUP, USER},
-    user::{self, Sent, UserPatch},
+    user::{self, Sent, UserBody, UserPatch},
 };
 use roster_server::HeldBytes;
 
@@ -94,29 +94,31 @@ pub(crate) trait FromScim: Sized + Send + 'static {
 /// A parsed body, or the error of one that is valid JSON.
 pub(super) type Parsed<T> = Result<Result<T, ScimError>, JsonFault>;
 
-/// A user to create.
-pub(crate) struct NewUser(pub(super) user::Read);
-
-/// A user to replace another one with.
-pub(crate) struct ReplacedUser(pub(super) user::Read);
+/// A user to create, and the names of the attributes that no schema has.
+pub(crate) struct NewUser(pub(super) Draft, Vec<String>);
 
 impl FromScim for NewUser {
     fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self> {
-        Ok(user::read(json::read(text)?, strictness, Sent::Created, schema).map(Self))
+        let body = user::read(json::read(text)?, strictness, Sent::Created, schema);
+        Ok(body.map(|mut body| {
+            let dropped = take(&mut body.dropped);
+            Self(body.created(), dropped)
+        }))
     }
 
     fn dropped(&self) -> &[String] {
-        &self.0.dropped
+        &self.1
     }
 }
 
-impl FromScim for ReplacedUser {
+/// A user to replace another one with.
+impl FromScim for UserBody {
     fn from_scim(text: &[u8], strictness: Strictness, schema: &UserSchema) -> Parsed<Self> {
-        Ok(user::read(json::read(text)?, strictness, Sent::Replaced, schema).map(Self))
+        Ok(user::read(json::read(text)?, strictness, Sent::Replaced, schema))
     }
 
     fn dropped(&self) -> &[String] {
-        &self.0.dropped
+        &self.dropped
     }
 }
 

@@ -1,7 +1,8 @@
 //! The fetched facts of a batch.
 //!
-//! A batch runs in memory. If it needs a fact that was not fetched, the fact is recorded as
-//! missing. All missing facts are fetched in one step, and the batch runs again.
+//! What the commands of a batch need in any case is fetched first. Then the batch runs in memory.
+//! If it needs a fact that was not fetched, the fact is recorded as missing. All missing facts are
+//! fetched in one step, and the batch runs again.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -84,6 +85,16 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
 }
 
 impl Fetched {
+    /// Whether all facts that were asked for are fetched.
+    pub(super) fn is_complete(&self) -> bool {
+        self.live.missing.is_empty()
+            && self.deleted.missing.is_empty()
+            && self.holders.missing.is_empty()
+            && self.idempotency.missing.is_empty()
+            && self.groups_of.missing.is_empty()
+            && self.rows.missing.is_empty()
+    }
+
     /// The facts of another attempt: none, but what this attempt needed is fetched in the first
     /// step, so that the locks of all users and keys are taken there in their order.
     pub(super) fn again(self) -> Self {

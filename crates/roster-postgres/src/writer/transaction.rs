@@ -127,14 +127,19 @@ async fn try_execute(
 ) -> QueryResult<Results> {
     let InForce { rules, schema, era } = in_force.known();
     let (mut has_begun, mut lock) = (false, Lock::Wait(in_force.log_id));
+    for request in requests {
+        request.ask(facts);
+    }
     let Completed { results, writes } = loop {
-        let completed = run(rules, &schema, requests, facts);
         let queries = missing(facts, lock);
-        if queries.is_empty() {
+        if !queries.is_empty() {
+            fetch(connection, has_begun, queries, facts).await?;
+            (has_begun, lock) = (true, Lock::AtOnce(in_force.log_id));
+        }
+        let completed = run(rules, &schema, requests, facts);
+        if facts.is_complete() {
             break completed;
         }
-        fetch(connection, has_begun, queries, facts).await?;
-        (has_begun, lock) = (true, Lock::AtOnce(in_force.log_id));
     };
     let before = if writes.is_empty() {
         position(connection, era, has_begun, &results).await?
@@ -204,13 +209,14 @@ pub(crate) async fn dry_run(
             position => position?,
         };
         let mut facts = Fetched::default();
+        request.ask(&mut facts);
         loop {
+            let queries = missing(&mut facts, Lock::Nothing);
+            fetch(&connection, true, queries, &mut facts).await?;
             let result = preview(rules, &schema, request, &mut facts, position);
             if result.is_some() {
                 return Ok(result);
             }
-            let queries = missing(&mut facts, Lock::Nothing);
-            fetch(&connection, true, queries, &mut facts).await?;
         }
     };
     connection.transaction(SNAPSHOT, work).await

@@ -3,7 +3,7 @@
 //! The attribute table has no parts for it. Keys are case-sensitive. An array is a list of values.
 //! Objects merge key by key, as complex attributes do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use roster_core::{Json, TooMuchWork, Work};
 
@@ -70,8 +70,17 @@ fn removed(
     for item in items.iter().chain(&given) {
         work.spend(cost(item.size()))?;
     }
-    let named: HashSet<u64> = given.iter().map(Json::fingerprint).collect();
-    items.retain(|item| !(named.contains(&item.fingerprint()) && given.contains(item)));
+    // Values with the same fingerprint are almost always equal, and then one of them is kept.
+    let mut named: HashMap<u64, Vec<&Json>> = HashMap::new();
+    for value in &given {
+        let alike = named.entry(value.fingerprint()).or_default();
+        if !alike.contains(&value) {
+            alike.push(value);
+        }
+    }
+    let is_named =
+        |item: &Json| named.get(&item.fingerprint()).is_some_and(|alike| alike.contains(&item));
+    items.retain(|item| !is_named(item));
     Ok((!items.is_empty()).then_some(Json::Array(items)))
 }
 

@@ -13,6 +13,6 @@ mod write;
 
 pub use fault::{invalid, refused};
 pub use patch::UserPatch;
-pub use read::{Read, Sent, read};
+pub use read::{Sent, UserBody, read};
 
 pub use write::{UserWriter, entity_tag, location, shows_groups, version_of};

@@ -65,9 +65,11 @@ impl UserPatch {
         let resource = resource.ok_or_else(unreadable)?;
         let strictness = self.strictness;
         let resource = patch::apply(&USER, resource, self.operations.clone(), strictness, work)?;
-        let mut draft = read(resource, strictness, Sent::Patched, &schema)?.draft;
+        let body = read(resource, strictness, Sent::Patched, &schema)?;
+        // The comparisons of the operations are counted, and their result is not much larger.
+        let mut draft = body.replacing(user, &Work::new(COMPARISONS_MAX))?;
         for flag in &self.flags {
-            draft.vouch(*flag);
+            draft.name(*flag);
         }
         Ok(draft)
     }

@@ -1,4 +1,4 @@
-//! Parses a SCIM user to a draft.
+//! Parses a SCIM user.
 //!
 //! The attribute tables name the attributes. Names ignore case. Read-only attributes are ignored
 //! (RFC 7644 sections 3.3 and 3.5.1). This module checks only the form of the body; core validates
@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 
 use roster_core::{
-    Attribute, Draft, Json, Status, UserSchema, attribute::Kind, user_schema::DeclaredMember,
-    violation::TOLERATED,
+    Attribute, Draft, Json, Status, User, UserSchema, Value, Work, attribute::Kind,
+    json::size_of_members, user_schema::DeclaredMember, violation::TOLERATED,
 };
 
 use super::value;
@@ -20,6 +20,14 @@ use crate::{
     value::unknown as unknown_name,
     work_email,
 };
+
+/// The members of the record that a replacement keeps if the body does not have them: a client that
+/// does not send an attribute of Roster's extension may not know it (RFC 7644 section 3.5.1).
+const KEPT: [Attribute; 3] =
+    [Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes];
+
+/// How many bytes of a body are read in the time of one comparison.
+const READ_BYTES_PER_COMPARISON: usize = 8;
 
 /// What a parsed body is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +41,15 @@ pub enum Sent {
 }
 
 /// A parsed body.
-#[derive(Debug)]
-pub struct Read {
-    /// The user.
-    pub draft: Draft,
+#[derive(Clone, Debug)]
+pub struct UserBody {
+    /// The members of the record.
+    members: Vec<(String, Json)>,
+    /// Changes of members of `attributes` that an extension has; null removes.
+    changes: Vec<(String, Json)>,
+    /// The members that a replacement keeps.
+    kept: Vec<Attribute>,
+    strictness: Strictness,
     /// The names of the attributes that no schema has. Tolerant parsing drops them.
     pub dropped: Vec<String>,
 }
@@ -48,7 +61,7 @@ pub fn read(
     strictness: Strictness,
     sent: Sent,
     schema: &UserSchema,
-) -> Result<Read, ScimError> {
+) -> Result<UserBody, ScimError> {
     let kind = tree.kind();
     let Json::Object(members) = tree else {
         let detail = format!("send one user as a JSON object, not {kind}");
@@ -67,25 +80,80 @@ pub fn read(
     if scim_path(Attribute::Username).and_then(|path| reading.value(path)).is_none() {
         return Err(ScimError::new(ScimType::InvalidValue, "userName: it is required"));
     }
-    let mut draft = Draft::parse(reading.record());
+    let is_unknown = |member: &Attribute| {
+        let is_sent = scim_path(*member).is_some_and(|path| reading.is_sent(path));
+        sent == Sent::Replaced && !is_sent
+    };
+    let kept = KEPT.iter().copied().filter(is_unknown).collect();
+    let members = reading.record();
+    let Reading { changes, dropped, .. } = reading;
+    Ok(UserBody { members, changes, kept, strictness, dropped })
+}
+
+impl UserBody {
+    /// The user that a create makes of it.
+    pub fn created(self) -> Draft {
+        let Self { members, changes, strictness, .. } = self;
+        draft(members, &changes, strictness)
+    }
+
+    /// The user that replaces this one. Fails if the body takes more comparisons than `work`
+    /// allows.
+    pub fn replacing(&self, user: &User, work: &Work) -> Result<Draft, ScimError> {
+        let size = size_of_members(&self.members) + size_of_members(&self.changes);
+        work.spend(size / READ_BYTES_PER_COMPARISON)?;
+        let mut members = self.members.clone();
+        for member in &self.kept {
+            let stored = match user.profile.get(*member) {
+                Some(Value::Flag(flag)) => Json::Bool(*flag),
+                Some(Value::Object(attributes)) => Json::Object(attributes.clone()),
+                _ => continue,
+            };
+            members.push((member.name().to_owned(), stored));
+        }
+        let emails = members.iter_mut().find(|(name, _)| name == Attribute::Emails.name());
+        if let Some((_, emails)) = emails {
+            work_email::without_types(emails, user);
+        }
+        Ok(draft(members, &self.changes, self.strictness))
+    }
+}
+
+fn draft(
+    mut members: Vec<(String, Json)>,
+    changes: &[(String, Json)],
+    strictness: Strictness,
+) -> Draft {
+    if !changes.is_empty() {
+        let name = Attribute::Attributes.name();
+        let at = members.iter().position(|(found, _)| found == name).unwrap_or(members.len());
+        if at == members.len() {
+            members.push((name.to_owned(), Json::Object(Vec::new())));
+        }
+        // Anything else is rejected.
+        if let Some((_, Json::Object(attributes))) = members.get_mut(at) {
+            change(attributes, changes);
+        }
+    }
+    let mut draft = Draft::parse(Json::Object(members));
     if strictness == Strictness::Tolerant {
         draft.excuse(TOLERATED);
     }
-    draft.assume_email_type(work_email::WORK);
-    if sent == Sent::Replaced {
-        // A client that does not send an attribute of Roster's extension may not know it (RFC 7644
-        // section 3.5.1), so the attribute keeps its value.
-        for member in
-            [Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes]
-        {
-            let is_sent = scim_path(member).is_some_and(|path| reading.is_sent(path));
-            if !is_sent {
-                draft.retain(member);
-            }
+    draft
+}
+
+/// Sets members of an object, the last of several with the same name.
+fn change(members: &mut Vec<(String, Json)>, changes: &[(String, Json)]) {
+    let names = members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at));
+    let mut places: HashMap<String, usize> = names.collect();
+    for (name, value) in changes {
+        if let Some((_, found)) = places.get(name).and_then(|at| members.get_mut(*at)) {
+            found.clone_from(value);
+        } else {
+            places.insert(name.clone(), members.len());
+            members.push((name.clone(), value.clone()));
         }
     }
-    draft.change_attributes(reading.changes);
-    Ok(Read { draft, dropped: reading.dropped })
 }
 
 /// `schemas` must contain the URN of a user, those of the extensions that the body has, and no
@@ -255,7 +323,7 @@ impl Reading<'_> {
             (Some(_), Json::Null) => {}
             // Each sub-attribute with a dotted name is a separate object, which is merged.
             (Some((_, _, Json::Object(parts))), Json::Object(further))
-                if further.iter().all(|(name, _)| parts.iter().all(|(had, _)| had != name)) =>
+                if are_disjoint(parts, &further) =>
             {
                 parts.extend(further);
             }
@@ -288,8 +356,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The values as a JSON object with the names of the record.
-    fn record(&self) -> Json {
+    /// The values, with the names of the record.
+    fn record(&self) -> Vec<(String, Json)> {
         let member = |attribute: &Attribute| {
             let value = self.value(scim_path(*attribute)?)?;
             let value = match attribute.kind() {
@@ -304,8 +372,14 @@ impl Reading<'_> {
             };
             Some((attribute.name().to_owned(), value))
         };
-        Json::Object(Attribute::ALL.iter().filter_map(member).collect())
+        Attribute::ALL.iter().filter_map(member).collect()
     }
+}
+
+/// Whether two objects have no name in common.
+fn are_disjoint(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
+    let names: HashSet<&String> = one.iter().map(|(name, _)| name).collect();
+    !other.iter().any(|(name, _)| names.contains(name))
 }
 
 /// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first

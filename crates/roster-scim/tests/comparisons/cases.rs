@@ -58,12 +58,8 @@ pub(crate) fn patches() -> Vec<(&'static str, String)> {
     let value = |number: usize| format!(r#"{{"value":"role {number} {}"}}"#, long(20));
     let big = long(BODY_BYTES / 2 - 1000);
     let path = |count: usize, test: &str| format!("roles[{}]", tests(count, test));
-    let of = |op: &str, path: &str, value: &str| {
-        format!(r#"{{"op":"{op}","path":"{path}","value":{value}}}"#)
-    };
-    let half = many(JSON_VALUES_MAX / 2 - 200, |number| number.to_string());
     let names = many(usize::MAX, |number| format!(r#""n{number}":1"#));
-    vec![
+    let mut all = vec![
         ("conditions of 40 tests", patch(|_| of("remove", &path(40, r#"value co "x""#), "null"))),
         ("conditions of 64 tests", patch(|_| of("remove", &path(64, r#"value co "x""#), "null"))),
         (
@@ -90,25 +86,6 @@ pub(crate) fn patches() -> Vec<(&'static str, String)> {
         ),
         ("unknown names in a value", one(&format!(r#"{{"op":"add","value":{{{names}}}}}"#))),
         (
-            "names in attributes",
-            one(&of("add", &format!("{ROSTER_URN}:attributes"), &format!("{{{names}}}"))),
-        ),
-        (
-            "numbers added to attributes twice",
-            format!(
-                r#"{{"Operations":[{0},{0}]}}"#,
-                of("add", &format!("{ROSTER_URN}:attributes.list"), &format!("[{half}]"))
-            ),
-        ),
-        (
-            "single members of attributes",
-            patch(|n| of("add", &format!("{ROSTER_URN}:attributes.n{n}"), "1")),
-        ),
-        (
-            "deep paths",
-            patch(|_| of("add", &format!("{ROSTER_URN}:attributes{}", ".a".repeat(64)), "1")),
-        ),
-        (
             "primary values",
             patch(|n| of("add", "roles", &format!(r#"{{"value":"{n}","primary":true}}"#))),
         ),
@@ -120,6 +97,43 @@ pub(crate) fn patches() -> Vec<(&'static str, String)> {
             "the members of a declared extension",
             patch(|n| of("add", &format!("urn:example:E0:m{}", n % 2), "\"x\"")),
         ),
+    ];
+    all.extend(patches_of_attributes());
+    all
+}
+
+fn of(op: &str, path: &str, value: &str) -> String {
+    format!(r#"{{"op":"{op}","path":"{path}","value":{value}}}"#)
+}
+
+/// Bodies of a PATCH of `attributes`.
+fn patches_of_attributes() -> Vec<(&'static str, String)> {
+    let half = many(JSON_VALUES_MAX / 2 - 200, |number| number.to_string());
+    let names = many(usize::MAX, |number| format!(r#""n{number}":1"#));
+    // No stored list has them.
+    let absent = many(JSON_VALUES_MAX - 200, |number| (number + 2).to_string());
+    let list = format!("{ROSTER_URN}:attributes.list");
+    vec![
+        (
+            "names in attributes",
+            one(&of("add", &format!("{ROSTER_URN}:attributes"), &format!("{{{names}}}"))),
+        ),
+        (
+            "numbers added to attributes twice",
+            format!(r#"{{"Operations":[{0},{0}]}}"#, of("add", &list, &format!("[{half}]"))),
+        ),
+        (
+            "a removal of numbers from attributes",
+            one(&of("remove", &list, &format!("[{absent},1]"))),
+        ),
+        (
+            "single members of attributes",
+            patch(|n| of("add", &format!("{ROSTER_URN}:attributes.n{n}"), "1")),
+        ),
+        (
+            "deep paths",
+            patch(|_| of("add", &format!("{ROSTER_URN}:attributes{}", ".a".repeat(64)), "1")),
+        ),
     ]
 }
 
@@ -129,7 +143,13 @@ pub(crate) fn scim_users() -> Vec<(&'static str, String)> {
     let urns = many(usize::MAX, |number| format!(r#""urn:example:E{}:x{number}":1"#, number % 100));
     let emails = many(usize::MAX, |n| format!(r#"{{"value":"a{n}","primary":true}}"#));
     let repeated = many(usize::MAX, |_| r#"{"value":"a","type":"b"}"#.to_owned());
+    let half = |prefix: &str| many(24_000, |number| format!(r#""{prefix}{number}":1"#));
+    let quoted = half("m").replace('"', "\\\"");
+    let role = format!(r#"{{"value":"{{\"value\":\"a\",{quoted}}}",{}}}"#, half("n"));
+    let twice = format!(r#""attributes":{{{}}},"ATTRIBUTES":{{{}}}"#, half("m"), half("n"));
     vec![
+        ("an object as a text in its value", format!(r#"{{"userName":"a","roles":[{role}]}}"#)),
+        ("attributes twice", format!(r#"{{"userName":"a","{ROSTER_URN}":{{{twice}}}}}"#)),
         ("unknown names over SCIM", format!(r#"{{"userName":"a",{names}}}"#)),
         ("names of declared extensions", format!(r#"{{"userName":"a",{urns}}}"#)),
         ("many primary addresses", format!(r#"{{"userName":"a","emails":[{emails}]}}"#)),

@@ -76,9 +76,10 @@ fn bodies_of_scim_are_read_or_refused() {
         for strictness in Strictness::ALL {
             let read = read(tree(&body), *strictness, Sent::Replaced, &schema());
             match read {
-                Ok(read) => {
+                Ok(body) => {
                     let user = users().remove(0);
-                    let draft = Box::new(read.draft);
+                    let draft = body.replacing(&user, &Work::new(COMPARISONS_MAX));
+                    let draft = Box::new(draft.expect("a body within the limits"));
                     let decision = decided(Some(&user), &UserAct::Replace { id: user.id, draft });
                     assert!(
                         matches!(decision, Ok(Decision::Write(_)) | Err(Refusal::Invalid(_))),

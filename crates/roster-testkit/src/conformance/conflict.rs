@@ -1,5 +1,4 @@
-//! A create whose username or address is taken (contract 3, bulk): it fails, is skipped, or
-//! replaces the holder.
+//! A create whose username or address is taken: it fails, is skipped, or replaces the holder.
 
 use roster_core::{
     Clock as _, Effect, EventKind, MatchBy, OnConflict, Outcome, Refusal, Rules, Stored, Taken,

@@ -1,4 +1,4 @@
-//! Creating and reading (contract 1 and 2): the members of a new user, and the errors.
+//! Creating and reading: the members of a new user, and the errors.
 
 use roster_core::{Clock as _, EventKind, Refusal, Rules, UsernameOrigin, ViolationCode};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! The stored deleted users (contract 6): each is listed once, in the order of deletion, until it
-//! is restored or purged.
+//! The stored deleted users (promise "Deleted users can be restored"): each is listed once, in the
+//! order of deletion, until it is restored or purged.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Dry runs (contract 3): they return what the write would return, and change nothing.
+//! Dry runs: they return what the write would return, and change nothing.
 
 use roster_core::{
     Clock as _, EventKind, OnConflict, Outcome, Refusal, Rules, Status, limits::PAGE_SIZE_MAX,

@@ -1,5 +1,5 @@
-//! Purging a user with a long history (contract 6 and 9): callers see the same as after the purge
-//! of a short one, while the history is erased in steps.
+//! Purging a user with a long history (promise "Deleted users can be restored"): callers see the
+//! same as after the purge of a short one, while the history is erased in steps.
 
 use roster_core::{Effect, Erasure, EventKind, EventsQuery, Refusal, Rules, UserId};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Reading the change log (contract 9): in order, by kind and by user, in pages without gaps or
-//! repetitions.
+//! Reading the change log (promise "The change log has no gaps"): in order, by kind and by user, in
+//! pages without gaps or repetitions.
 
 use roster_core::{
     Event, EventKind, EventsQuery, Rules, Stored, UserId, group::GroupAct, limits::PAGE_BYTES_MAX,

@@ -1,5 +1,5 @@
-//! Filters (contract 4): the SCIM grammar with Roster's member names, on stored users, with any
-//! index, condition, order and page size.
+//! Filters (promise "Exact filters"): the SCIM grammar with Roster's member names, on stored users,
+//! with any index, condition, order and page size.
 
 use roster_core::{
     Rules, Status, Stored, UserId,

@@ -1,4 +1,4 @@
-//! Retention (contract 3 and 9): old idempotency records and events are deleted.
+//! Retention: old idempotency records and events are deleted.
 
 use roster_core::{
     Clock as _, EventKind, EventsQuery, Outcome, Outlived, Refusal, Rules, Timestamp,

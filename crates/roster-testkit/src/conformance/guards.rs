@@ -1,5 +1,5 @@
-//! The guards of PUT and DELETE (contract 2): with these settings, a destructive write must name
-//! the version that the caller has read.
+//! The guards of PUT and DELETE (promise "No lost updates"): with these settings, a destructive
+//! write must name the version that the caller has read.
 
 use roster_core::{Attribute, Guard, OnConflict, Preconditions, Refusal, Rules, Tags};
 use serde_json::json;

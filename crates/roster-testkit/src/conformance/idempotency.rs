@@ -1,5 +1,5 @@
-//! Repeated requests (contract 3): a request with a key is executed once, and for a day every
-//! repetition returns the first outcome.
+//! Repeated requests (promise "Safe retries"): a request with a key is executed once, and for a day
+//! every repetition returns the first outcome.
 
 use roster_core::{
     Clock as _, Effect, EventKind, Outcome, Outlived, Refusal, Rules, Timestamp, UserAct, UserId,

@@ -1,4 +1,4 @@
-//! Pages (contract 4): paging during writes, conditions, totals, limits.
+//! Pages (promise "Stable pages"): paging during writes, conditions, totals, limits.
 
 use roster_core::{
     Rules, Status, Stored,

@@ -1,5 +1,4 @@
-//! The change log (contract 9, as far as it is implemented): without gaps, in commit order,
-//! complete.
+//! The change log (promise "The change log has no gaps"): without gaps, in commit order, complete.
 
 use roster_core::{Attribute, Head, Rules, list::PageQuery};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! The promises of contract 1 to 4, 6 and 9, as cases that every store must pass.
+//! What `docs/promises.md` says of a store, as cases that every store must pass. A file names its
+//! promise.
 //!
 //! A case is a function that acts on an empty store. [`crate::conformance!`] makes one test of each
 //! case for each engine, so that a failure reads `sqlite::replace_with_a_stale_version_is_refused`.
@@ -425,33 +426,9 @@ mod tests {
     #[test]
     fn every_case_is_in_the_list() {
         let list = include_str!("mod.rs");
-        for module in [
-            include_str!("create.rs"),
-            include_str!("replace.rs"),
-            include_str!("preconditions.rs"),
-            include_str!("guards.rs"),
-            include_str!("uniqueness.rs"),
-            include_str!("sharing.rs"),
-            include_str!("order.rs"),
-            include_str!("list.rs"),
-            include_str!("text.rs"),
-            include_str!("log.rs"),
-            include_str!("races.rs"),
-            include_str!("restore.rs"),
-            include_str!("purge.rs"),
-            include_str!("deleted.rs"),
-            include_str!("idempotency.rs"),
-            include_str!("conflict.rs"),
-            include_str!("dry_run.rs"),
-            include_str!("filter.rs"),
-            include_str!("search.rs"),
-            include_str!("events.rs"),
-            include_str!("forget.rs"),
-            include_str!("keys.rs"),
-            include_str!("group_lists.rs"),
-            include_str!("groups.rs"),
-            include_str!("start.rs"),
-        ] {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/conformance");
+        for file in std::fs::read_dir(folder).expect("the folder of this file") {
+            let module = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
             for line in module.lines() {
                 let Some(rest) = line.strip_prefix("pub async fn ") else { continue };
                 let name = rest.split('(').next().expect("a function has parentheses");

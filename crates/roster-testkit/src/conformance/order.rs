@@ -1,5 +1,5 @@
-//! Order (contract 4): by code point of the folded NFC key, ties by id, absent values last
-//! ascending and first descending, alike on every engine.
+//! Order (promise "Stable pages"): by code point of the folded NFC key, ties by id, absent values
+//! last ascending and first descending, alike on every engine.
 
 use std::collections::BTreeMap;
 

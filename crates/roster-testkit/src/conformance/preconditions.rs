@@ -1,5 +1,5 @@
-//! Preconditions (contract 2, RFC 9110 section 13): reading, editing and writing cannot lose a
-//! concurrent write. The order of errors is 404, 412, 422, 409.
+//! Preconditions (promise "No lost updates"; RFC 9110 section 13): reading, editing and writing
+//! cannot lose a concurrent write. The order of errors is 404, 412, 422, 409.
 
 use roster_core::{Preconditions, Refusal, Rules, Tags};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Purging a user (contract 6 and 9): afterwards nothing of the user is left but the positions of
-//! its events in the log.
+//! Purging a user (promise "Deleted users can be restored"): afterwards nothing of the user is left
+//! but the positions of its events in the log.
 
 use bytes::Bytes;
 use roster_core::{

@@ -1,4 +1,4 @@
-//! Later writes (contract 2 and 3): the effects of PUT, PATCH and DELETE on a user.
+//! Later writes: the effects of PUT, PATCH and DELETE on a user.
 
 use roster_core::{EventKind, Refusal, Rules, UserAct, ViolationCode, list::PageQuery};
 use serde_json::json;

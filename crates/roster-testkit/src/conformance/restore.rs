@@ -1,5 +1,5 @@
-//! Restoring (contract 6): a deleted user is restored unchanged with the next version, unless
-//! another user holds its names by now.
+//! Restoring (promise "Deleted users can be restored"): a deleted user is restored unchanged with
+//! the next version, unless another user holds its names by now.
 
 use roster_core::{
     Attribute, Effect, EventKind, GroupId, Member, MemberKind, Outcome, Preconditions, Refusal,

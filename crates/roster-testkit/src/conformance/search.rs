@@ -1,5 +1,5 @@
-//! Search (contract 4): every word is matched by prefix, a write is found as soon as it is
-//! acknowledged, and no longer than it is stored.
+//! Search: every word is matched by prefix, a write is found as soon as it is acknowledged, and no
+//! longer than it is stored.
 
 use roster_core::{
     OnConflict, Rules, Status,

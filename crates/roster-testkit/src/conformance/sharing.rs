@@ -1,4 +1,4 @@
-//! The settings of uniqueness (contract 1): shared mailboxes, unique external ids.
+//! The settings of uniqueness (promise "Unique names"): shared mailboxes, unique external ids.
 
 use roster_core::{
     Effect, EventKind, MatchBy, OnConflict, Outcome, Refusal, Rules, Sharing, Taken, Upsert,

@@ -1,5 +1,5 @@
-//! Uniqueness among live users (contract 1): the username by its PRECIS key, the primary e-mail
-//! address by its own key, and when both become free again.
+//! Uniqueness among live users (promise "Unique names"): the username by its PRECIS key, the
+//! primary e-mail address by its own key, and when both become free again.
 
 use roster_core::{Clock as _, Refusal, Rules, Taken, UserAct, UsernameOrigin};
 use serde_json::{Value, json};

@@ -14,7 +14,7 @@ use roster_core::{
 use roster_scim::{
     ListRequest, Projection, ScimError, ScimType, filter,
     list::COUNT_DEFAULT,
-    user::{self, UserPatch, UserWriter, entity_tag, location, shows_groups},
+    user::{self, UserBody, UserPatch, UserWriter, entity_tag, location, shows_groups},
 };
 
 pub(super) use self::page::lower_bound;
@@ -23,8 +23,7 @@ use super::{
     ScimProblem,
     edit::apply_patch,
     extract::{
-        NewUser, Presentation, ReplacedUser, ScimBody, ScimPreconditions, ScimUserId, ScimWrite,
-        no_such_user,
+        NewUser, Presentation, ScimBody, ScimPreconditions, ScimUserId, ScimWrite, no_such_user,
     },
     limits::PAGE_GROUPS_MAX,
     resources::{Reader, Resources},
@@ -52,7 +51,7 @@ pub(crate) async fn create(
     body: ScimBody<NewUser>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = app.directory.create(body.permit, body.value.0.draft, terms);
+    let change = app.directory.create(body.permit, body.value.0, terms);
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::CREATED, &outcome).await
 }
@@ -85,10 +84,10 @@ pub(crate) async fn replace(
     State(app): State<AppState>,
     write: ScimWrite,
     ScimUserId(id): ScimUserId,
-    body: ScimBody<ReplacedUser>,
+    body: ScimBody<UserBody>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let change = app.directory.replace(body.permit, id, body.value.0.draft, terms);
+    let change = Box::pin(replace_user(&app, body.permit, id, body.value, terms));
     let outcome = write.execute(&app, change).await?;
     user_response(&app, body.read_permit, &write, StatusCode::OK, &outcome).await
 }
@@ -187,6 +186,21 @@ async fn groups_of(
         all.extend(groups);
     }
     Ok(all)
+}
+
+/// Replaces a user. The members that the client does not know are those of the record that the
+/// writer loaded.
+pub(super) async fn replace_user(
+    app: &AppState,
+    permit: Permit<WriteUsers>,
+    id: UserId,
+    body: UserBody,
+    terms: Terms,
+) -> Result<Outcome, ScimProblem> {
+    let work = Work::new(COMPARISONS_MAX);
+    let replace = move |user: &User, work: &Work| body.replacing(user, work);
+    let edit = |edit| app.directory.replace_by(permit, id, edit, terms.clone());
+    Ok(apply_patch(app, &work, replace, edit).await??)
 }
 
 /// Patches a user. The operations are applied to the SCIM form of the record that the writer
