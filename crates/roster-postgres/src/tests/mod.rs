@@ -19,6 +19,7 @@ mod racing;
 mod repeating;
 mod scanning;
 mod sessions;
+mod simultaneous;
 mod support;
 mod walking;
 mod warning;
