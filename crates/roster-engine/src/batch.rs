@@ -20,9 +20,10 @@ use roster_core::{
 };
 
 use crate::{
+    executed::{Executed, LogPosition},
     facts::{ClaimKind, CommandError, Current, Facts},
-    idempotency::{IdempotencyRecord, LogPosition},
-    request::Request,
+    idempotency::IdempotencyRecord,
+    request::{Request, USES_OF_ID},
     writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
 };
 
@@ -38,27 +39,6 @@ pub struct Completed {
     pub results: Vec<Result<Executed, Failure>>,
     /// Everything that must be written.
     pub writes: Writes,
-}
-
-/// The result of a command whose log position may not be known yet.
-#[derive(Clone, Debug)]
-pub struct Executed {
-    pub(crate) effect: Effect,
-    pub(crate) stored: Stored,
-    pub(crate) position: LogPosition,
-    pub(crate) replayed: bool,
-}
-
-impl Executed {
-    /// The outcome, given the log position before the events of the batch.
-    pub fn outcome(self, before: i64) -> Outcome {
-        let Self { effect, stored, position, replayed } = self;
-        let position = match position {
-            LogPosition::Committed(position) => position,
-            LogPosition::InBatch(nth) => before + nth,
-        };
-        Outcome { effect, stored, position, replayed }
-    }
 }
 
 /// Splits the requests of a queue into batches. Commands about users share a batch. A command about
@@ -112,10 +92,6 @@ pub fn preview(
         Err(CommandError::MissingFact) => None,
     }
 }
-
-/// The groups, and the purged users whose history is still being erased, that have an id.
-pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
-     UNION ALL SELECT id FROM erasures WHERE id = $1";
 
 pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,

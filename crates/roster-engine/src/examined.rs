@@ -2,6 +2,9 @@
 
 use roster_core::work::Work;
 
+/// The maximum number of rows that are examined for a total.
+pub(crate) const COUNT_EXAMINED_MAX: usize = 100_000;
+
 /// The number of rows that are read at a time and tested.
 pub(crate) const PORTION: usize = 256;
 

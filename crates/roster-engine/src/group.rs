@@ -11,8 +11,9 @@ use roster_core::{
 };
 
 use crate::{
-    batch::{Batch, Executed},
+    batch::Batch,
     database::{Cell, Dialect, Values},
+    executed::Executed,
     facts::{CommandError, Facts},
     stored_groups::{GROUP, GROUP_OF_NAME, groups_of_ids, member_kind},
 };

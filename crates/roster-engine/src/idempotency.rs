@@ -9,8 +9,8 @@ use bytes::Bytes;
 use roster_core::{Effect, EventKind, Idempotency, Refusal, StoreError, Stored, Timestamp};
 
 use crate::{
-    batch::Executed,
     database::{Values, corrupt},
+    executed::{Executed, LogPosition},
 };
 
 /// The effect of a request that changed nothing, as stored in its record.
@@ -30,16 +30,6 @@ pub struct IdempotencyRecord {
     pub stored: Option<Stored>,
     /// The log position of the result.
     pub position: LogPosition,
-}
-
-/// A position of the change log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogPosition {
-    /// A committed position.
-    Committed(i64),
-    /// The number of events of this batch up to the result. The positions of the batch's events are
-    /// known when it is written.
-    InBatch(i64),
 }
 
 impl IdempotencyRecord {

@@ -7,7 +7,8 @@
 //! engine. No driver is used here: an engine implements [`Database`], which runs a statement, and
 //! [`Dialect`], which prints SQL.
 //!
-//! - `queue`, `request`, `facts`, `batch`, `writes`, `idempotency`, `group`: the path of a write
+//! - `queue`, `request`, `facts`, `batch`, `executed`, `writes`, `idempotency`, `group`: the path
+//!   of a write
 //! - `page`, `page_sql`, `examined`, `stored_groups`, `deleted_users`, `stored_keys`, `settings`:
 //!   reads
 //! - `database`: the traits of an engine's database
@@ -30,6 +31,7 @@ mod check;
 mod database;
 mod deleted_users;
 mod examined;
+mod executed;
 mod facts;
 mod group;
 mod idempotency;
@@ -47,10 +49,11 @@ mod tables;
 mod tests;
 mod writes;
 
-pub use batch::{Completed, Executed, MEMBERSHIPS_MAX, batches, preview, run};
+pub use batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
 pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
+pub use executed::Executed;
 pub use facts::{ClaimKind, CommandError, Current, Facts};
 pub use group::{
     ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,

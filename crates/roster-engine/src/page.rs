@@ -23,6 +23,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
+    examined::COUNT_EXAMINED_MAX,
     page_rows::{Passing, ROWS_MAX, key_of},
     page_sql::{
         FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit, places_of_ids,
@@ -53,9 +54,6 @@ const LONG_WORDS: usize = 4;
 
 /// Testing words on a row takes as long as reading this many entries.
 const ENTRIES_PER_ROW: usize = 100;
-
-/// The maximum number of rows that are examined for a total.
-pub(crate) const COUNT_EXAMINED_MAX: usize = 100_000;
 
 /// The number of rows in the first portion of a walk along an index. Each further portion is four
 /// times as large, up to the maximum.

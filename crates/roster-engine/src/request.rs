@@ -8,10 +8,13 @@ use roster_core::{
 };
 
 use crate::{
-    batch::USES_OF_ID,
     facts::{ClaimKind, Current, Facts},
     stored_groups::GROUP,
 };
+
+/// The groups, and the purged users whose history is still being erased, that have an id.
+pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
+     UNION ALL SELECT id FROM erasures WHERE id = $1";
 
 /// A queued command.
 #[derive(Debug)]

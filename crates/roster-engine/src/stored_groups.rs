@@ -18,8 +18,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
-    examined::{Examined, PORTION},
-    page::COUNT_EXAMINED_MAX,
+    examined::{COUNT_EXAMINED_MAX, Examined, PORTION},
     page_sql::{Parameters, limit},
 };
 

@@ -17,11 +17,8 @@ use crate::{
     lock::is_there,
     open_error::OpenError,
     schema,
-    settings::{PAGE_BYTES, Settings},
+    settings::{DATABASE, PAGE_BYTES, Settings},
 };
-
-/// The name of the database file in the data directory.
-pub(crate) const DATABASE: &str = "roster.db";
 
 /// The maximum number of prepared statements that a connection keeps.
 const STATEMENTS_MAX: usize = 256;

@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use crate::{
     failure::ReadResult,
     open_error::OpenError,
-    policy,
+    policy::{self, WRITE_SETTING},
     rows::{Rows, run},
     settings::Settings,
     sweep_mark,
@@ -26,9 +26,6 @@ pub(crate) struct Established {
     /// The last purge after which the files were not swept yet.
     pub(crate) purged: Option<i64>,
 }
-
-pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
-     ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
 
 const READ_HEAD: &str =
     "SELECT log_id, position, active, suspended, deleted FROM log_head WHERE number = 1";

@@ -21,7 +21,7 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::{connection::DATABASE, open_error::OpenError};
+use crate::{open_error::OpenError, settings::DATABASE};
 
 /// The name of the lock file in the data directory.
 const LOCK: &str = "roster.lock";

@@ -14,13 +14,15 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
     connection::{self, has_store},
-    establish::WRITE_SETTING,
     failure::{ReadError, ReadResult},
     lock::StoreLock,
     open_error::OpenError,
     rows::{Rows, run},
     settings::Settings,
 };
+
+pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
+     ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
 
 /// The longest wait for the transactions of the serving process.
 const BUSY_WAIT: Duration = Duration::from_secs(5);

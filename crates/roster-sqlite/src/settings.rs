@@ -9,6 +9,9 @@ use roster_core::{
 
 pub(crate) const PAGE_BYTES: u32 = 4096;
 
+/// The name of the database file in the data directory.
+pub(crate) const DATABASE: &str = "roster.db";
+
 /// The settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Settings {

@@ -96,3 +96,8 @@ pub(super) fn name(id: &[u8]) -> String {
     let hexadecimal = || id.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     roster_core::UserId::from_slice(id).map_or_else(hexadecimal, |id| id.to_string())
 }
+
+/// A table and an id, as the location of a fault.
+pub(super) fn place(table: &str, id: &[u8]) -> String {
+    format!("{table} of {}", name(id))
+}

@@ -4,9 +4,10 @@
 use roster_core::Group;
 
 use super::{
-    CheckReader, Line, each, number,
+    CheckReader, Line, each,
+    findings::place,
+    number,
     rows::{Item, text},
-    users::place,
 };
 use crate::database::{Values, first};
 

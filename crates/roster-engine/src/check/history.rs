@@ -6,10 +6,9 @@ use roster_core::{
 };
 
 use super::{
-    findings::{Line, name},
+    findings::{Line, name, place},
     log::Span,
     rows::{Entry, Item},
-    users::place,
 };
 
 /// The history of one user or group, up to the last event that was read.

@@ -6,7 +6,7 @@
 
 use roster_core::{SearchKeys, User, UserId};
 
-use super::{CheckReader, Line, each, number, users::place};
+use super::{CheckReader, Line, each, findings::place, number};
 use crate::database::Values;
 
 /// The maximum number of rows that are looked up at once.

@@ -8,7 +8,7 @@ use roster_core::{Head, Keys, Status, User, UserId, user_schema::SCHEMA_ID};
 
 use super::{
     CheckReader, Line,
-    findings::name,
+    findings::place,
     groups::{GROUPS, check_group, check_members, check_total},
     history::History,
     log::Span,
@@ -184,9 +184,4 @@ fn columns(keys: &Keys) -> [(&'static str, Cell); 8] {
         ("family_name_key", sort_text(keys.family_name.as_ref())),
         ("name_key", sort_text(keys.name.as_ref())),
     ]
-}
-
-/// A table and an id, as the location of a fault.
-pub(super) fn place(table: &str, id: &[u8]) -> String {
-    format!("{table} of {}", name(id))
 }

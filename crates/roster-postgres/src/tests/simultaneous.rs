@@ -63,9 +63,9 @@ async fn simultaneous_changes_of_the_policy_take_effect_one_after_the_other() {
         let sharing = if number % 2 == 0 { Sharing::Shared } else { Sharing::Unique };
         changes.spawn(async move { change_policy(&connector, PolicyKey::Email, sharing).await });
     }
-    let changed = changes.join_all().await;
-    let changed = changed.into_iter().filter(|changed| *changed.as_ref().unwrap()).count();
-    assert_eq!(era().await - before, i64::try_from(changed).unwrap());
+    let results = changes.join_all().await;
+    let effective = results.into_iter().filter(|result| *result.as_ref().unwrap()).count();
+    assert_eq!(era().await - before, i64::try_from(effective).unwrap());
     let policy = read_policy(&Connector::parse(&url).unwrap()).await.unwrap();
     let email = policy.iter().find(|(key, _)| *key == PolicyKey::Email).unwrap().1;
     let twin = |n| create_user(n, &format!(r#"{{"username":"u{n}","email":"a@x.example"}}"#));

@@ -26,7 +26,7 @@ use manifest::FORMAT;
 pub use manifest::Manifest;
 pub use sealed::Sealed;
 
-use crate::{check, connection::DATABASE, establish::random, lock::DirectoryLock};
+use crate::{check, establish::random, lock::DirectoryLock, settings::DATABASE};
 
 /// The time and the program of a backup.
 #[derive(Clone, Copy, Debug)]

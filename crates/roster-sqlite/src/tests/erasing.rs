@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, id, patch, purge, settings};
-use crate::{Making, Sealed, Sqlite, backup, check, connection::DATABASE, sweep_mark};
+use crate::{Making, Sealed, Sqlite, backup, check, settings::DATABASE, sweep_mark};
 
 /// More events than two steps erase.
 const EVENTS: u64 = 2500;

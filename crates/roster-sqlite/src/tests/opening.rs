@@ -11,8 +11,8 @@ use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, settings};
 use crate::{
-    KeyFile, Making, OpenError, Sqlite, backup, change_policy, check, connection::DATABASE,
-    read_policy,
+    KeyFile, Making, OpenError, Sqlite, backup, change_policy, check, read_policy,
+    settings::DATABASE,
 };
 
 const MAKING: Making<'_> = Making { at: Timestamp::from_millis(0), program: "1" };

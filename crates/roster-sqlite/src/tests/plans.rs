@@ -22,12 +22,12 @@ use rusqlite::Connection;
 use super::support::open;
 use crate::{
     columns::KEY_COLUMNS,
-    connection::DATABASE,
     engine::WRITE_CLOCK_MARK,
     events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
     key_file::NOTE_USE,
     policy::count_shared,
     rows::Rows,
+    settings::DATABASE,
     sqlite::GET,
     writer::sql,
 };

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, patch, purge, restore, settings};
-use crate::{Settings, Sqlite, connection::DATABASE, sweep, sweep_mark};
+use crate::{Settings, Sqlite, settings::DATABASE, sweep, sweep_mark};
 
 /// A pseudo-random generator (SplitMix64), which returns the same numbers in every run.
 struct Chance(u64);

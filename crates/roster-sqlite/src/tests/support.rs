@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Settings, Sqlite, connection::DATABASE};
+use crate::{Settings, Sqlite, settings::DATABASE};
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, GroupAct, Idempotency, Json, OnConflict, Outcome,
     Rules, Store, Timestamp, UserAct, UserId, group::GroupDraft, json,

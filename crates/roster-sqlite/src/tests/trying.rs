@@ -4,7 +4,7 @@ use roster_core::{Effect, EventKind, Failure, OnConflict, Refusal, Store};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, once, open, or, patch, purge, restore};
-use crate::connection::DATABASE;
+use crate::settings::DATABASE;
 
 #[tokio::test]
 async fn a_dry_run_changes_nothing_in_the_file() {

@@ -7,7 +7,7 @@ use roster_engine::{Job, Request};
 use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, patch, replace, settings};
-use crate::{Sqlite, connection::DATABASE};
+use crate::{Sqlite, settings::DATABASE};
 
 fn user(n: u64) -> String {
     format!(r#"{{"username":"u{n}","name":"{}"}}"#, "x".repeat(250))

@@ -13,7 +13,7 @@ use super::{erasure, sql};
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
-    establish::WRITE_SETTING,
+    policy::WRITE_SETTING,
     sweep_mark,
 };
 

@@ -7,9 +7,9 @@
 use std::ffi::OsString;
 
 use super::CONFIG_FILE_ENV;
+use super::claim::Claim;
 use super::fault::{Faults, Origin};
 use super::nearest::did_you_mean;
-use super::resolve::Claim;
 use super::table::SETTINGS;
 
 /// The prefix of all variables.

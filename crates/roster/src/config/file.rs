@@ -9,10 +9,10 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
+use super::claim::Claim;
 use super::fault::{Faults, Origin};
 use super::kind::Kind;
 use super::nearest::did_you_mean;
-use super::resolve::Claim;
 use super::table::{SETTINGS, Setting};
 
 /// Reads the file at `path`; an error is a fault.

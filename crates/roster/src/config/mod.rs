@@ -7,6 +7,7 @@
 
 mod base_url;
 mod choice;
+mod claim;
 mod database;
 mod environment;
 mod fault;

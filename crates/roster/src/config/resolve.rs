@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::choice::{EmailUniqueness, LogFormat, LogLevel, TlsMin};
+use super::claim::Claim;
 use super::fault::{Faults, Origin};
 use super::issuer::ForIssuers;
-use super::table::{SETTINGS, Setting};
+use super::table::SETTINGS;
 use super::{Config, environment, file};
 
 /// The command line.
@@ -63,17 +64,6 @@ impl Report {
             line.origin = origin.clone();
         }
     }
-}
-
-/// A value from one source, not yet parsed.
-#[derive(Debug)]
-pub(super) struct Claim {
-    /// The setting.
-    pub setting: &'static Setting,
-    /// The value as text.
-    pub text: String,
-    /// The origin.
-    pub origin: Origin,
 }
 
 /// Merges the command line and the environment.
