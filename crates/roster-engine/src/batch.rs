@@ -63,7 +63,8 @@ pub fn run(
         match batch.execute_or_replay(request) {
             Ok(executed) => {
                 let events = batch.writes.events.iter().skip(events_before);
-                request.command.note_logged(events.map(|event| event.bytes()).sum());
+                let events: usize = events.map(|event| event.bytes()).sum();
+                request.command.note_logged(events + batch.stored_result(request));
                 results.push(Ok(executed));
             }
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
@@ -155,6 +156,17 @@ impl<'f, F: Facts> Batch<'f, F> {
         };
         self.writes.idempotency.insert(idempotency.key, record);
         Ok(executed)
+    }
+
+    /// The size of the record that the result of a request stores because no event contains it.
+    fn stored_result(&self, request: &Request) -> usize {
+        let key = request.command.idempotency.as_ref().map(|idempotency| idempotency.key);
+        match key.and_then(|key| self.writes.idempotency.get(&key)) {
+            Some(NewIdempotencyRecord { effect: Effect::Unchanged, stored, .. }) => {
+                stored.record.len()
+            }
+            _ => 0,
+        }
     }
 
     fn idempotency_record(

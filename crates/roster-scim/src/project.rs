@@ -5,6 +5,8 @@
 //! URN in front. Case does not matter. Attributes with `returned: always` cannot be excluded.
 //! Unknown names select nothing.
 
+use std::collections::HashSet;
+
 use crate::{
     error::{ScimError, ScimType},
     schema::{ResourceType, Returned},
@@ -76,7 +78,10 @@ impl Projection {
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         }
         let mut projection = Self { mode, ..Self::default() };
-        for name in names.iter().map(|name| name.trim()) {
+        // Each attribute of a response is compared with each name, so no name counts twice.
+        let mut known = HashSet::new();
+        let names = names.iter().map(|name| name.trim());
+        for name in names.filter(|name| known.insert(name.to_ascii_lowercase())) {
             match Named::read(resource_type, name) {
                 Some(known) => projection.names.push(known),
                 None => projection.others.push(name.to_owned()),

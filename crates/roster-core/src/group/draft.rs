@@ -52,8 +52,8 @@ impl GroupDraft {
     /// A draft from values that are not REST JSON, under the same rules.
     pub fn of(display_name: Option<String>, external_id: Option<String>) -> Self {
         Self {
-            display_name: display_name.map(nfc),
-            external_id: external_id.map(nfc),
+            display_name: display_name.map(short_nfc),
+            external_id: external_id.map(short_nfc),
             ..Self::default()
         }
     }
@@ -122,8 +122,8 @@ impl GroupDraft {
                 let code = ViolationCode::WrongType;
                 self.server_made_faults.push(Violation::new(format!("/{name}"), code, detail));
             }
-            ("display_name", Json::Text(text)) => self.display_name = Some(nfc(text)),
-            ("external_id", Json::Text(text)) => self.external_id = Some(nfc(text)),
+            ("display_name", Json::Text(text)) => self.display_name = Some(short_nfc(text)),
+            ("external_id", Json::Text(text)) => self.external_id = Some(short_nfc(text)),
             ("display_name" | "external_id", other) => {
                 let detail = format!("send a string, not {}", other.kind());
                 let code = ViolationCode::WrongType;
@@ -147,6 +147,13 @@ impl GroupDraft {
             Violation::new(pointer, ViolationCode::UnknownMember, detail)
         });
     }
+}
+
+/// The text in NFC. A text that is too long in any form stays as it is, because normalization takes
+/// many times the memory: NFC makes at most four characters one, and a character has at most four
+/// bytes.
+fn short_nfc(text: String) -> String {
+    if text.len() <= TEXT_LENGTH_MAX * 16 { nfc(text) } else { text }
 }
 
 fn check_text(pointer: &str, text: &str) -> Option<Violation> {

@@ -186,7 +186,7 @@ impl Admission {
 }
 
 /// The caller of the current request.
-fn caller() -> u64 {
+pub(crate) fn caller() -> u64 {
     CALLER.try_with(|caller| *caller).unwrap_or_default()
 }
 

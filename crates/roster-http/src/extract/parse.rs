@@ -3,7 +3,12 @@
 //! A short text is parsed on the request's thread. A long one is parsed on a thread that runs only
 //! when no other thread of the process needs the processor. There is one such thread per processor.
 
-use std::{io, sync::Arc, thread};
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    thread,
+};
 
 use bytes::Bytes;
 use roster_core::{StoreError, json::JsonFault};
@@ -16,7 +21,10 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    admission::caller,
+    problem::{Problem, ProblemCode},
+};
 
 /// The maximum size of a text that is parsed on the request's own thread, which takes less than
 /// half a millisecond.
@@ -28,7 +36,35 @@ pub(crate) struct JsonParser {
     /// One permit for each piece of work. The work of a request that was dropped in the queue is
     /// not done.
     slots: Arc<Semaphore>,
+    callers: Arc<Callers>,
     threads: Arc<Threads>,
+}
+
+/// The callers whose work waits or runs. Each has all slots but one, and at least one, so that it
+/// does not take the whole queue: the work of others waits for at most one piece of each caller.
+#[derive(Debug)]
+struct Callers {
+    slots: usize,
+    known: Mutex<HashMap<u64, Weak<Semaphore>>>,
+}
+
+/// At this number, callers without work are forgotten.
+const CALLERS_KEPT: usize = 1_000;
+
+impl Callers {
+    /// The slots of the current caller.
+    fn slots(&self) -> Arc<Semaphore> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = known.get(&caller()).and_then(Weak::upgrade) {
+            return own;
+        }
+        if known.len() >= CALLERS_KEPT {
+            known.retain(|_, slots| slots.strong_count() > 0);
+        }
+        let own = Arc::new(Semaphore::new(self.slots));
+        known.insert(caller(), Arc::downgrade(&own));
+        own
+    }
 }
 
 /// The threads that do long work.
@@ -68,7 +104,10 @@ impl JsonParser {
 
     fn with_threads(count: usize) -> Self {
         let threads = Arc::new(Threads::start(count));
-        Self { slots: Arc::new(Semaphore::new(count)), threads }
+        let slots = Arc::new(Semaphore::new(count));
+        let of_each = count.saturating_sub(1).max(1);
+        let callers = Arc::new(Callers { slots: of_each, known: Mutex::default() });
+        Self { slots, callers, threads }
     }
 
     /// Parses a body as one JSON text with the given function.
@@ -106,13 +145,15 @@ impl JsonParser {
             return Ok(work());
         }
         let failed = |cause| Problem::from(StoreError::Internal(cause));
+        let own = self.callers.slots().acquire_owned().await;
+        let own = own.map_err(|closed| failed(closed.into()))?;
         let slots = Arc::clone(&self.slots);
         let slot = slots.acquire_owned().await.map_err(|closed| failed(closed.into()))?;
         let Ok(Some(threads)) = &self.threads.0 else {
             return Err(failed("no thread for long work could be started".into()));
         };
         let working = threads.spawn(async move {
-            let _slot = slot;
+            let _slots = (own, slot);
             work()
         });
         working.await.map_err(|panicked| failed(panicked.into()))

@@ -73,7 +73,9 @@ pub fn read(
         require_schemas(&members, &extensions)?;
     }
     let declared = schema;
-    let mut reading = Reading { strictness, sent, declared, extensions, values, changes, dropped };
+    let merged = Merged::default();
+    let mut reading =
+        Reading { strictness, sent, declared, extensions, values, merged, changes, dropped };
     for (name, value) in members {
         reading.take(&name, value)?;
     }
@@ -196,6 +198,7 @@ struct Reading<'s> {
     /// The values of the body, by schema and attribute; `null` for an attribute that was sent
     /// without a value.
     values: Vec<(&'static Schema, &'static AttributeSchema, Json)>,
+    merged: Merged,
     /// The values of declared extensions, as changes of `attributes`.
     changes: Vec<(String, Json)>,
     dropped: Vec<String>,
@@ -323,7 +326,7 @@ impl Reading<'_> {
             (Some(_), Json::Null) => {}
             // Each sub-attribute with a dotted name is a separate object, which is merged.
             (Some((_, _, Json::Object(parts))), Json::Object(further))
-                if are_disjoint(parts, &further) =>
+                if self.merged.add(attribute.name, parts, &further) =>
             {
                 parts.extend(further);
             }
@@ -376,10 +379,23 @@ impl Reading<'_> {
     }
 }
 
-/// Whether two objects have no name in common.
-fn are_disjoint(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
-    let names: HashSet<&String> = one.iter().map(|(name, _)| name).collect();
-    !other.iter().any(|(name, _)| names.contains(name))
+/// The names of the objects that are sent in parts, by attribute. A body may have thousands of
+/// parts, so the names are not collected again for each.
+#[derive(Default)]
+struct Merged(HashMap<&'static str, HashSet<String>>);
+
+impl Merged {
+    /// Adds the names of a further part. Returns whether the parts before have none of them.
+    fn add(
+        &mut self,
+        attribute: &'static str,
+        parts: &[(String, Json)],
+        further: &[(String, Json)],
+    ) -> bool {
+        let names = self.0.entry(attribute);
+        let names = names.or_insert_with(|| parts.iter().map(|(name, _)| name.clone()).collect());
+        further.iter().all(|(name, _)| names.insert(name.clone()))
+    }
 }
 
 /// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first

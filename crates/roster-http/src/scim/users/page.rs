@@ -29,26 +29,32 @@ use crate::{
     state::AppState,
 };
 
+/// The places of a request among the lists, and among the long lists.
+type Admitted<'f> = (AdmissionGuard<'f>, Option<AdmissionGuard<'f>>);
+
 /// A page.
-pub(super) struct Found {
+pub(super) struct Found<'f> {
     pub(super) items: Vec<Stored>,
     pub(super) total: Option<u64>,
     pub(super) start_index: Option<u64>,
     pub(super) next_cursor: Option<String>,
     /// The number of users as the pages by index count them, if this is the last page.
     pub(super) end: Option<u64>,
+    /// Kept until the response is written: only so many pages of megabytes are in memory at once
+    /// before the bytes of responses count.
+    pub(super) _admitted: Admitted<'f>,
 }
 
 /// The page that begins at an index. With `keeps_end`, its end is stored even if it has all users.
-pub(super) async fn by_index(
-    app: &AppState,
+pub(super) async fn by_index<'f>(
+    app: &'f AppState,
     reader: Reader<'_>,
     query: PageQuery,
     start: u64,
     keeps_end: bool,
-) -> Result<Found, ScimProblem> {
+) -> Result<Found<'f>, ScimProblem> {
     let Reader { permit: may, actor, .. } = reader;
-    let (_admitted, _scan) = admit(app, &query).await?;
+    let admitted = admit(app, &query).await?;
     let cursors = app.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
     let kept = Walk::new(app, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
@@ -75,7 +81,14 @@ pub(super) async fn by_index(
     }
     let end = if shown > 0 { reached - 1 } else { from - 1 + skipped };
     let end = Some(end).filter(|_| walk.ended);
-    Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None, end })
+    Ok(Found {
+        items,
+        total: Some(total),
+        start_index: Some(start),
+        next_cursor: None,
+        end,
+        _admitted: admitted,
+    })
 }
 
 /// Steps over pages of the store.
@@ -180,20 +193,20 @@ fn last(query: &PageQuery, items: &[Stored]) -> Option<PageKey> {
 }
 
 /// The page at a cursor; an empty cursor begins the list.
-pub(super) async fn by_cursor(
-    app: &AppState,
+pub(super) async fn by_cursor<'f>(
+    app: &'f AppState,
     reader: Reader<'_>,
     mut query: PageQuery,
     cursor: &str,
     count: Option<usize>,
-) -> Result<Found, ScimProblem> {
+) -> Result<Found<'f>, ScimProblem> {
     let cursors = app.cursors.of(List::ScimUsers, reader.actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
         let (after, limit) = cursor::open(app, &cursors, cursor, count)?;
         (query.after, query.limit) = (Some(after), limit);
     }
-    let (_admitted, _scan) = admit(app, &query).await?;
+    let admitted = admit(app, &query).await?;
     query.count = query.is_unconditional() || begins;
     let page = app.directory.list(reader.permit, query.clone()).await?;
     let total = match page.total {
@@ -206,14 +219,12 @@ pub(super) async fn by_cursor(
         Some(after) => Some(cursor::seal(app, &cursors, after, query.limit)?),
         None => None,
     };
-    Ok(Found { items: page.items, total, start_index: None, next_cursor, end: None })
+    let items = page.items;
+    Ok(Found { items, total, start_index: None, next_cursor, end: None, _admitted: admitted })
 }
 
 /// Admits a page as a list, or as a long list if it is long or needs a scan.
-async fn admit<'f>(
-    app: &'f AppState,
-    query: &PageQuery,
-) -> Result<(AdmissionGuard<'f>, Option<AdmissionGuard<'f>>), ScimProblem> {
+async fn admit<'f>(app: &'f AppState, query: &PageQuery) -> Result<Admitted<'f>, ScimProblem> {
     let many = query.limit > SHORT_PAGE_MAX;
     let admitted = app.admission.admit(if many { Class::LongLists } else { Class::Lists }).await?;
     let is_scan = !many && !Plan::of(query).is_bounded(query);
