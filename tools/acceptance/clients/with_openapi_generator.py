@@ -32,14 +32,17 @@ class Client:
         return self.call(self.users.replace_user, user_id, body, if_match=if_match)
 
     def patch(self, user_id, body, **query):
-        body = models.UserPatch.from_dict(body)
+        # from_dict would send null for each member that is not given.
+        body = models.UserPatch.model_validate(body)
         return self.call(self.users.patch_user, user_id, body, **query)
 
     def remove(self, user_id):
         self.call(self.users.delete_user, user_id)
 
     def import_lines(self, text):
-        parameters = ("user_create", "on_conflict", "match", "dry_run", "idempotency_key", "prefer")
+        parameters = (
+            "user_create", "on_conflict", "match", "keep_ids", "dry_run", "idempotency_key", "prefer",
+        )  # fmt: skip
         method, url, headers, _, post = self.users._create_user_serialize(
             **dict.fromkeys(parameters), _request_auth=None, _headers=None, _host_index=0,
             _content_type="application/x-ndjson",
