@@ -64,7 +64,8 @@ pub fn run(
             Ok(executed) => {
                 let events = batch.writes.events.iter().skip(events_before);
                 let events: usize = events.map(|event| event.bytes()).sum();
-                request.command.note_logged(events + batch.stored_result(request));
+                let copy = if executed.replayed { 0 } else { batch.stored_copy(request) };
+                request.command.note_logged(events + copy);
                 results.push(Ok(executed));
             }
             Err(CommandError::Failed(failure)) => results.push(Err(failure)),
@@ -158,8 +159,8 @@ impl<'f, F: Facts> Batch<'f, F> {
         Ok(executed)
     }
 
-    /// The size of the record that the result of a request stores because no event contains it.
-    fn stored_result(&self, request: &Request) -> usize {
+    /// The size of the record that the stored result of a request copies, because no event has it.
+    fn stored_copy(&self, request: &Request) -> usize {
         let key = request.command.idempotency.as_ref().map(|idempotency| idempotency.key);
         match key.and_then(|key| self.writes.idempotency.get(&key)) {
             Some(NewIdempotencyRecord { effect: Effect::Unchanged, stored, .. }) => {

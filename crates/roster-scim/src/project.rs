@@ -194,6 +194,11 @@ mod tests {
         Projection::read(&USER, Some(&names(text)), None).expect("names")
     }
 
+    #[test]
+    fn a_name_that_is_repeated_counts_once() {
+        assert_eq!(only("roles.value,Roles.Value, roles.value ,x,X"), only("roles.value,x"));
+    }
+
     fn without(text: &str) -> Projection {
         Projection::read(&USER, None, Some(&names(text))).expect("names")
     }

@@ -190,6 +190,12 @@ pub(crate) fn caller() -> u64 {
     CALLER.try_with(|caller| *caller).unwrap_or_default()
 }
 
+/// Runs work as this caller.
+#[cfg(test)]
+pub(crate) fn as_caller<F: Future>(caller: u64, work: F) -> TaskLocalFuture<u64, F> {
+    CALLER.scope(caller, work)
+}
+
 /// The problem of a caller whose connections use more than their share of memory.
 pub(crate) fn holds_too_much() -> Problem {
     let detail = "your connections hold too much memory: read the responses that wait for you and \

@@ -167,6 +167,7 @@ mod tests {
     use roster_core::{Json, json};
 
     use super::*;
+    use crate::admission::as_caller;
 
     #[tokio::test]
     async fn long_texts_are_parsed_on_another_thread_and_short_ones_on_this() {
@@ -178,6 +179,32 @@ mod tests {
         let here: ThreadId = thread::current().id();
         assert_eq!(thread_of(INLINE_BYTES_MAX).await, here);
         assert_ne!(thread_of(INLINE_BYTES_MAX + 1).await, here);
+    }
+
+    #[tokio::test]
+    async fn the_long_texts_of_one_caller_leave_a_slot_to_others() {
+        let parser = JsonParser::with_threads(2);
+        let text = Bytes::from(vec![b'1'; INLINE_BYTES_MAX + 1]);
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let held = Mutex::new(Some(released));
+        let blocking = as_caller(
+            1,
+            parser.read(&text, move |_| {
+                let released = held.lock().map(|mut held| held.take());
+                released.ok().flatten().map(|released| released.recv())
+            }),
+        );
+        let waiting = as_caller(1, parser.read(&text, |_| ()));
+        let (mut blocking, mut waiting) = (Box::pin(blocking), Box::pin(waiting));
+        tokio::select! {
+            biased;
+            _ = &mut blocking => panic!("it is not released"),
+            _ = &mut waiting => panic!("its caller has one slot"),
+            other = as_caller(2, parser.read(&text, |_| ())) => other.expect("a slot is left"),
+        }
+        drop(release);
+        blocking.await.expect("a thread");
+        waiting.await.expect("a thread");
     }
 
     #[tokio::test]

@@ -53,7 +53,7 @@ impl Store for Oracle {
                 if command.begin() {
                     let before = state.log.len();
                     let result = state.apply(self.rules, command);
-                    state.note_logged(before, command.start.as_ref());
+                    state.note_logged(before, command, &result);
                     result
                 } else {
                     Err(Failure::Store(StoreError::TimedOut))

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use roster_core::{
     Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
-    Start, Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId,
-    UserSchema, UsernameOrigin, access::Keyring, decide,
+    Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId, UserSchema,
+    UsernameOrigin, access::Keyring, decide,
 };
 
 /// All data of the oracle.
@@ -234,11 +234,25 @@ impl State {
         self.outcome(effect, stored)
     }
 
-    /// Notes the bytes of the events that a command appended to this many earlier ones.
-    pub(super) fn note_logged(&self, before: usize, start: Option<&Start>) {
-        if let Some(start) = start {
-            start.note_logged(self.log.iter().skip(before).map(|(_, event)| event.bytes()).sum());
-        }
+    /// Notes the bytes of the events that a command appended to this many earlier ones, and of the
+    /// record that its stored result copies if there is no event.
+    pub(super) fn note_logged(
+        &self,
+        before: usize,
+        command: &Command,
+        result: &Result<Outcome, Failure>,
+    ) {
+        let events: usize = self.log.iter().skip(before).map(|(_, event)| event.bytes()).sum();
+        let copy = match result {
+            Ok(Outcome {
+                effect: Effect::Unchanged | Effect::Skipped,
+                replayed: false,
+                stored,
+                ..
+            }) if command.idempotency.is_some() => stored.record.len(),
+            _ => 0,
+        };
+        command.note_logged(events + copy);
     }
 
     pub(super) fn outcome(&self, effect: Effect, stored: Stored) -> Outcome {

@@ -32,6 +32,24 @@ fn refused(reply: Reply) {
     assert!(detail.contains("60000 bytes an hour"), "{detail}");
 }
 
+pub(crate) async fn stored_results_of_writes_without_a_change_end_with_429(backend: Backend) {
+    let service = limited(&backend).await;
+    let user = large(&service, "ada").await;
+    let same = json!({"username": "ada"});
+    let mut writes = 0;
+    let last = loop {
+        let write = service.request("PATCH", &path(&user)).json(&same);
+        let reply = write.header("Idempotency-Key", &format!("key-{writes}")).send().await;
+        if reply.status() != 200 {
+            break reply;
+        }
+        writes += 1;
+        assert!(writes < 100, "nothing is charged");
+    };
+    assert!((4..=7).contains(&writes), "{writes}");
+    refused(last);
+}
+
 pub(crate) async fn small_changes_of_a_large_user_end_with_429(backend: Backend) {
     let service = limited(&backend).await;
     // Creates and replacements send what they add, so they are free.

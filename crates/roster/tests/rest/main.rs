@@ -450,6 +450,7 @@ cases! {
     }
     mod log_growth {
         small_changes_of_a_large_user_end_with_429,
+        stored_results_of_writes_without_a_change_end_with_429,
         lines_on_one_large_user_grow_the_log_by_a_bounded_amount,
         the_events_of_all_groups_of_a_user_are_charged,
     }
