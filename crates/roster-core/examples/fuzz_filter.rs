@@ -137,7 +137,7 @@ fn users() -> Vec<User> {
         let caller = Caller { actor: Actor::System, request_id: "fuzz".to_owned() };
         let command = Command::of(act.clone(), Timestamp::from_millis(0), caller);
         match decide(Rules::default(), &UserSchema::default(), None, &act, &command) {
-            Ok(Decision::Write(change)) => Some(change.user.clone()),
+            Ok(Decision::Write(change)) => Some(User::clone(&change.user)),
             _ => None,
         }
     };

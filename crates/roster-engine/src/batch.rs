@@ -350,14 +350,14 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
-    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         match self.writes.users.get(&id) {
             Some(write) => Ok(write.after().map(|change| current(change))),
             None => self.facts.live(id),
         }
     }
 
-    fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn deleted(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         match self.writes.deleted_users.get(&id) {
             Some(write) => Ok(write.row.as_ref().map(|change| current(change))),
             None => self.facts.deleted(id),
@@ -458,8 +458,8 @@ impl<'f, F: Facts> Batch<'f, F> {
 }
 
 /// The user after a change of this batch.
-fn current(change: &Change) -> Arc<Current> {
-    Arc::new(Current { user: change.user.clone(), record: change.record.clone() })
+fn current(change: &Change) -> Current {
+    Current { user: Arc::clone(&change.user), record: change.record.clone() }
 }
 
 /// The error if a user was deleted between two reads. On PostgreSQL the holder of a key is read

@@ -39,10 +39,10 @@ pub trait Facts {
     type Dialect: Dialect;
 
     /// The live user of that id.
-    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError>;
+    fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError>;
 
     /// The deleted user of that id.
-    fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError>;
+    fn deleted(&mut self, id: UserId) -> Result<Option<Current>, CommandError>;
 
     /// The live user that holds a unique key.
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError>;
@@ -74,11 +74,11 @@ pub trait Facts {
     ) -> Result<Arc<Vec<Values>>, CommandError>;
 }
 
-/// A user as it is stored.
+/// A user as it is stored. A clone shares the user and its record.
 #[derive(Clone, Debug)]
 pub struct Current {
     /// The user.
-    pub user: User,
+    pub user: Arc<User>,
     /// Its canonical JSON.
     pub record: Bytes,
 }
@@ -87,7 +87,7 @@ impl Current {
     /// Parses a record. `table` is its location in an error.
     pub fn read(id: UserId, record: Bytes, table: &str) -> Result<Self, StoreError> {
         match User::from_record(&record) {
-            Ok(user) => Ok(Self { user, record }),
+            Ok(user) => Ok(Self { user: Arc::new(user), record }),
             Err(fault) => Err(corrupt_record(table, id, &fault.member)),
         }
     }

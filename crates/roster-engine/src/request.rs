@@ -1,6 +1,6 @@
 //! A queued command, with a decision that may be made before its execution.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use roster_core::{
     Act, Claims, Command, Decision, MatchBy, OnConflict, Refusal, Rules, Target, UserAct,
@@ -28,7 +28,7 @@ pub struct Request {
 /// come from a transaction that was never committed.
 #[derive(Clone, Debug)]
 struct Precomputed {
-    on: Option<Arc<Current>>,
+    on: Option<Current>,
     rules: Rules,
     schema: i64,
     decision: Result<Decision, Refusal>,
@@ -51,17 +51,17 @@ impl Request {
         rules: Rules,
         schema: &UserSchema,
         command: Command,
-        current: Current,
+        current: &Current,
     ) -> Self {
         let request = Self { command, precomputed: Mutex::default() };
         if let Act::User(act) = &request.command.act {
-            drop(request.decide(rules, schema, act, Some(&Arc::new(current))));
+            drop(request.decide(rules, schema, act, Some(current)));
         }
         request
     }
 
     /// The record that the command was decided on in advance.
-    pub fn known_user(&self) -> Option<Arc<Current>> {
+    pub fn known_user(&self) -> Option<Current> {
         self.precomputed()?.on
     }
 
@@ -128,7 +128,7 @@ impl Request {
         rules: Rules,
         schema: &UserSchema,
         act: &UserAct,
-        current: Option<&Arc<Current>>,
+        current: Option<&Current>,
     ) -> Result<Decision, Refusal> {
         let record = current.map(|current| &current.record);
         match self.precomputed() {
@@ -148,9 +148,9 @@ impl Request {
         rules: Rules,
         schema: &UserSchema,
         act: &UserAct,
-        current: Option<&Arc<Current>>,
+        current: Option<&Current>,
     ) -> Result<Decision, Refusal> {
-        let user = current.map(|current| &current.user);
+        let user = current.map(|current| &*current.user);
         let decision = decide(rules, schema, user, act, &self.command);
         let (on, version) = (current.cloned(), schema.version);
         let precomputed = Precomputed { on, rules, schema: version, decision: decision.clone() };

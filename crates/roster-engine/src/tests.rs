@@ -16,7 +16,7 @@ use crate::{
 /// A store with live users only. The fact of the user `missing` is not available.
 #[derive(Default)]
 struct Stored {
-    live: HashMap<UserId, Arc<Current>>,
+    live: HashMap<UserId, Current>,
     missing: Option<UserId>,
 }
 
@@ -35,14 +35,14 @@ impl Dialect for Stored {
 impl Facts for Stored {
     type Dialect = Self;
 
-    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         if self.missing == Some(id) {
             return Err(CommandError::MissingFact);
         }
         Ok(self.live.get(&id).cloned())
     }
 
-    fn deleted(&mut self, _id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn deleted(&mut self, _id: UserId) -> Result<Option<Current>, CommandError> {
         Ok(None)
     }
 
@@ -121,7 +121,7 @@ fn created(n: u8, body: &str) -> Current {
 }
 
 fn store_of(current: Current) -> Stored {
-    let live = HashMap::from([(current.user.id, Arc::new(current))]);
+    let live = HashMap::from([(current.user.id, current)]);
     Stored { live, missing: None }
 }
 
@@ -136,7 +136,7 @@ fn a_decision_on_an_equal_version_with_other_bytes_does_not_count() {
     assert_eq!(decided_on.user.version, stored.user.version);
     let command = patch(1, r#"{"name":"Ada"}"#);
     let schema = UserSchema::default();
-    let request = Request::decided_on(Rules::default(), &schema, command, decided_on);
+    let request = Request::decided_on(Rules::default(), &schema, command, &decided_on);
     let completed = run_all(&[request], &mut store_of(stored));
     let record = record_after(&completed, 1);
     assert!(!String::from_utf8_lossy(&record).contains("never committed"), "{record:?}");

@@ -9,11 +9,12 @@ use uuid::Uuid;
 use crate::{
     columns::uuid,
     connect::{Connection, Connector},
-    establish::{self, refuse_migration, refuse_none},
+    establish::{refuse_migration, refuse_none},
     failure::QueryResult,
     open_error::OpenError,
     rows::snapshot,
     schema::refuse_other_steps,
+    uniqueness,
 };
 
 const MISSING_WORDS: &str = "SELECT nth FROM unnest($1::uuid[], $2::bytea[]) WITH ORDINALITY \
@@ -55,6 +56,6 @@ impl CheckReader for &Connection {
     }
 
     fn count_shared_sql(key: PolicyKey) -> String {
-        establish::key(key).count.to_owned()
+        uniqueness::key(key).count.to_owned()
     }
 }

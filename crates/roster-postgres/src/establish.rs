@@ -4,7 +4,7 @@
 //! the policy. Only [`crate::change_policy`] changes it. A configuration that states another policy
 //! is an error.
 
-use roster_core::{LogId, PolicyKey, Sharing, store::Secret};
+use roster_core::{LogId, Sharing, store::Secret};
 use roster_engine::{
     SECRET_SETTING, first, rules_with, secret, setting, stored_policy, user_schema, whole_policy,
 };
@@ -15,9 +15,9 @@ use crate::{
     failure::QueryResult,
     in_force::InForce,
     open_error::OpenError,
-    policy::refuse_shared,
     schema::{MigrationLock, refuse_hidden},
     settings::Settings,
+    uniqueness::{KEYS, Key, keep_policy, refuse_shared},
 };
 
 /// The rows that are read once, when the store is opened.
@@ -30,8 +30,6 @@ pub(crate) struct Established {
 
 const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
      ON CONFLICT (name) DO NOTHING";
-pub(crate) const KEEP: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 const CREATE_HEAD: &str = "INSERT INTO log_head \
      (number, era, log_id, position, active, suspended, deleted) \
      VALUES (1, 1, $1, 0, 0, 0, 0) ON CONFLICT (number) DO NOTHING";
@@ -47,48 +45,6 @@ const CREATE_GROUPS_HEAD: &str =
 
 /// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
-
-pub(crate) struct Key {
-    pub(crate) policy: PolicyKey,
-    /// The statement that creates the unique index.
-    pub(crate) make: &'static str,
-    pub(crate) drop: &'static str,
-    /// The statement that counts the values that belong to several users.
-    pub(crate) count: &'static str,
-    /// The statement that lists some users of each of the first such values.
-    pub(crate) list: &'static str,
-}
-
-const EMAIL: Key = Key {
-    policy: PolicyKey::Email,
-    make: "CREATE UNIQUE INDEX IF NOT EXISTS users_email_unique ON users (email_key) \
-         WHERE email_key < '\\xff'",
-    drop: "DROP INDEX IF EXISTS users_email_unique",
-    count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE email_key < '\\xff' \
-         GROUP BY email_key HAVING count(*) > 1) AS shared",
-    list: "SELECT (array_agg(id ORDER BY id))[:5] FROM users WHERE email_key < '\\xff' \
-         GROUP BY email_key HAVING count(*) > 1 ORDER BY email_key LIMIT 10",
-};
-
-const EXTERNAL_ID: Key = Key {
-    policy: PolicyKey::ExternalId,
-    make: "CREATE UNIQUE INDEX IF NOT EXISTS users_external_id_unique ON users (external_id) \
-         WHERE external_id IS NOT NULL",
-    drop: "DROP INDEX IF EXISTS users_external_id_unique",
-    count: "SELECT count(*) FROM (SELECT 1 FROM users WHERE external_id IS NOT NULL \
-         GROUP BY external_id HAVING count(*) > 1) AS shared",
-    list: "SELECT (array_agg(id ORDER BY id))[:5] FROM users WHERE external_id IS NOT NULL \
-         GROUP BY external_id HAVING count(*) > 1 ORDER BY external_id LIMIT 10",
-};
-
-pub(crate) const KEYS: [&Key; 2] = [&EMAIL, &EXTERNAL_ID];
-
-pub(crate) const fn key(policy: PolicyKey) -> &'static Key {
-    match policy {
-        PolicyKey::Email => &EMAIL,
-        PolicyKey::ExternalId => &EXTERNAL_ID,
-    }
-}
 
 /// Reads the first rows of the store, or inserts them. Fails if the configuration states another
 /// policy than the store has.
@@ -190,16 +146,6 @@ async fn create_heads(client: &Client) -> Result<(), OpenError> {
     client.execute(KEEP_FIRST, &[&SECRET_SETTING, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
     client.execute(CREATE_GROUPS_HEAD, &[]).await?;
-    Ok(())
-}
-
-pub(crate) async fn keep_policy(
-    client: &Client,
-    key: &Key,
-    sharing: Sharing,
-) -> Result<(), OpenError> {
-    let (name, value) = (key.policy.stored_name(), sharing.stored().as_bytes());
-    client.execute(KEEP, &[&name, &value]).await?;
     Ok(())
 }
 

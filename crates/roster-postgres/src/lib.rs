@@ -51,6 +51,7 @@ mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod uniqueness;
 mod user_lookups;
 mod walks;
 mod writer;

@@ -6,18 +6,17 @@
 
 use std::time::Duration;
 
-use roster_core::{PolicyKey, SharedKeys, Sharing};
+use roster_core::{PolicyKey, Sharing};
 use roster_engine::{stored_policy, whole_policy};
 use tokio::time::sleep;
-use tokio_postgres::{Client, error::SqlState};
-use uuid::Uuid;
+use tokio_postgres::error::SqlState;
 
 use crate::{
-    columns::id_of,
     connect::{Connection, Connector},
-    establish::{self, Key, NEXT_ERA, refuse_none},
+    establish::{NEXT_ERA, refuse_migration, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
+    uniqueness::{self, Key, keep_policy, refuse_shared},
 };
 
 /// Changes of the policy of a key run one after the other.
@@ -51,7 +50,7 @@ pub async fn change_policy(
     let client = connection.client();
     refuse_none(client).await?;
     for _ in 0..ATTEMPTS_MAX {
-        let changed = change(&connection, establish::key(key), sharing).await;
+        let changed = change(&connection, uniqueness::key(key), sharing).await;
         if changed.as_ref().is_err_and(|error| !is_passing(error)) {
             return changed;
         }
@@ -80,7 +79,7 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     client.batch_execute("BEGIN").await?;
     client.batch_execute(LOCK_TIMEOUT).await?;
     client.query(LOCK_POLICY, &[&key.policy.stored_name()]).await?;
-    establish::refuse_migration(connection).await?;
+    refuse_migration(connection).await?;
     match stored_policy(connection, key.policy).await? {
         Some(stored) if stored == sharing => return Ok(false),
         Some(_) => {}
@@ -96,21 +95,6 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     };
     client.batch_execute(index).await?;
     client.execute(NEXT_ERA, &[]).await?;
-    establish::keep_policy(client, key, sharing).await?;
+    keep_policy(client, key, sharing).await?;
     Ok(true)
-}
-
-/// Fails if users share a key that is to be unique. The error lists some of them.
-pub(crate) async fn refuse_shared(client: &Client, key: &Key) -> Result<(), OpenError> {
-    let count: i64 = client.query_one(key.count, &[]).await?.try_get(0)?;
-    if count == 0 {
-        return Ok(());
-    }
-    let mut users = Vec::new();
-    for row in client.query(key.list, &[]).await? {
-        let ids: Vec<Uuid> = row.try_get(0)?;
-        users.push(ids.into_iter().map(id_of).collect());
-    }
-    let shared = SharedKeys { key: key.policy, count: count.unsigned_abs(), users };
-    Err(OpenError::Shared(shared))
 }

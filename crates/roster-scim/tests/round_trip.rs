@@ -25,7 +25,7 @@ fn created(draft: Draft) -> Option<User> {
     let id = UserId::from_bytes([7; 16]);
     let act = UserAct::Create { id, draft: Box::new(draft), upsert: OnConflict::Fail.into() };
     let Decision::Write(change) = decided(None, &act)? else { return None };
-    Some(change.user.clone())
+    Some(User::clone(&change.user))
 }
 
 fn shown(user: &User, projection: &Projection) -> Json {

@@ -16,7 +16,7 @@ use crate::{
     establish::read_head,
     failure::ReadResult,
     policy::count_shared,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
     schema,
 };
 

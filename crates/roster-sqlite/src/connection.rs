@@ -13,11 +13,11 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use rustix::fs::{Access, access};
 
 use crate::{
-    checkpoint::EMPTY,
     lock::is_there,
     open_error::OpenError,
     schema,
     settings::{DATABASE, PAGE_BYTES, Settings},
+    wal::checkpoint::EMPTY,
 };
 
 /// The maximum number of prepared statements that a connection keeps.

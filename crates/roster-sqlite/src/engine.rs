@@ -26,11 +26,13 @@ use rusqlite::Connection;
 use crate::{
     connection::wal_bytes,
     establish::read_head,
-    events,
     failure::ReadResult,
     key_file::note_use,
     policy::in_force,
-    rows::{Rows, run, snapshot},
+    reads::{
+        events,
+        rows::{Rows, run, snapshot},
+    },
     sqlite::Sqlite,
     writer::preview_request,
 };

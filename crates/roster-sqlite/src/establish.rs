@@ -11,9 +11,9 @@ use crate::{
     failure::ReadResult,
     open_error::OpenError,
     policy::{self, WRITE_SETTING},
-    rows::{Rows, run},
+    purge::mark,
+    reads::rows::{Rows, run},
     settings::Settings,
-    sweep_mark,
 };
 
 /// The rows that are read once, when the store is opened.
@@ -48,7 +48,7 @@ pub(crate) fn establish(
     let rules = rules_with(settings.rules, &settings.stated, &policy)?;
     let secret = secret(&transaction)?;
     let (log_id, head) = read_or_create_head(&transaction)?;
-    let purged = sweep_mark::number(&transaction, sweep_mark::NAME)?;
+    let purged = mark::number(&transaction, mark::NAME)?;
     let schema = run(user_schema(rows))?;
     transaction.commit()?;
     Ok(Established { log_id, secret, head, rules, schema, purged })

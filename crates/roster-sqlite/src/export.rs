@@ -17,7 +17,7 @@ use crate::{
     check,
     failure::ReadResult,
     lock::StoreLock,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
     schema::MIGRATIONS,
 };
 

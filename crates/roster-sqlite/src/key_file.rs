@@ -23,7 +23,7 @@ use crate::{
     lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
     settings::Settings,
 };
 

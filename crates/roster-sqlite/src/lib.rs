@@ -6,11 +6,11 @@
 //! know HTTP or other engines.
 //!
 //! - `sqlite`, `engine`: the open store, and its implementation of [`roster_core::Store`]
-//! - `writer`, `checkpointer`: the thread that writes, and the one that copies the write-ahead log
-//! - `readers`, `rows`, `scan`, `long_reads`: connections for reads, and threads for long ones
+//! - `writer`, `wal`: the thread that writes, and the one that copies the write-ahead log
+//! - `reads`: connections for reads, and threads for long ones
+//! - `purge`: erasing the history of purged users, and their bytes in the file
 //! - `establish`, `schema`, `lock`: opening the file, its schema, and the lock of the directory
-//! - `events`, `policy`, `key_file`: the change log, the uniqueness policy, and API keys
-//! - `sweep`, `sweep_mark`: overwriting the bytes of purged users
+//! - `policy`, `key_file`: the uniqueness policy, and API keys
 //! - `backup`, `check`, [`export`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
 //!
@@ -30,33 +30,27 @@
 mod backup;
 mod cache;
 mod check;
-mod checkpoint;
-mod checkpointer;
 mod columns;
 mod connection;
 mod engine;
 mod establish;
-mod events;
 pub mod export;
 mod failure;
 mod health;
 mod key_file;
 mod lock;
-mod long_reads;
 mod mutex;
 mod open_error;
 mod policy;
+mod purge;
 mod quick_check;
-mod readers;
-mod rows;
-mod scan;
+mod reads;
 mod schema;
 mod settings;
 mod sqlite;
-mod sweep;
-mod sweep_mark;
 #[cfg(test)]
 mod tests;
+mod wal;
 mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};

@@ -17,7 +17,7 @@ use crate::{
     failure::{ReadError, ReadResult},
     lock::StoreLock,
     open_error::OpenError,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
     settings::Settings,
 };
 

@@ -15,8 +15,6 @@ use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc, task::yield_now};
 
 use crate::{
     cache::ByteCache,
-    checkpoint::{EMPTY, WalLimits, checkpoint},
-    checkpointer::Checkpointer,
     connection,
     establish::{Established, establish},
     failure::ReadError,
@@ -24,12 +22,18 @@ use crate::{
     mutex::lock,
     open_error::OpenError,
     quick_check::QuickCheck,
-    readers::Readers,
-    rows::{Rows, run},
-    scan::Scans,
+    reads::{
+        readers::Readers,
+        rows::{Rows, run},
+        scan::Scans,
+    },
     settings::Settings,
-    writer::Shared,
-    writer::{TASKS_MAX, Writer},
+    wal::{
+        checkpoint::{EMPTY, WalLimits, checkpoint},
+        checkpointer::Checkpointer,
+        thread,
+    },
+    writer::{Shared, TASKS_MAX, Writer},
 };
 
 /// A store in a data directory.
@@ -119,16 +123,20 @@ impl Sqlite {
     /// user is read only for an edit, because the decision on an edit may take long: for other
     /// commands the read takes longer than it saves.
     fn request(&self, command: Command) -> Request {
-        let stored = match &command.act {
-            Act::User(act @ UserAct::Edit { .. }) => self.read(act.id()).ok().flatten(),
-            Act::User(act) if act.target() == Target::Live => self.shared.cache.get(act.id()),
+        let cached = match &command.act {
+            Act::User(act) if act.target() == Target::Live => self.shared.cache.current(act.id()),
             Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
         };
-        let current =
-            stored.and_then(|Stored { id, record, .. }| Current::read(id, record, "users").ok());
+        let current = cached.or_else(|| match &command.act {
+            Act::User(UserAct::Edit { id, .. }) => {
+                let Stored { id, record, .. } = self.read(*id).ok()??;
+                Current::read(id, record, "users").ok()
+            }
+            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
+        });
         let (rules, schema) = (self.shared.rules(), self.shared.schema());
         match current {
-            Some(current) => Request::decided_on(rules, &schema, command, current),
+            Some(current) => Request::decided_on(rules, &schema, command, &current),
             None => Request::new(rules, &schema, command),
         }
     }
@@ -177,12 +185,12 @@ impl Threads {
             readers: Arc::clone(readers),
             limits: WalLimits::of(settings),
         };
-        let thread = |name: &str| Builder::new().name(name.to_owned());
-        let checkpointer = thread("roster-checkpoint").spawn(move || checkpointer.run());
+        let named = |name: &str| Builder::new().name(name.to_owned());
+        let checkpointer = named("roster-checkpoint").spawn(move || thread::run(&checkpointer));
         let checkpointer = checkpointer.map_err(refused)?;
         let runtime = RuntimeBuilder::new_current_thread().build().map_err(refused)?;
         let run_writer = move || runtime.block_on(writer.run());
-        let writer = match thread("roster-writer").spawn(run_writer) {
+        let writer = match named("roster-writer").spawn(run_writer) {
             Ok(writer) => writer,
             Err(source) => {
                 shared.checkpoints.close();

@@ -52,7 +52,7 @@ pub enum Decision {
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The user after the change.
-    pub user: User,
+    pub user: Arc<User>,
     /// The canonical JSON of the user.
     pub record: Bytes,
     /// The user's keys.
@@ -296,7 +296,8 @@ fn change(
         }
         _ => IndexDelta { removed: SearchKeys::default(), added: SearchKeys::of(&user) },
     };
-    Change { user, record, keys, keys_before, index, claims, event: Arc::new(event) }
+    let (user, event) = (Arc::new(user), Arc::new(event));
+    Change { user, record, keys, keys_before, index, claims, event }
 }
 
 /// The event of a change, without the changed members and the record.

@@ -15,7 +15,7 @@ fn user(body: &str) -> User {
     let (rules, schema) = (crate::Rules::default(), crate::UserSchema::default());
     let decision = crate::decide(rules, &schema, None, &act, &command).expect("valid");
     let crate::Decision::Write(change) = decision else { panic!("a write") };
-    change.user.clone()
+    User::clone(&change.user)
 }
 
 fn ada() -> User {

@@ -4,13 +4,12 @@
 //! one member by its id, combined with other conditions by `and`, which becomes a condition of the
 //! query.
 
-use super::{Group, GroupQuery};
+use super::Group;
 use crate::{
     filter::{
         Compared, Comparison, Expression, FilterFault, Found, Names, Operand, Operator, Test,
         check_operator, compares, holds, operand, parse,
     },
-    id::UserId,
     json::Json,
     text::nearest,
 };
@@ -50,7 +49,7 @@ impl Compared for GroupPath {
 
 /// Conditions on groups that no index covers. All must be true.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct GroupFilter(Vec<Expression<GroupPath>>);
+pub struct GroupFilter(pub(super) Vec<Expression<GroupPath>>);
 
 impl GroupFilter {
     /// No condition.
@@ -79,65 +78,6 @@ impl GroupFilter {
         let tests: usize = self.0.iter().map(tests).sum();
         // Each test may normalize the texts of the group.
         (1 + tests).saturating_mul(1 + record_bytes / TEXT_BYTES_PER_COMPARISON)
-    }
-}
-
-impl GroupQuery {
-    /// Adds a filter in the language of the REST interface.
-    pub fn with_filter(self, text: &str) -> Result<Self, FilterFault> {
-        Ok(self.with(parse(text, &GroupNames)?))
-    }
-
-    /// Adds a condition, which must also be true. The parts of it that an index covers become
-    /// conditions of the query.
-    #[must_use]
-    pub fn with(mut self, condition: Expression<GroupPath>) -> Self {
-        let conjuncts = match condition {
-            Expression::And(all) => all,
-            one @ (Expression::Or(_)
-            | Expression::Not(_)
-            | Expression::Test(_)
-            | Expression::Entry(..)) => vec![one],
-        };
-        for conjunct in conjuncts {
-            let rest = self.take(conjunct);
-            self.filter.0.extend(rest);
-        }
-        self
-    }
-
-    /// Moves a condition that an index covers into its field. Returns any other condition.
-    fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
-        let Expression::Test(Test {
-            path,
-            operator: Operator::Equal,
-            operand: Operand::Text { key: Some(key), .. },
-        }) = &conjunct
-        else {
-            return Some(conjunct);
-        };
-        match path {
-            GroupPath::DisplayName if self.name_key.is_none() => self.name_key = Some(key.clone()),
-            GroupPath::ExternalId if self.external_id.is_none() => {
-                self.external_id = Some(key.clone());
-            }
-            GroupPath::Id if self.ids.is_none() => {
-                self.ids = Some(UserId::parse(key).into_iter().collect());
-            }
-            GroupPath::Member if self.member.is_none() => match UserId::parse(key) {
-                Some(id) => self.member = Some(id),
-                // No group or user has an invalid id.
-                None => self.ids = Some(Vec::new()),
-            },
-            GroupPath::Id
-            | GroupPath::Version
-            | GroupPath::DisplayName
-            | GroupPath::ExternalId
-            | GroupPath::CreatedAt
-            | GroupPath::UpdatedAt
-            | GroupPath::Member => return Some(conjunct),
-        }
-        None
     }
 }
 
@@ -173,6 +113,11 @@ fn names_member(expression: &Expression<GroupPath>) -> bool {
         }
         Expression::Entry(..) => true,
     }
+}
+
+/// Parses a filter in the language of the REST interface.
+pub(super) fn parse_filter(text: &str) -> Result<Expression<GroupPath>, FilterFault> {
+    parse(text, &GroupNames)
 }
 
 /// The members of a group in the REST interface.
@@ -239,7 +184,7 @@ impl Names for GroupNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timestamp::Timestamp;
+    use crate::{group::GroupQuery, id::UserId, timestamp::Timestamp};
 
     const ID: &str = "0190d1c2-8000-7000-8000-00000000000a";
 

@@ -2,8 +2,12 @@
 //!
 //! All pages are keyset pages. Groups are in the order of ids or of names, members in that of ids.
 
-use super::{Group, GroupFilter, GroupId, Member};
+use super::{
+    Group, GroupFilter, GroupId, Member,
+    filter::{GroupPath, parse_filter},
+};
 use crate::{
+    filter::{Expression, FilterFault, Operand, Operator, Test},
     id::UserId,
     limits,
     list::{Direction, PageKey, Sort, SortBy, Total},
@@ -62,6 +66,63 @@ impl GroupQuery {
             examined_max: limits::PAGE_EXAMINED_MAX,
             comparisons_max: limits::PAGE_COMPARISONS_MAX,
         }
+    }
+
+    /// Adds a filter in the language of the REST interface.
+    pub fn with_filter(self, text: &str) -> Result<Self, FilterFault> {
+        Ok(self.with(parse_filter(text)?))
+    }
+
+    /// Adds a condition, which must also be true. The parts of it that an index covers become
+    /// conditions of the query.
+    #[must_use]
+    pub fn with(mut self, condition: Expression<GroupPath>) -> Self {
+        let conjuncts = match condition {
+            Expression::And(all) => all,
+            one @ (Expression::Or(_)
+            | Expression::Not(_)
+            | Expression::Test(_)
+            | Expression::Entry(..)) => vec![one],
+        };
+        for conjunct in conjuncts {
+            let rest = self.take(conjunct);
+            self.filter.0.extend(rest);
+        }
+        self
+    }
+
+    /// Moves a condition that an index covers into its field. Returns any other condition.
+    fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
+        let Expression::Test(Test {
+            path,
+            operator: Operator::Equal,
+            operand: Operand::Text { key: Some(key), .. },
+        }) = &conjunct
+        else {
+            return Some(conjunct);
+        };
+        match path {
+            GroupPath::DisplayName if self.name_key.is_none() => self.name_key = Some(key.clone()),
+            GroupPath::ExternalId if self.external_id.is_none() => {
+                self.external_id = Some(key.clone());
+            }
+            GroupPath::Id if self.ids.is_none() => {
+                self.ids = Some(UserId::parse(key).into_iter().collect());
+            }
+            GroupPath::Member if self.member.is_none() => match UserId::parse(key) {
+                Some(id) => self.member = Some(id),
+                // No group or user has an invalid id.
+                None => self.ids = Some(Vec::new()),
+            },
+            GroupPath::Id
+            | GroupPath::Version
+            | GroupPath::DisplayName
+            | GroupPath::ExternalId
+            | GroupPath::CreatedAt
+            | GroupPath::UpdatedAt
+            | GroupPath::Member => return Some(conjunct),
+        }
+        None
     }
 
     /// Whether every group matches the conditions.

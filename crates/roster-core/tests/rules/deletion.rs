@@ -33,7 +33,7 @@ fn a_restored_user_is_as_before_at_the_next_version() {
     let before = ada();
     let Change { user, record, keys, event, .. } = restored(Rules::default(), &before);
     let time = Timestamp::from_millis(1_800_000_000_000);
-    assert_eq!(user, User { version: 4, updated_at: time, ..before });
+    assert_eq!(*user, User { version: 4, updated_at: time, ..before });
     assert_eq!(record, user.to_record());
     assert_eq!(keys, roster_core::Keys::of(&user));
     assert_eq!((event.kind, event.version, event.at), (EventKind::Restored, 4, time));

@@ -45,7 +45,7 @@ fn twice(current: Option<&User>, act: &UserAct, at: i64) -> Option<User> {
     match first.ok()? {
         Decision::Unchanged => current.cloned(),
         Decision::Write(change) | Decision::Remove(change) | Decision::Restore(change) => {
-            Some(change.user.clone())
+            Some(User::clone(&change.user))
         }
         Decision::Purge(_) => None,
     }

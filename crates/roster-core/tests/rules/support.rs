@@ -47,7 +47,7 @@ fn whole(change: Change) -> User {
     let Change { user, record, event, .. } = change;
     assert_eq!(record, user.to_record());
     assert_eq!((&event.record, event.version), (&record, user.version));
-    user
+    User::clone(&user)
 }
 
 pub(crate) fn create(body: &Value) -> Result<User, Refusal> {

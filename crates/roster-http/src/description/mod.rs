@@ -7,6 +7,7 @@
 
 mod answers;
 mod assemble;
+mod docs_page;
 mod forms;
 mod page;
 mod problem_page;
@@ -21,7 +22,8 @@ use roster_core::{Json, UserSchema, json::write_json};
 
 pub(crate) use tree::{object, string};
 
-pub use page::{content_security_policy, docs_page};
+pub use docs_page::docs_page;
+pub use page::content_security_policy;
 pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 
 /// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.

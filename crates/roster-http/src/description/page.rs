@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use minijinja::{Environment, Error, State, UndefinedBehavior, Value, context, value::ValueKind};
-use roster_core::{Json, UserSchema};
+use roster_core::Json;
 use sha2::{Digest, Sha256};
 
-use super::{base_path, json, problem_page::explanations};
+use super::{base_path, json};
 
 const STYLE: &str = include_str!("../../assets/docs.css");
 const TEMPLATES: [(&str, &str); 5] = [
@@ -54,15 +54,6 @@ pub fn content_security_policy() -> String {
          frame-ancestors 'none'",
         BASE64.encode(&Sha256::digest(STYLE.as_bytes()))
     )
-}
-
-/// The reference page of a service at this base URL (no slash at its end), as HTML.
-///
-/// Each call renders the page again, so the caller should keep the bytes.
-pub fn docs_page(base_url: &str) -> Bytes {
-    let Json::Object(mut facts) = explanations(base_url) else { return Bytes::new() };
-    facts.push(("document".to_owned(), super::document(base_url, &UserSchema::default())));
-    render("docs.html", base_url, &Json::Object(facts))
 }
 
 /// Renders a template with this data. The result is empty if that fails, which the tests exclude.

@@ -8,7 +8,7 @@ use roster_engine::Table;
 use tokio_postgres::Client;
 
 use super::error::LoadError;
-use crate::establish::{KEYS, Key};
+use crate::uniqueness::{KEYS, Key};
 
 /// The indexes of the tables, except those of constraints: name and definition.
 const LIST: &str = "SELECT i.relname::text, pg_get_indexdef(i.oid) \

@@ -18,12 +18,11 @@ use super::explain::{
 use crate::{
     connect::Connection,
     engine::{PROBE, WRITE_CLOCK_MARK},
-    erasure,
-    establish::KEYS,
-    events,
+    erasure, events,
     in_force::STATE,
     keys,
     page::with_head,
+    uniqueness::KEYS,
     user_lookups, walks,
     writer::sql,
 };

@@ -17,8 +17,9 @@ use super::{
 use crate::{
     connect::Connection,
     erasure,
-    establish::{KEEP, NEXT_ERA},
+    establish::NEXT_ERA,
     failure::{QueryError, QueryResult},
+    uniqueness::KEEP,
 };
 
 /// A statement, if there are rows for it.

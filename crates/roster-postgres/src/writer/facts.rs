@@ -17,7 +17,7 @@ use roster_engine::{Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRe
 use crate::connect::Connection;
 
 /// The row of a user, if it exists; for a damaged record, its location.
-pub(super) type UserRow = Option<Result<Arc<Current>, String>>;
+pub(super) type UserRow = Option<Result<Current, String>>;
 
 pub(super) struct FactMap<K, V> {
     pub(super) fetched: HashMap<K, V>,
@@ -109,18 +109,18 @@ impl Fetched {
     }
 }
 
-fn user(row: UserRow) -> Result<Option<Arc<Current>>, CommandError> {
+fn user(row: UserRow) -> Result<Option<Current>, CommandError> {
     row.transpose().map_err(|place| StoreError::Corrupt { place }.into())
 }
 
 impl Facts for Fetched {
     type Dialect = &'static Connection;
 
-    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         user(self.live.get(id)?)
     }
 
-    fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn deleted(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         user(self.deleted.get(id)?)
     }
 

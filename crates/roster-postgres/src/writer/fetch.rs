@@ -240,7 +240,7 @@ fn uuids(ids: &BTreeSet<UserId>) -> Parameter<'static> {
 fn user(row: &Values, table: &str) -> Result<(UserId, UserRow), StoreError> {
     let id = row.id(0, table)?;
     let current = match Current::read(id, row.bytes(1, table)?.clone(), table) {
-        Ok(current) => Ok(Arc::new(current)),
+        Ok(current) => Ok(current),
         Err(StoreError::Corrupt { place }) => Err(place),
         Err(error) => return Err(error),
     };

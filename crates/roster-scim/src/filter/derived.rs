@@ -5,36 +5,8 @@ use roster_core::{
     filter::{Comparison, Expression, Operand, Operator, Path, Test, operand},
 };
 
-use super::names::{Named, of_part};
+use super::named::simplest;
 use crate::user::version_of;
-
-/// The attribute has a value.
-pub(super) fn present(name: &Named) -> Expression {
-    let test = |path| {
-        let (operator, operand) = (Operator::Present, Operand::None);
-        Expression::Test(Test { path, operator, operand })
-    };
-    match name {
-        Named::Values(path, _) => test(path.clone()),
-        Named::Parts(schema, attribute) => {
-            let parts = attribute.sub_attributes.iter();
-            let named = parts.filter_map(|part| of_part(schema, attribute, part.name));
-            let any = named.map(|named| present(&named)).reduce(simplest);
-            any.unwrap_or_else(Expression::never)
-        }
-        Named::Active | Named::Version => Expression::always(),
-        Named::GroupRef => test(Path::Groups),
-        Named::Texts(texts) => {
-            let any = texts.iter().map(|(_, condition)| condition.clone()).reduce(simplest);
-            any.unwrap_or_else(Expression::never)
-        }
-    }
-}
-
-/// Either is true.
-pub(super) fn simplest(one: Expression, other: Expression) -> Expression {
-    if one.is_always() || other.is_always() { Expression::always() } else { one.or(other) }
-}
 
 pub(super) fn test(attribute: Attribute, operator: Operator, operand: Operand) -> Expression {
     Expression::Test(Test { path: Path::Member(attribute), operator, operand })

@@ -2,7 +2,7 @@
 
 use super::{
     listed,
-    names::{of_attribute, of_part},
+    named::{of_attribute, of_part},
 };
 use crate::schema::{AttributeSchema, Schema, USER, USER_URN};
 

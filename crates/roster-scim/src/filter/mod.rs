@@ -8,6 +8,7 @@
 mod derived;
 mod group;
 mod hints;
+mod named;
 mod names;
 #[cfg(test)]
 mod tests;
@@ -18,8 +19,8 @@ use roster_core::{
 };
 
 pub use group::filter_groups;
+pub(crate) use named::comparison_of;
 pub use names::UserNames;
-pub(crate) use names::comparison_of;
 
 use crate::{ScimError, ScimType, Strictness, work_email};
 

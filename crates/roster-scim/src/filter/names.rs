@@ -1,12 +1,9 @@
 //! The names in a filter of users.
 //!
-//! The attribute table defines members and parts. `active`, `schemas`, `meta.resourceType` and
-//! `meta.version` have another form in the record. The error for an attribute that filters cannot
-//! test lists those that they can.
+//! The error for an attribute that filters cannot test lists those that they can.
 
 use roster_core::{
     Attribute, Json, Part, Status, UserSchema,
-    attribute::{Kind, Shape},
     filter::{
         Compared as _, Comparison, Dialect, Expression, GroupPart, KEY_EXPECTED, Names, Operand,
         Operator, Path, Test, check_operator, free_path, operand,
@@ -16,46 +13,24 @@ use roster_core::{
 
 use super::{
     as_words,
-    derived::{any_text, present, simplest, status, test, version},
+    derived::{any_text, status, test, version},
     dialect,
     hints::{needs_part, no_part, parts_of, unknown},
     last_segment, listed,
+    named::{Named, of_attribute, of_entry, of_group, of_part, present, values_of},
 };
 use crate::{
     Strictness,
     declared::{Extensions, Named as Declared, without_urn},
-    schema::{
-        AttributeSchema, AttributeType, ROSTER_USER, Returned, Schema, ScimPath, USER, USER_URN,
-        scim_part, scim_path,
-    },
+    schema::{AttributeSchema, AttributeType, ROSTER_USER, Schema, USER},
     strictness::as_flag,
 };
-
-/// The attribute of a user's groups.
-const GROUPS: &str = "groups";
 
 /// Resolves the names of a user's attributes.
 #[derive(Clone, Copy, Debug)]
 pub struct UserNames<'s> {
     strictness: Strictness,
     declared: &'s UserSchema,
-}
-
-/// A resolved name.
-#[derive(Clone, Debug)]
-pub enum Named {
-    /// Values of the record, and their attribute.
-    Values(Path, &'static AttributeSchema),
-    /// An object whose parts are members of the record.
-    Parts(&'static Schema, &'static AttributeSchema),
-    /// `active`: the status as a boolean.
-    Active,
-    /// `meta.version`: the version as an entity tag.
-    Version,
-    /// Strings, each with the condition under which a user has it.
-    Texts(Vec<(&'static str, Expression)>),
-    /// `groups.$ref`: a URL that ends with the id of a group.
-    GroupRef,
 }
 
 impl<'s> UserNames<'s> {
@@ -285,137 +260,6 @@ fn declared(member: &DeclaredMember) -> Result<Named, String> {
     attributes
         .map(|attributes| Named::Values(path, attributes))
         .ok_or_else(|| unknown(&member.name))
-}
-
-/// Resolves an attribute; `None` if filters cannot test it.
-pub(super) fn of_attribute(
-    schema: &'static Schema,
-    found: &'static AttributeSchema,
-) -> Option<Named> {
-    if found.name == "schemas" {
-        return Some(Named::Texts(schemas_in_use()));
-    }
-    if found.name == "active" {
-        return Some(Named::Active);
-    }
-    if found.name == GROUPS {
-        return Some(Named::Values(Path::Groups, found));
-    }
-    // SCIM has the status twice: `active`, and a string in Roster's extension.
-    if found.name == "status" {
-        return Some(Named::Values(Path::Member(Attribute::Status), found));
-    }
-    if let Some(attribute) = member(schema, found, None) {
-        return Some(Named::Values(Path::Member(attribute), found));
-    }
-    let has_parts =
-        found.sub_attributes.iter().any(|part| member(schema, found, Some(part.name)).is_some());
-    has_parts.then_some(Named::Parts(schema, found))
-}
-
-/// Resolves a part of an attribute; `None` if it does not exist or filters cannot test it.
-pub(super) fn of_part(
-    schema: &'static Schema,
-    found: &'static AttributeSchema,
-    part: &str,
-) -> Option<Named> {
-    let part = found.sub_attribute(part)?;
-    if found.name == GROUPS {
-        return of_group(found, part.name);
-    }
-    if part.name == "resourceType" {
-        return Some(Named::Texts(vec![(USER.name, Expression::always())]));
-    }
-    match member(schema, found, Some(part.name)) {
-        Some(Attribute::Version) => Some(Named::Version),
-        Some(attribute) => Some(Named::Values(Path::Member(attribute), part)),
-        None => of_entry(member(schema, found, None)?, found, part.name),
-    }
-}
-
-/// Resolves a part of the entries of a list.
-fn of_entry(list: Attribute, found: &'static AttributeSchema, part: &str) -> Option<Named> {
-    let part = found.sub_attribute(part)?;
-    Some(Named::Values(entry_path(list, part)?, part))
-}
-
-/// Resolves a part of a user's groups. All shown groups are direct ones.
-fn of_group(found: &'static AttributeSchema, part: &str) -> Option<Named> {
-    let part = found.sub_attribute(part)?;
-    let is_in_any = || {
-        let (operator, operand) = (Operator::Present, Operand::None);
-        Expression::Test(Test { path: Path::Groups, operator, operand })
-    };
-    Some(match part.name {
-        "value" => Named::Values(Path::Group(GroupPart::Value), part),
-        "display" => Named::Values(Path::Group(GroupPart::Display), part),
-        "type" => Named::Texts(vec![("direct", is_in_any())]),
-        _ => Named::GroupRef,
-    })
-}
-
-fn entry_path(list: Attribute, part: &AttributeSchema) -> Option<Path> {
-    let Shape { parts, .. } = shape(list)?;
-    let (kept, _) = parts.iter().find(|(kept, _)| scim_part(*kept) == part.name)?;
-    Some(Path::Part(list, *kept))
-}
-
-/// How values of a part compare, in filters of users and in paths of PATCH.
-pub(crate) fn comparison_of(
-    schema: &Schema,
-    found: &AttributeSchema,
-    part: &AttributeSchema,
-) -> Comparison {
-    let path = member(schema, found, None).and_then(|list| entry_path(list, part));
-    match (path, part.kind) {
-        (Some(path), _) => path.comparison(),
-        (None, AttributeType::Boolean) => Comparison::Flag,
-        (None, AttributeType::DateTime) => Comparison::Time,
-        (None, AttributeType::Integer) => Comparison::Integer,
-        (None, AttributeType::Complex) => Comparison::Presence,
-        (None, AttributeType::Decimal) => Comparison::Json,
-        (None, AttributeType::String | AttributeType::Reference | AttributeType::Binary) => {
-            if part.case_exact { Comparison::Exact } else { Comparison::Folded }
-        }
-    }
-}
-
-const fn shape(attribute: Attribute) -> Option<&'static Shape> {
-    if let Kind::One(shape) | Kind::Many(shape) = attribute.kind() { Some(shape) } else { None }
-}
-
-/// The member of the record at this path.
-fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Option<Attribute> {
-    Attribute::ALL.iter().copied().find(|attribute| {
-        scim_path(*attribute).is_some_and(|ScimPath { urn, attribute, sub_attribute, .. }| {
-            attribute == found.name && sub_attribute == part && urn == schema.urn
-        })
-    })
-}
-
-/// The URNs in `schemas`, each with the condition under which a user has it.
-fn schemas_in_use() -> Vec<(&'static str, Expression)> {
-    let mut texts = vec![(USER_URN, Expression::always())];
-    for extension in USER.extensions {
-        // An attribute returned only on request does not add its URN.
-        let shown = extension.attributes.iter().filter(|it| it.returned == Returned::Default);
-        let named = shown.filter_map(|found| of_attribute(extension, found));
-        let in_use = named.map(|named| present(&named)).reduce(simplest);
-        texts.extend(in_use.map(|in_use| (extension.urn, in_use)));
-    }
-    texts
-}
-
-/// The path to compare: for a list, the values of its entries; for the manager, its id.
-fn values_of(path: &Path) -> Path {
-    match path {
-        Path::Member(list) => match shape(*list).and_then(|shape| shape.required) {
-            Some(part @ (Part::Value | Part::Id)) => Path::Part(*list, part),
-            _ => path.clone(),
-        },
-        Path::Groups => Path::Group(GroupPart::Value),
-        Path::Part(..) | Path::Free(_) | Path::Group(_) => path.clone(),
-    }
 }
 
 fn is_binary(path: &Path) -> bool {

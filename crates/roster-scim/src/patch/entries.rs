@@ -9,7 +9,7 @@ use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
     Op,
-    change::{given, merge, object, put, set_part},
+    parts::{given, merge, no_value_of_a_removal, object, put, set_part},
     path::{Condition, Part, Target, matches, seed},
     same::Index,
 };
@@ -458,11 +458,4 @@ impl Preferred {
             Self::One(_) | Self::Several => Self::Several,
         };
     }
-}
-
-/// RFC 7644 section 3.5.2.2 defines no meaning for a value in a removal, so strict parsing rejects
-/// it.
-pub(super) fn no_value_of_a_removal() -> ScimError {
-    let detail = "remove takes no value: select the values to remove by a condition in the path";
-    ScimError::new(ScimType::InvalidSyntax, detail)
 }

@@ -8,10 +8,8 @@ use std::collections::HashMap;
 use roster_core::{Json, TooMuchWork, Work};
 
 use super::{
-    Op,
-    change::{object, put, unless_empty},
-    cost,
-    entries::no_value_of_a_removal,
+    Op, cost,
+    parts::{no_value_of_a_removal, object, put, unless_empty},
     path::{Condition, matches},
 };
 use crate::{

@@ -9,8 +9,7 @@ use roster_core::{Json, UserId, Work, json::JsonFault, limits::PATCH_OPERATIONS_
 
 use super::{
     Op, Operation, Patch,
-    change::object,
-    entries::no_value_of_a_removal,
+    parts::{no_value_of_a_removal, object},
     path::{Target, alternatives},
     request::{Named, check_schemas, invalid, no_operations, operation, too_many_operations},
     value_missing,

@@ -11,6 +11,7 @@ mod change;
 mod entries;
 mod free;
 pub mod group;
+mod parts;
 mod path;
 mod request;
 mod same;
@@ -28,7 +29,7 @@ use crate::{
     schema::{AttributeSchema, Mutability, Schema},
     value::{Members, is_label, lacks, required},
 };
-use change::{object, put};
+use parts::{find, object, put};
 use path::Target;
 use same::Index;
 
@@ -353,8 +354,4 @@ fn is_within(given: &Json, current: &Json) -> bool {
         }),
         (given, current) => given == current,
     }
-}
-
-fn find<'m>(members: &'m [(String, Json)], name: &str) -> Option<&'m Json> {
-    members.iter().find(|(found, _)| found == name).map(|(_, value)| value)
 }

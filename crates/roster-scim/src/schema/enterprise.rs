@@ -1,6 +1,6 @@
 //! The enterprise extension of a user (RFC 7643 section 4.3).
 
-use super::{AttributeSchema, AttributeType, ENTERPRISE_URN, Schema, user::text};
+use super::{AttributeSchema, AttributeType, ENTERPRISE_URN, Schema, common::text};
 
 /// Attributes of employees.
 pub static ENTERPRISE_USER: Schema = Schema {

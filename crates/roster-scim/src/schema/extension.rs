@@ -1,6 +1,6 @@
 //! Attributes of a user that only Roster has.
 
-use super::{AttributeSchema, ROSTER_URN, Returned, Schema, user::text};
+use super::{AttributeSchema, ROSTER_URN, Returned, Schema, common::text};
 
 /// The extension of Roster.
 pub static ROSTER_USER: Schema = Schema {

@@ -2,7 +2,7 @@
 
 use super::{
     AttributeSchema, AttributeType, GROUP_URN, Mutability, ResourceType, Schema, Uniqueness,
-    user::{EXTERNAL_ID, ID, META, SCHEMAS, text},
+    common::{EXTERNAL_ID, ID, META, SCHEMAS, text},
 };
 
 /// The resource type of a group.

@@ -5,6 +5,7 @@
 //! 2.1).
 
 mod attribute;
+mod common;
 mod enterprise;
 mod extension;
 mod group;
@@ -19,6 +20,11 @@ pub use group::GROUP;
 pub use path::{ScimPath, scim_part, scim_path};
 pub use resource::{ResourceType, Schema};
 pub use user::USER;
+
+impl ResourceType {
+    /// All resource types.
+    pub const ALL: &[&Self] = &[&USER, &GROUP];
+}
 
 /// The URN of a user.
 pub const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";

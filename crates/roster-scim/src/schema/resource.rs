@@ -1,6 +1,6 @@
 //! Schemas and resource types (RFC 7643 sections 6 and 7).
 
-use super::{AttributeSchema, GROUP, USER};
+use super::AttributeSchema;
 use crate::strictness::Strictness;
 
 /// The attributes of one URN.
@@ -39,9 +39,6 @@ pub struct ResourceType {
 }
 
 impl ResourceType {
-    /// All resource types.
-    pub const ALL: &[&Self] = &[&USER, &GROUP];
-
     /// The schemas, the main one first.
     pub fn schemas(&self) -> impl Iterator<Item = &'static Schema> {
         std::iter::once(self.schema).chain(self.extensions.iter().copied())
@@ -111,7 +108,7 @@ pub struct Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{AttributeType, ENTERPRISE_URN};
+    use crate::schema::{AttributeType, ENTERPRISE_URN, USER};
 
     #[test]
     fn a_path_is_found_in_any_case_with_and_without_its_urn() {

@@ -1,9 +1,9 @@
-//! The schema of a user (RFC 7643 sections 3.1 and 4.1), and the attributes that all resources
-//! have.
+//! The schema of a user (RFC 7643 section 4.1).
 
 use super::{
-    AttributeSchema, AttributeType, ENTERPRISE_USER, Mutability, ROSTER_USER, ResourceType,
-    Returned, Schema, USER_URN, Uniqueness,
+    AttributeSchema, AttributeType, ENTERPRISE_USER, Mutability, ROSTER_USER, ResourceType, Schema,
+    USER_URN, Uniqueness,
+    common::{EXTERNAL_ID, ID, META, SCHEMAS, text},
 };
 
 /// The resource type of a user.
@@ -68,48 +68,6 @@ const GROUPS: &[AttributeSchema] = &[
     text("type", "How the user is a member").suggesting(&["direct"]).read_only(),
 ];
 
-/// `schemas` (RFC 7643 section 3).
-pub(super) const SCHEMAS: AttributeSchema = AttributeSchema {
-    kind: AttributeType::Reference,
-    multi_valued: true,
-    required: true,
-    case_exact: true,
-    mutability: Mutability::ReadOnly,
-    returned: Returned::Always,
-    reference_types: &["uri"],
-    ..text("schemas", "The URNs of the schemas that the resource uses")
-};
-
-/// `id` (RFC 7643 section 3.1).
-pub(super) const ID: AttributeSchema = AttributeSchema {
-    case_exact: true,
-    mutability: Mutability::ReadOnly,
-    returned: Returned::Always,
-    uniqueness: Uniqueness::Server,
-    ..text("id", "The id of the resource, which is never used again")
-};
-
-/// `externalId` (RFC 7643 section 3.1).
-pub(super) const EXTERNAL_ID: AttributeSchema =
-    text("externalId", "The id that the client knows the resource by").exact();
-
-/// `meta` (RFC 7643 section 3.1).
-pub(super) const META: AttributeSchema = AttributeSchema {
-    mutability: Mutability::ReadOnly,
-    ..AttributeSchema::complex("meta", "The metadata of the resource", META_PARTS)
-};
-
-const META_PARTS: &[AttributeSchema] = &[
-    text("resourceType", "The name of the resource type").exact().read_only(),
-    moment("created", "When the resource was created"),
-    moment("lastModified", "When the resource was last changed"),
-    AttributeSchema {
-        reference_types: &["uri"],
-        ..AttributeSchema::url("location", "Where the resource is").read_only()
-    },
-    text("version", "The version of the resource, as in its ETag").exact().read_only(),
-];
-
 const NAME: &[AttributeSchema] = &[
     text("formatted", "The full name, for display"),
     text("familyName", "The family name"),
@@ -168,11 +126,3 @@ const ADDRESSES: &[AttributeSchema] = &[
     TYPE.suggesting(&["work", "home", "other"]),
     PRIMARY,
 ];
-
-pub(super) const fn text(name: &'static str, description: &'static str) -> AttributeSchema {
-    AttributeSchema::text(name, description)
-}
-
-const fn moment(name: &'static str, description: &'static str) -> AttributeSchema {
-    AttributeSchema { kind: AttributeType::DateTime, ..text(name, description).read_only() }
-}

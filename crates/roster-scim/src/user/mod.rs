@@ -15,4 +15,5 @@ pub use fault::{invalid, refused};
 pub use patch::UserPatch;
 pub use read::{Sent, UserBody, read};
 
-pub use write::{UserWriter, entity_tag, location, shows_groups, version_of};
+pub use plan::shows_groups;
+pub use write::{UserWriter, entity_tag, location, version_of};

@@ -99,7 +99,7 @@ impl Plan {
             before_active: all(BEFORE_ACTIVE),
             active: projection.attribute(USER_URN, "active") != Selection::None,
             lists: all(LISTS),
-            groups: super::shows_groups(projection),
+            groups: shows_groups(projection),
             enterprise: all(ENTERPRISE),
             returns_status: projection.requests(ROSTER_URN, "status"),
             roster: all(ROSTER),
@@ -183,4 +183,9 @@ impl Meta {
     fn slot(&mut self, slot: Slot) {
         self.filled.push((std::mem::take(&mut self.text), slot));
     }
+}
+
+/// Whether the projection includes groups, so that they must be loaded.
+pub fn shows_groups(projection: &Projection) -> bool {
+    projection.attribute(USER_URN, "groups") != Selection::None
 }

@@ -19,7 +19,7 @@ use roster_core::{
 
 use super::plan::{ENTERPRISE, Plan, PlannedMember, Slot};
 use crate::{
-    project::{Projection, Selection},
+    project::Projection,
     schema::{ENTERPRISE_URN, ROSTER_URN, USER_URN, scim_path},
     work_email,
 };
@@ -62,11 +62,6 @@ pub struct UserWriter<'a> {
     plan: Plan,
     /// The declared members to return, by the URN of their extension.
     declared: Vec<(&'a str, Vec<&'a str>)>,
-}
-
-/// Whether the projection includes groups, so that they must be loaded.
-pub fn shows_groups(projection: &Projection) -> bool {
-    projection.attribute(USER_URN, "groups") != Selection::None
 }
 
 impl<'a> UserWriter<'a> {

@@ -253,7 +253,7 @@ fn created(body: &str) -> User {
     let draft = Box::new(Draft::parse(tree(body)));
     let act = UserAct::Create { id, draft, upsert: OnConflict::Fail.into() };
     match decided(None, &act) {
-        Ok(Decision::Write(change)) => change.user.clone(),
+        Ok(Decision::Write(change)) => User::clone(&change.user),
         other => panic!("a user as large as allowed is created: {other:?}"),
     }
 }

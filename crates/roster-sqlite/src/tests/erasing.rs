@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, id, patch, purge, settings};
-use crate::{Making, Sealed, Sqlite, backup, check, settings::DATABASE, sweep_mark};
+use crate::{Making, Sealed, Sqlite, backup, check, purge::mark, settings::DATABASE};
 
 /// More events than two steps erase.
 const EVENTS: u64 = 2500;
@@ -61,7 +61,7 @@ fn erase(store: &Sqlite, runtime: &Runtime) {
 fn wait_until_swept(directory: &Path) {
     let begin = Instant::now();
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
-    while sweep_mark::number(&connection, sweep_mark::NAME).unwrap().is_some() {
+    while mark::number(&connection, mark::NAME).unwrap().is_some() {
         assert!(begin.elapsed() < Duration::from_mins(1), "it is never swept");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -12,7 +12,9 @@ use rusqlite::Connection;
 use super::support::{
     apply, column, create, create_group, delete, id, once, open, patch, purge, settings,
 };
-use crate::{BackupError, OpenError, Sqlite, export::Export, rows::Rows, settings::DATABASE};
+use crate::{
+    BackupError, OpenError, Sqlite, export::Export, reads::rows::Rows, settings::DATABASE,
+};
 
 /// A directory with rows in every table.
 async fn populated() -> tempfile::TempDir {

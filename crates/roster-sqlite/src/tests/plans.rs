@@ -23,10 +23,12 @@ use super::support::open;
 use crate::{
     columns::KEY_COLUMNS,
     engine::WRITE_CLOCK_MARK,
-    events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
     key_file::NOTE_USE,
     policy::count_shared,
-    rows::Rows,
+    reads::{
+        events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
+        rows::Rows,
+    },
     settings::DATABASE,
     sqlite::GET,
     writer::sql,
@@ -262,7 +264,7 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
 
 #[test]
 fn what_a_purge_erases_is_found_along_an_index() {
-    use crate::writer::erasure;
+    use crate::purge::erasure;
     let statements = [
         sql::IDEMPOTENCY,
         erasure::COUNT_EVENTS,

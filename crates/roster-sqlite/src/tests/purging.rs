@@ -15,7 +15,11 @@ use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, patch, purge, restore, settings};
-use crate::{Settings, Sqlite, settings::DATABASE, sweep, sweep_mark};
+use crate::{
+    Settings, Sqlite,
+    purge::{mark, sweep},
+    settings::DATABASE,
+};
 
 /// A pseudo-random generator (SplitMix64), which returns the same numbers in every run.
 struct Chance(u64);
@@ -73,7 +77,7 @@ fn found(directory: &Path) -> BTreeSet<u64> {
 
 fn is_swept(directory: &Path) -> bool {
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
-    sweep_mark::number(&connection, sweep_mark::NAME).unwrap().is_none()
+    mark::number(&connection, mark::NAME).unwrap().is_none()
 }
 
 fn wait_until_swept(directory: &Path) {

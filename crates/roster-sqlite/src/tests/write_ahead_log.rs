@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::support::{apply, create, replace, settings};
-use crate::{Settings, Sqlite, rows::in_snapshot, settings::DATABASE};
+use crate::{Settings, Sqlite, reads::rows::in_snapshot, settings::DATABASE};
 
 const PAGES_MAX: u32 = 4096;
 const CEILING: u64 = 4096 * 4096;

@@ -6,15 +6,18 @@ use roster_core::{
     Change, Event, Head, Keys, Rules, SearchKeys, UserId, UserSchema, erasure::STEP_MAX,
     event::changed_text,
 };
-use roster_engine::{GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number};
+use roster_engine::{
+    Current, GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number,
+};
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::{erasure, sql};
+use super::sql;
+use crate::purge::erasure;
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
     policy::WRITE_SETTING,
-    sweep_mark,
+    purge::mark,
 };
 
 /// The changes of a transaction that the rest of the engine must know.
@@ -73,10 +76,13 @@ impl Applied {
         self.head.active += writes.counts.active;
         self.head.suspended += writes.counts.suspended;
         self.head.deleted += writes.counts.deleted;
-        self.touched.extend(writes.users.iter().map(|(id, write)| {
-            let after = write.after();
-            let live = after.map(|change| (change.user.version, change.record.clone()));
-            Touched { id: *id, live }
+        let known = writes.users.iter().filter(|(_, write)| write.keys_before().is_some());
+        self.touched.extend(known.map(|(id, write)| {
+            let current = |change: &Arc<Change>| Current {
+                user: Arc::clone(&change.user),
+                record: change.record.clone(),
+            };
+            Touched { id: *id, live: write.after().map(current) }
         }));
         Ok(())
     }
@@ -89,7 +95,7 @@ impl Applied {
                 self.erasure_room -= erased;
                 let position = self.head.position + nth;
                 // In the same transaction, so that the files are cleaned even after a crash.
-                sweep_mark::mark(connection, position)?;
+                mark::set(connection, position)?;
                 self.purged = Some(position);
             }
         }

@@ -12,14 +12,14 @@ use rusqlite::Connection;
 use super::sql;
 use crate::{
     failure::ReadError,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
 };
 
 pub(super) struct StoredFacts<'c> {
     connection: &'c Connection,
     /// The users that requests were decided on. One whose record is the stored one is not parsed
     /// again.
-    parsed: Vec<Arc<Current>>,
+    parsed: Vec<Current>,
     pub(super) row_numbers: HashMap<UserId, i64>,
     error: Option<rusqlite::Error>,
 }
@@ -57,27 +57,27 @@ impl<'c> StoredFacts<'c> {
         sql: &str,
         table: &str,
         id: UserId,
-    ) -> Result<Option<Arc<Current>>, CommandError> {
+    ) -> Result<Option<Current>, CommandError> {
         let rows = self.read(sql, &[id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
         self.row_numbers.insert(id, row.number(0, table)?);
         let record = row.bytes(1, table)?;
-        let is_same = |parsed: &&Arc<Current>| parsed.user.id == id && parsed.record == *record;
+        let is_same = |parsed: &&Current| parsed.user.id == id && parsed.record == *record;
         if let Some(parsed) = self.parsed.iter().find(is_same) {
-            return Ok(Some(Arc::clone(parsed)));
+            return Ok(Some(parsed.clone()));
         }
-        Ok(Some(Arc::new(Current::read(id, record.clone(), table)?)))
+        Ok(Some(Current::read(id, record.clone(), table)?))
     }
 }
 
 impl<'c> Facts for StoredFacts<'c> {
     type Dialect = Rows<'c>;
 
-    fn live(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         self.user(sql::LOAD, "users", id)
     }
 
-    fn deleted(&mut self, id: UserId) -> Result<Option<Arc<Current>>, CommandError> {
+    fn deleted(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         self.user(sql::LOAD_DELETED, "deleted_users", id)
     }
 

@@ -7,7 +7,6 @@
 
 mod apply;
 mod checkpoints;
-pub(crate) mod erasure;
 mod facts;
 mod shared;
 pub(crate) mod sql;
@@ -21,8 +20,9 @@ use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use crate::{
-    checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
     failure::{self, ReadError},
+    purge::erasure,
+    wal::checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
 };
 use apply::Applied;
 pub(crate) use checkpoints::Maintenance;

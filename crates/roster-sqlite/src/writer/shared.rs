@@ -14,8 +14,8 @@ use super::{Task, Writer, checkpoints::Checkpoints};
 use crate::{
     cache::{ByteCache, Touched},
     health::Health,
-    long_reads::LongReads,
     mutex::lock,
+    reads::long_reads::LongReads,
 };
 
 pub(crate) struct Shared {

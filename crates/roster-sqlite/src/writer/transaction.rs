@@ -17,7 +17,7 @@ use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
 use crate::{
     failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
     policy::in_force,
-    rows::{Rows, run as steps},
+    reads::rows::{Rows, run as steps},
 };
 
 /// The longest wait for a transaction of another process.

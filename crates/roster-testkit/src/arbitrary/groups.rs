@@ -10,7 +10,7 @@ use proptest::{
 };
 use roster_core::Json;
 
-use super::steps::{Held, held};
+use super::preconditions::{Held, held};
 
 const NAMES: &[&str] = &["one", "ONE", "two", "Zwei", "stra\u{df}e", "STRASSE", "%", ""];
 

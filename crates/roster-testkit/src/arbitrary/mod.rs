@@ -6,6 +6,7 @@
 mod bodies;
 mod filters;
 mod groups;
+mod preconditions;
 mod questions;
 mod steps;
 
@@ -13,7 +14,8 @@ pub use bodies::{body, newcomer, person, tree};
 pub(crate) use filters::{GROUP_IDS, GROUP_NAMES};
 pub use filters::{filter, search};
 pub use groups::{GroupEdited, GroupQuestion, GroupStep, MembersEdited};
+pub use preconditions::Held;
 pub use questions::{
     DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
 };
-pub use steps::{Held, Mark, Step, Turn, Whom, Write, step, turns, write};
+pub use steps::{Mark, Step, Turn, Whom, Write, step, turns, write};

@@ -12,25 +12,11 @@ use roster_core::{Idempotency, Json, MatchBy, OnConflict, Upsert, limits::IDEMPO
 use super::{
     bodies::{body, newcomer},
     groups::{GroupQuestion, GroupStep, group_question, group_step},
+    preconditions::{Held, held},
     questions::{
         DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
     },
 };
-
-/// The precondition of a step.
-#[derive(Clone, Copy, Debug)]
-pub enum Held {
-    /// No precondition.
-    Nothing,
-    /// `If-Match` with the version as it is before the step's batch.
-    Current,
-    /// `If-Match` with the version before that.
-    Stale,
-    /// `If-Match: *`.
-    Any,
-    /// `If-None-Match` with the version as it is before the step's batch.
-    NotCurrent,
-}
 
 /// The user that a write changes.
 #[derive(Clone, Debug)]
@@ -56,18 +42,6 @@ pub enum Step {
     Restore(Whom, Held),
     /// Purge a deleted user.
     Purge(Whom, Held),
-}
-
-/// A precondition, mostly none.
-pub(super) fn held() -> BoxedStrategy<Held> {
-    prop_oneof![
-        12 => Just(Held::Nothing),
-        2 => Just(Held::Current),
-        1 => Just(Held::Stale),
-        1 => Just(Held::Any),
-        1 => Just(Held::NotCurrent),
-    ]
-    .boxed()
 }
 
 /// A random write of a user.

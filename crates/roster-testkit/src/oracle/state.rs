@@ -301,7 +301,7 @@ impl Conflict {
 
 impl Entry {
     fn of(change: &Change) -> (Self, Event) {
-        let (user, keys) = (change.user.clone(), change.keys.clone());
+        let (user, keys) = (User::clone(&change.user), change.keys.clone());
         let stored = Stored { id: user.id, version: user.version, record: change.record.clone() };
         (Self { user, keys, stored }, Event::clone(&change.event))
     }

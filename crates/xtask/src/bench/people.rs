@@ -11,6 +11,15 @@ use fake::{
 };
 use serde_json::{Value, json};
 
+/// A stored user.
+#[derive(Clone)]
+pub(super) struct User {
+    /// The number that generated it.
+    pub(super) number: u64,
+    /// The id that the service assigned to it.
+    pub(super) id: String,
+}
+
 /// A user before its creation.
 pub(super) struct Person {
     number: u64,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     cases::{Read, Work},
     load::{self, Answered, Load, Outcome, Pace, Response, Source},
-    people::Person,
+    people::{Person, User},
     process::Server,
     streams,
 };
@@ -37,15 +37,6 @@ const DELETES_PER_MS: usize = 16;
 const USER_BYTES_MIN: usize = 200;
 /// The file in a data directory in which the benchmark stores the service's key.
 const KEY_FILE: &str = "bench-key";
-
-/// A stored user.
-#[derive(Clone)]
-pub(super) struct User {
-    /// The number that generated it.
-    pub(super) number: u64,
-    /// The id that the service assigned to it.
-    pub(super) id: String,
-}
 
 /// A running service and the known state of its users.
 pub(super) struct Service {

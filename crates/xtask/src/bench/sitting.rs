@@ -19,9 +19,10 @@ use super::{
     bare::{self, Bare, postgres, sqlite},
     cases::{self, Case, Measure, Read, Row, Sample, Subject, Work},
     load::{Load, Outcome, Pace},
+    people::User,
     process::{self, Server},
     report::{Figure, Target, median, number, print_figures, print_table, say},
-    service::{self, Service, User},
+    service::{self, Service},
     streams,
 };
 

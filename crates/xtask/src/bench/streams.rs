@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::Value;
 
-use super::{people::Person, service::User};
+use super::people::{Person, User};
 
 /// Sends the users with these numbers as one stream. Returns how many per second were created, and
 /// appends them to `created`.

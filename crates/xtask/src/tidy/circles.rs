@@ -1,8 +1,7 @@
-//! No file imports a file of another folder that imports it, directly or through other files.
+//! No file imports a file that imports it, directly or through other files.
 //!
-//! Files of one folder may import each other, and a file may import its ancestors, because a child
-//! that uses its parent's items is ordinary Rust. An import of a re-exported name counts as an
-//! import of the file that defines it.
+//! A file may import its ancestors, because a child that uses its parent's items is ordinary Rust.
+//! An import of a re-exported name counts as an import of the file that defines it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -70,8 +69,7 @@ fn check_crate(modules: &BTreeMap<ItemPath, (&str, Imports)>, faults: &mut Vec<F
         }
     }
     for circle in tarjan_scc(&graph) {
-        let folders = circle.iter().map(|path| path.rsplit_once('/').map(|(folder, _)| folder));
-        if folders.collect::<BTreeSet<_>>().len() < 2 {
+        if circle.len() < 2 {
             continue;
         }
         let path = circle.iter().min().copied().unwrap_or_default().to_owned();

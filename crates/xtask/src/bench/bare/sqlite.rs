@@ -20,7 +20,8 @@ use uuid::Uuid;
 use super::{Bare, Times, fresh_users};
 use crate::bench::{
     cases::{Sample, Work},
-    service::{Service, User},
+    people::User,
+    service::Service,
 };
 
 /// The number of pages at which the log is copied into the database, as in the service.

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::{
     failure::ReadResult,
-    rows::{in_snapshot, values},
+    reads::rows::{in_snapshot, values},
 };
 
 /// A record that is still to be erased is read as an empty one.

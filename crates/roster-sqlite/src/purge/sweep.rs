@@ -23,9 +23,9 @@ use std::{
 use rusqlite::{Connection, OptionalExtension as _, Result, config::DbConfig};
 
 use crate::{
-    checkpointer::{Checkpointer, empty_log},
     failure::ReadResult,
-    sweep_mark::{MARK, NAME, number},
+    purge::mark::{MARK, NAME, number},
+    wal::checkpointer::{Checkpointer, empty_log},
 };
 
 /// The last purge that the current pass covers.

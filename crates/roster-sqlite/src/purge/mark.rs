@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result};
 
 use crate::{
     failure::ReadResult,
-    rows::{Rows, run},
+    reads::rows::{Rows, run},
 };
 
 /// The setting of the last purge after which the files were not swept yet.
@@ -21,7 +21,7 @@ pub(crate) fn number(connection: &Connection, name: &str) -> ReadResult<Option<i
 }
 
 /// Remembers, in the transaction of a purge, that the files are to be swept.
-pub(crate) fn mark(connection: &Connection, position: i64) -> Result<()> {
+pub(crate) fn set(connection: &Connection, position: i64) -> Result<()> {
     connection.prepare_cached(MARK)?.execute((NAME, position))?;
     Ok(())
 }

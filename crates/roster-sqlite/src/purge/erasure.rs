@@ -9,11 +9,11 @@ use roster_core::{Erasure, UserId};
 use roster_engine::{ErasureSql, erase};
 use rusqlite::{Connection, Result};
 
-use super::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
+use crate::writer::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
 use crate::{
     failure::ReadResult,
-    rows::{Rows, run},
-    sweep_mark,
+    purge::mark,
+    reads::rows::{Rows, run},
 };
 
 /// How many events a user has, counted up to a limit.
@@ -40,7 +40,7 @@ pub(crate) const SQL: ErasureSql = ErasureSql {
 
 /// Erases the history of a user in the transaction of its purge, and returns the number of rows.
 /// `None` if there are more than `room` rows: the steps erase these.
-pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
+pub(crate) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
     let id = id.as_bytes();
     let count = |sql| -> Result<i64> {
         connection.prepare_cached(sql)?.query_row((id, room.saturating_add(1)), |row| row.get(0))
@@ -57,14 +57,14 @@ pub(super) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Op
 
 /// Erases the next step. Only a step with a position for the mark of the sweep can be the last one;
 /// that one returns the position.
-pub(super) fn step(
+pub(crate) fn step(
     connection: &Connection,
     id: UserId,
     sweep: Option<i64>,
 ) -> ReadResult<(Erasure, Option<i64>)> {
     let erasure = run(erase(Rows(connection), &SQL, id, sweep.is_some()))?;
     if let (Some(Erasure::Done), Some(position)) = (erasure, sweep) {
-        sweep_mark::mark(connection, position)?;
+        mark::set(connection, position)?;
         return Ok((Erasure::Done, sweep));
     }
     Ok((erasure.unwrap_or(Erasure::Done), None))

@@ -1,9 +1,8 @@
-//! The thread that copies the write-ahead log into the database, in parallel with the writer.
+//! Copies the write-ahead log into the database, in parallel with the writer.
 //!
 //! It copies whenever the log has grown, while commits continue. Under steady writes it never
 //! finishes, and SQLite restarts only a completely copied log. So once few pages remain, the writer
-//! is asked to copy the rest between two transactions. After a purge this thread also finds the
-//! deleted data that is left in the file.
+//! is asked to copy the rest between two transactions.
 //!
 //! A read snapshot prevents a reset of the log. Once the log is long, new long reads wait, running
 //! ones are interrupted if they do not end soon, and short reads wait during the reset. A snapshot
@@ -18,18 +17,14 @@ use std::{
 use rusqlite::Connection;
 
 use crate::{
-    checkpoint::{COPY, EMPTY, LOOK, Progress, WalLimits, checkpoint},
     failure::ReadResult,
-    readers::Readers,
-    sweep::{self, Pace},
+    reads::readers::Readers,
+    wal::checkpoint::{COPY, EMPTY, LOOK, Progress, WalLimits, checkpoint},
     writer::{Maintenance, Shared, Writer},
 };
 
 /// How often the log's size is checked while there are commits.
-const CHECK_INTERVAL: Duration = Duration::from_millis(25);
-
-/// The log is emptied after this time without a commit.
-const IDLE_AFTER: Duration = Duration::from_secs(5);
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The maximum number of pages that the writer is asked to copy, so that it is not blocked for
 /// long.
@@ -55,41 +50,6 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// Copies until it is closed.
-    pub(crate) fn run(self) {
-        let checkpoints = &self.shared.checkpoints;
-        let (mut seen, mut emptied, mut given_up) = (0, true, None);
-        let mut pace = Pace::default();
-        loop {
-            let due = |given_up| checkpoints.last_purged().filter(|due| Some(*due) != given_up);
-            if let Some(position) = due(given_up).filter(|_| pace.wait().is_zero()) {
-                if let Some(duration) = sweep::sweep(&self, position) {
-                    pace.passed(duration);
-                } else {
-                    // The next start or purge tries again.
-                    given_up = Some(position);
-                }
-            }
-            let mut patience = if emptied { Duration::MAX } else { IDLE_AFTER };
-            if due(given_up).is_some() {
-                patience = patience.min(pace.wait());
-            }
-            if !checkpoints.watch(patience, seen) {
-                return;
-            }
-            let commits = checkpoints.commits();
-            if commits == seen {
-                emptied = self.empty();
-                continue;
-            }
-            (seen, emptied) = (commits, false);
-            self.copy();
-            if !checkpoints.rest(CHECK_INTERVAL) {
-                return;
-            }
-        }
-    }
-
     /// Copies new pages, and asks the writer for the rest.
     pub(crate) fn copy(&self) {
         let Some(mut progress) = self.checkpoint(LOOK) else { return };
@@ -168,7 +128,7 @@ impl Checkpointer {
     }
 
     /// Empties the log while there are no writes. Returns false if it has to be tried again.
-    fn empty(&self) -> bool {
+    pub(crate) fn empty(&self) -> bool {
         let Some(log) = self.checkpoint(LOOK) else { return true };
         if log.pages < self.limits.pause {
             // The log is short, so running reads need not be interrupted.
