@@ -15,12 +15,6 @@ use crate::{
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
-    command::{Act, Caller, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
-    draft::Draft,
-    edit::Edit,
-    erasure::Erasure,
-    event::{EventsPage, EventsQuery},
-    failure::{Failure, StoreError},
     group::{
         Group, GroupAct, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
         MembersEdit, MembersPage, MembersQuery,
@@ -28,14 +22,23 @@ use crate::{
     id::UserId,
     json::Json,
     limits::NESTED_MEMBERSHIPS_MAX,
-    list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    outcome::Outcome,
-    start::Start,
+    read::{
+        list::{DeletedPage, DeletedQuery, Page, PageQuery},
+        walk::WalkStore,
+    },
+    schema::{SchemaDraft, UserSchema},
     store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
     timestamp::Timestamp,
-    user::{Deleted, Stored, User},
-    user_schema::{SchemaDraft, UserSchema},
-    walk::WalkStore,
+    user::{Deleted, Stored, User, draft::Draft},
+    write::{
+        command::{Act, Caller, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
+        edit::Edit,
+        erasure::Erasure,
+        event::{EventsPage, EventsQuery},
+        failure::{Failure, StoreError},
+        outcome::Outcome,
+        start::Start,
+    },
 };
 
 /// The number of groups whose own groups are read at once.

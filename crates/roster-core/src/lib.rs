@@ -7,35 +7,30 @@
 //!
 //! # Modules
 //!
-//! Records:
-//! - [`attribute`]: the table of all members of a user's record
-//! - [`part`]: the names of the parts of a list entry
-//! - [`profile`]: the attributes of a user that clients write
-//! - [`user`]: a user and its canonical JSON
+//! What is stored:
+//! - [`user`]: a user: the table of its members, its canonical JSON, its keys, the parsed request
+//!   bodies, and [`decide()`], the rules, a pure function of a command and the stored user
 //! - [`group`]: groups: record, members, operations, rules and queries
+//! - [`schema`]: the attributes that an operator declares
 //! - [`id`], [`timestamp`]: ids (UUIDv7) and times
 //! - [`json`]: the strict JSON parser and the canonical writer
-//! - [`project`]: the selection of members of a record
-//! - [`keys`], [`words`], [`search_keys`]: the normalized keys by which users are found
 //! - [`text`]: the rules for single texts, such as e-mail addresses and usernames
-//! - [`limits`]: all limits
+//! - [`limits`]: all limits that callers see
 //! - [`work`]: the work of a request, counted in comparisons
 //!
-//! Writes:
-//! - [`draft`]: a parsed request body
-//! - [`short_form`]: `email`, `phone_number` and `picture` with their lists
-//! - [`violation`], [`capped`]: the rules that a body breaks, and how many of them are listed
-//! - [`command`], [`start`], [`edit`]: a complete request, its cancellation, and a change that is
+//! Writes, in `write`:
+//! - [`command`], [`Start`], [`Edit`]: a complete request, its cancellation, and a change that is
 //!   computed from the stored record
-//! - [`decide()`]: the rules, a pure function of a command and the stored user
-//! - [`outcome`], [`failure`]: the result of a command, or why it failed
+//! - [`Outcome`], [`failure`]: the result of a command, or why it failed
+//! - [`violation`], [`capped`]: the rules that a body breaks, and how many of them are listed
 //! - [`event`]: the entries of the change log
 //! - [`policy`]: which keys live users may share
 //! - [`erasure`], [`clock_mark`]: erasing long histories, and the time that deletion by age uses
 //!
-//! Reads:
-//! - [`list`], [`filter`]: the queries for pages, and conditions on users
+//! Reads, in `read`:
+//! - [`list`], [`filter`], [`words`]: the queries for pages, conditions on users, and searches
 //! - [`plan`], [`page`]: the index that finds a page, and the page built from its rows
+//! - [`project`]: the selection of members of a record
 //! - [`walk`]: the ends of SCIM pages that several processes share
 //!
 //! Interfaces to the other crates:
@@ -71,73 +66,54 @@
 //! ```
 
 pub mod access;
-pub mod attribute;
-pub mod capped;
 pub mod clock;
 pub mod clock_mark;
-pub mod command;
-pub mod decide;
 pub mod directory;
-pub mod draft;
-pub mod edit;
-pub mod erasure;
-pub mod event;
-pub mod failure;
-pub mod filter;
 pub mod group;
 pub mod id;
 pub mod json;
-pub mod keys;
 pub mod limits;
-pub mod list;
-pub mod outcome;
-pub mod page;
-pub mod part;
-pub mod plan;
-pub mod policy;
-pub mod profile;
-pub mod project;
-pub mod search_keys;
-pub mod short_form;
-pub mod start;
+mod read;
+pub mod schema;
 pub mod store;
 pub mod text;
 pub mod timestamp;
 pub mod user;
-pub mod user_schema;
-pub mod violation;
-pub mod walk;
-pub mod words;
 pub mod work;
+mod write;
 
-pub use attribute::Attribute;
-pub use capped::Capped;
+pub use read::{filter, list, page, plan, project, walk, words};
+pub use user::{attribute, decide, draft, keys, profile, short_form};
+pub use write::{capped, command, erasure, event, failure, policy, violation};
+
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
-pub use command::{
-    Act, Actor, Caller, Command, Guard, Idempotency, MatchBy, Mode, OnConflict, Preconditions,
-    Rules, Sharing, Tags, Target, Terms, Upsert, UserAct,
-};
-pub use decide::{Change, Claims, Decision, decide};
 pub use directory::{BulkWrite, Directory};
-pub use draft::Draft;
-pub use edit::Edit;
-pub use erasure::Erasure;
-pub use event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
-pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
 pub use group::{Group, GroupAct, GroupId, GroupStore, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
-pub use keys::Keys;
-pub use outcome::{Answer, Effect, Outcome};
-pub use part::Part;
-pub use policy::{PolicyKey, PolicyMismatch, SharedKeys};
-pub use profile::{Entry, Profile, Scalar, Value};
-pub use search_keys::{IndexDelta, SearchKeys};
-pub use start::{LogAccount, Start};
+pub use schema::{SchemaDraft, UserSchema};
 pub use store::{Head, LogId, Outlived, Position, Store};
 pub use timestamp::Timestamp;
+pub use user::attribute::Attribute;
+pub use user::decide::{Change, Claims, Decision, decide};
+pub use user::draft::Draft;
+pub use user::keys::Keys;
+pub use user::part::Part;
+pub use user::profile::{Entry, Profile, Scalar, Value};
+pub use user::search_keys::{IndexDelta, SearchKeys};
 pub use user::{Deleted, Status, Stored, User};
-pub use user_schema::{SchemaDraft, UserSchema};
-pub use violation::{Violation, ViolationCode, Violations};
 pub use work::{TooMuchWork, Work};
+pub use write::capped::Capped;
+pub use write::command::{
+    Act, Actor, Caller, Command, Guard, Idempotency, MatchBy, Mode, OnConflict, Preconditions,
+    Rules, Sharing, Tags, Target, Terms, Upsert, UserAct,
+};
+pub use write::edit::Edit;
+pub use write::erasure::Erasure;
+pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
+pub use write::failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
+pub use write::outcome::{Answer, Effect, Outcome};
+pub use write::policy::{PolicyKey, PolicyMismatch, SharedKeys};
+pub use write::start::{LogAccount, Start};
+pub use write::violation::{Violation, ViolationCode, Violations};

@@ -10,18 +10,22 @@ use std::{fmt, sync::Arc};
 use crate::{
     access::KeyStore,
     clock_mark::{ClockMark, ClockReading},
-    command::{Command, Rules},
-    erasure::Erasure,
-    event::{EventsPage, EventsQuery},
-    failure::{Failure, StoreError},
     group::GroupStore,
     id::UserId,
-    list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    outcome::{Answer, Outcome},
+    read::{
+        list::{DeletedPage, DeletedQuery, Page, PageQuery},
+        walk::WalkStore,
+    },
+    schema::UserSchema,
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
-    user_schema::UserSchema,
-    walk::WalkStore,
+    write::{
+        command::{Command, Rules},
+        erasure::Erasure,
+        event::{EventsPage, EventsQuery},
+        failure::{Failure, StoreError},
+        outcome::{Answer, Outcome},
+    },
 };
 
 /// The maximum number of pending erasures that are returned at once.

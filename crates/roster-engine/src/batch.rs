@@ -16,7 +16,7 @@ use roster_core::{
     Timestamp, UserAct, UserId, UserSchema,
     decide::{Holders, Settlement},
     group::{GroupChange, joined, left},
-    user_schema::decide_schema,
+    schema::decide_schema,
 };
 
 use crate::{

@@ -12,7 +12,7 @@ use std::{
 use roster_core::{
     Json, UserSchema, Work,
     limits::TEXT_LENGTH_MAX,
-    user_schema::{DeclaredMember, ValueType},
+    schema::{DeclaredMember, ValueType},
 };
 
 use crate::{

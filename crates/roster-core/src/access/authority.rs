@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 
 use super::scope::{Scope, Scopes};
 use crate::{
-    command::{Actor, Caller},
     timestamp::Timestamp,
+    write::command::{Actor, Caller},
 };
 
 /// A caller and its scopes.

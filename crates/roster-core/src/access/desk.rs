@@ -13,7 +13,11 @@ use super::{
     keyring::Keyring,
     token::Token,
 };
-use crate::{clock::Clock, failure::StoreError, outcome::Answer, timestamp::Timestamp};
+use crate::{
+    clock::Clock,
+    timestamp::Timestamp,
+    write::{failure::StoreError, outcome::Answer},
+};
 
 /// The store of the keys.
 pub trait KeyStore: Send + Sync + 'static {

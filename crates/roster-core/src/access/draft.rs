@@ -7,12 +7,14 @@ use super::{
     token::Presented,
 };
 use crate::{
-    command::Actor,
     json::Json,
     limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX, KEY_SCOPES_MAX},
     text::is_control_or_format,
     timestamp::Timestamp,
-    violation::{Violation, ViolationCode, Violations},
+    write::{
+        command::Actor,
+        violation::{Violation, ViolationCode, Violations},
+    },
 };
 
 /// A valid description of a new key.

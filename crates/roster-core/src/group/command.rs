@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Group, GroupDraft, GroupId};
 use crate::{
-    edit::Edit,
     id::UserId,
     json::Json,
     limits::{GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_NAMED_MAX},
+    write::edit::Edit,
 };
 
 /// An operation on a group.

@@ -15,10 +15,6 @@ use super::{
     Group, GroupAct, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit, Nesting,
 };
 use crate::{
-    attribute::Attribute,
-    command::{Caller, Command, Guard, Preconditions, Rules, Tags},
-    event::{Event, EventKind, MembersChanged},
-    failure::{GroupRefusal, Refusal},
     id::UserId,
     json::{self, Json},
     limits::{
@@ -26,7 +22,13 @@ use crate::{
         UNKNOWN_MEMBERS_LISTED_MAX,
     },
     timestamp::Timestamp,
-    violation::{Violation, ViolationCode},
+    user::attribute::Attribute,
+    write::{
+        command::{Caller, Command, Guard, Preconditions, Rules, Tags},
+        event::{Event, EventKind, MembersChanged},
+        failure::{GroupRefusal, Refusal},
+        violation::{Violation, ViolationCode},
+    },
 };
 
 /// The result of a command for the group's record, before other facts are known.

@@ -8,7 +8,7 @@ use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
     text::{Controls, Pointer, check_controls, is_visible, nearest, nfc},
-    violation::{Violation, ViolationCode, Violations},
+    write::violation::{Violation, ViolationCode, Violations},
 };
 
 /// The members of a group's record.

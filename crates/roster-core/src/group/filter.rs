@@ -6,11 +6,11 @@
 
 use super::Group;
 use crate::{
-    filter::{
+    json::Json,
+    read::filter::{
         Compared, Comparison, Expression, FilterFault, Found, Names, Operand, Operator, Test,
         check_operator, compares, holds, operand, parse,
     },
-    json::Json,
     text::nearest,
 };
 

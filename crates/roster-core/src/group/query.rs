@@ -7,12 +7,14 @@ use super::{
     filter::{GroupPath, parse_filter},
 };
 use crate::{
-    filter::{Expression, FilterFault, Operand, Operator, Test},
     id::UserId,
     limits,
-    list::{Direction, PageKey, Sort, SortBy, Total},
+    read::{
+        filter::{Expression, FilterFault, Operand, Operator, Test},
+        list::{Direction, PageKey, Sort, SortBy, Total},
+        words::{comparisons_of_text, matches_words, words_of_text},
+    },
     user::Stored,
-    words::{comparisons_of_text, matches_words, words_of_text},
 };
 
 /// A query for one page of groups. All conditions must be true.

@@ -1,7 +1,11 @@
 //! The reads of groups and memberships that an engine implements.
 
 use super::{GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery};
-use crate::{failure::StoreError, id::UserId, outcome::Answer, user::Stored};
+use crate::{
+    id::UserId,
+    user::Stored,
+    write::{failure::StoreError, outcome::Answer},
+};
 
 /// The reads of groups of an engine.
 pub trait GroupStore: Send + Sync + 'static {

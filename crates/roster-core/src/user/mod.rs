@@ -1,12 +1,23 @@
 //! A stored user: the profile and the members that the server sets.
+//!
+//! Below: the table of the members, request bodies (`draft`), the rules (`decide`), and the keys by
+//! which users are found.
 
+pub mod attribute;
+pub mod decide;
+pub mod draft;
+pub mod keys;
+pub mod part;
+pub mod profile;
 mod record;
+pub mod search_keys;
+pub mod short_form;
 
 pub use record::CorruptRecord;
 
 use bytes::Bytes;
 
-use crate::{id::UserId, profile::Profile, timestamp::Timestamp};
+use crate::{id::UserId, timestamp::Timestamp, user::profile::Profile};
 
 /// Whether a user is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

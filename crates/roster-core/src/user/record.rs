@@ -9,11 +9,13 @@ use bytes::Bytes;
 
 use super::{Status, User};
 use crate::{
-    attribute::{Attribute, Kind, PartKind, Shape},
     id::UserId,
     json::{self, Json, write_json, write_text},
-    profile::{Entry, Profile, Scalar, Value},
     timestamp::Timestamp,
+    user::{
+        attribute::{Attribute, Kind, PartKind, Shape},
+        profile::{Entry, Profile, Scalar, Value},
+    },
 };
 
 /// A stored record that cannot be parsed.

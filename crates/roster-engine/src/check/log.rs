@@ -1,6 +1,6 @@
 //! Checks the whole log: its positions, and the idempotency records that refer to it.
 
-use roster_core::{EventKind, Group, Head, User, UserSchema, user_schema::SCHEMA_ID};
+use roster_core::{EventKind, Group, Head, User, UserSchema, schema::SCHEMA_ID};
 
 use super::{CheckReader, Line, each, findings::name};
 use crate::{

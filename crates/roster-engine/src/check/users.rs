@@ -4,7 +4,7 @@
 //! of a user or group must have the current record.
 
 use bytes::Bytes;
-use roster_core::{Head, Keys, Status, User, UserId, user_schema::SCHEMA_ID};
+use roster_core::{Head, Keys, Status, User, UserId, schema::SCHEMA_ID};
 
 use super::{
     CheckReader, Line,

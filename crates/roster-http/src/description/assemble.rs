@@ -9,7 +9,7 @@ use roster_core::{
     Json, UserSchema,
     json::{JsonFault, read},
     limits::TEXT_LENGTH_MAX,
-    user_schema::{DeclaredMember, ValueType},
+    schema::{DeclaredMember, ValueType},
 };
 
 use super::{

@@ -8,7 +8,7 @@ use roster_core::{
         Compared as _, Comparison, Dialect, Expression, GroupPart, KEY_EXPECTED, Names, Operand,
         Operator, Path, Test, check_operator, free_path, operand,
     },
-    user_schema::DeclaredMember,
+    schema::DeclaredMember,
 };
 
 use super::{

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use roster_core::{
     Attribute, Draft, Json, Status, User, UserSchema, Value, Work, attribute::Kind,
-    json::size_of_members, user_schema::DeclaredMember, violation::TOLERATED,
+    json::size_of_members, schema::DeclaredMember, violation::TOLERATED,
 };
 
 use super::value;

@@ -7,7 +7,7 @@ use roster_core::{
     Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, SchemaDraft, Timestamp, User,
     UserAct, UserId, UserSchema, decide, json,
     limits::JSON_VALUES_MAX,
-    user_schema::{DeclaredMember, ValueType},
+    schema::{DeclaredMember, ValueType},
 };
 
 /// The maximum size of a body by default.

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Effect, EventKind, EventsQuery, Outcome, Refusal, Rules, SchemaDraft, UserSchema,
-    ViolationCode, user_schema::SCHEMA_ID,
+    ViolationCode, schema::SCHEMA_ID,
 };
 use serde_json::{Value, json};
 

@@ -14,13 +14,12 @@ mod state;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
-    ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure, GroupId,
-    GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored, Timestamp,
-    UserId, UserSchema,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
+    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
+    Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    outcome::Answer,
     store::Secret,
     walk::WalkStore,
 };

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Command, Effect, Event, Failure, Outcome, SchemaDraft, Stored,
-    user_schema::{SCHEMA_ID, decide_schema},
+    schema::{SCHEMA_ID, decide_schema},
 };
 
 use super::state::State;

@@ -1,0 +1,219 @@
+//! The change log: one event for each change, written in the transaction of the change.
+//!
+//! Positions start at 1, have no gaps and follow commit order: no event ever appears before one
+//! that was already read. A replay from the start results in exactly the stored users and groups.
+//! The event of a group lists the members that joined and left, not all members.
+
+use std::fmt::{self, Write as _};
+
+use bytes::Bytes;
+
+use crate::{
+    id::UserId,
+    limits::{PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
+    timestamp::Timestamp,
+    user::attribute::Attribute,
+};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
+        /// The kind of the change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum EventKind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl EventKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// The kind's name in the log.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A user was created.
+    Created "user.created",
+    /// A user was updated.
+    Updated "user.updated",
+    /// A user was deleted.
+    Deleted "user.deleted",
+    /// A deleted user was restored.
+    Restored "user.restored",
+    /// A deleted user was purged, with all its records in the log.
+    Purged "user.purged",
+    /// A group was created.
+    GroupCreated "group.created",
+    /// A group or its members changed.
+    GroupUpdated "group.updated",
+    /// A group was deleted.
+    GroupDeleted "group.deleted",
+    /// The schema of users was replaced.
+    SchemaUpdated "schema.updated",
+}
+
+impl EventKind {
+    /// The kind with this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
+    }
+
+    /// Whether it is a kind for groups.
+    pub const fn is_of_group(self) -> bool {
+        match self {
+            Self::GroupCreated | Self::GroupUpdated | Self::GroupDeleted => true,
+            Self::Created
+            | Self::Updated
+            | Self::Deleted
+            | Self::Restored
+            | Self::Purged
+            | Self::SchemaUpdated => false,
+        }
+    }
+
+    /// Whether it is a kind for users.
+    pub const fn is_of_user(self) -> bool {
+        !self.is_of_group() && !matches!(self, Self::SchemaUpdated)
+    }
+}
+
+/// The members that joined and left a group, in the order of ids.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MembersChanged {
+    /// The members that joined.
+    pub added: Vec<UserId>,
+    /// The members that left.
+    pub removed: Vec<UserId>,
+}
+
+impl MembersChanged {
+    /// Whether no member joined or left.
+    pub const fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// The bytes of an id in the text of an event, with its quotation marks and comma.
+const ID_BYTES: usize = 39;
+
+/// One entry of the change log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The kind of the change.
+    pub kind: EventKind,
+    /// The time of the change.
+    pub at: Timestamp,
+    /// The author of the change.
+    pub actor: String,
+    /// The id of the request.
+    pub request_id: String,
+    /// The user's id; the group's id if the kind is one for groups; [`SCHEMA_ID`] for the schema.
+    ///
+    /// [`SCHEMA_ID`]: crate::schema::SCHEMA_ID
+    pub user_id: UserId,
+    /// The version after the change.
+    pub version: i64,
+    /// The changed members of the record, with their REST names, without the members that the
+    /// server sets.
+    pub changed: Vec<Attribute>,
+    /// The members that joined and left, if the kind is one for groups.
+    pub members: MembersChanged,
+    /// The canonical JSON after the change; empty once the user is purged.
+    pub record: Bytes,
+}
+
+impl Event {
+    /// The approximate size in bytes, without the frame.
+    pub const fn bytes(&self) -> usize {
+        let ids = self.members.added.len() + self.members.removed.len();
+        self.record.len() + ids * ID_BYTES
+    }
+}
+
+/// The changes in one text, as engines store it: the names of changed members, then `+` and the id
+/// of each member that joined, `-` and the id of each that left, separated by commas.
+pub fn changed_text(changed: &[Attribute], members: &MembersChanged) -> String {
+    let ids = members.added.len() + members.removed.len();
+    let mut text = String::with_capacity(changed.len() * 12 + ids * ID_BYTES);
+    let mut next = |part: &dyn fmt::Display| {
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a string cannot fail.
+        let _infallible = write!(text, "{comma}{part}");
+    };
+    for attribute in changed {
+        next(&attribute.name());
+    }
+    for id in &members.added {
+        next(&format_args!("+{id}"));
+    }
+    for id in &members.removed {
+        next(&format_args!("-{id}"));
+    }
+    text
+}
+
+/// Parses such a text; `None` if it has any other form.
+pub fn changed_of(text: &str) -> Option<(Vec<Attribute>, MembersChanged)> {
+    let (mut changed, mut members) = (Vec::new(), MembersChanged::default());
+    for part in text.split(',').filter(|part| !part.is_empty()) {
+        if let Some(id) = part.strip_prefix('+') {
+            members.added.push(UserId::parse(id)?);
+        } else if let Some(id) = part.strip_prefix('-') {
+            members.removed.push(UserId::parse(id)?);
+        } else {
+            changed.push(Attribute::from_name(part)?);
+        }
+    }
+    Some((changed, members))
+}
+
+/// A query for events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsQuery {
+    /// Only events after this position.
+    pub after: i64,
+    /// The maximum number of events.
+    pub limit: usize,
+    /// Only events of this kind.
+    pub kind: Option<EventKind>,
+    /// Only events of this user or group.
+    pub user_id: Option<UserId>,
+    /// The page ends early once its records have this many bytes.
+    pub bytes_max: usize,
+    /// The page ends early once this many events were examined.
+    pub examined_max: usize,
+}
+
+impl EventsQuery {
+    /// The events after a position, of all kinds and users.
+    pub fn after(after: i64, limit: usize) -> Self {
+        Self {
+            after,
+            limit,
+            kind: None,
+            user_id: None,
+            bytes_max: PAGE_BYTES_MAX,
+            examined_max: PAGE_EXAMINED_MAX,
+        }
+    }
+}
+
+/// A page of events in log order, from one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventsPage {
+    /// The events, each with its position.
+    pub events: Vec<(i64, Event)>,
+    /// The position that the page reaches: further events come after it. At the end of the log it
+    /// is the position of the last event, whatever the query.
+    pub reached: i64,
+    /// The position of the log's last event.
+    pub head: i64,
+    /// The position of the oldest stored event, or one after the head if there is none.
+    pub oldest: i64,
+}

@@ -1,0 +1,12 @@
+//! Writes: commands, their results, and the entries of the change log.
+
+pub mod capped;
+pub mod command;
+pub(crate) mod edit;
+pub mod erasure;
+pub mod event;
+pub mod failure;
+pub(crate) mod outcome;
+pub mod policy;
+pub(crate) mod start;
+pub mod violation;
