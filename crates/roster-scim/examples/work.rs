@@ -2,10 +2,6 @@
 //!
 //! `cargo run --release -p roster-scim --example work`. A piece is what runs without a break:
 //! parsing a body, applying a patch, deciding a command. Run it on an idle machine.
-#![expect(clippy::expect_used, clippy::panic, reason = "a program for developers")]
-
-#[path = "../tests/comparisons/cases.rs"]
-mod cases;
 
 use std::{
     io::{self, Write as _},
@@ -20,6 +16,7 @@ use roster_scim::{
     discovery::SERVED,
     user::{Sent, UserPatch, read},
 };
+use roster_testkit::largest_writes as cases;
 
 /// How many pieces are shown.
 const SHOWN: usize = 10;

@@ -27,6 +27,7 @@ pub mod arbitrary;
 pub mod clock;
 pub mod conditions;
 pub mod conformance;
+pub mod largest_writes;
 pub mod openapi;
 pub mod oracle;
 pub mod postgres;

@@ -216,5 +216,4 @@ fn without_needless_quotes(local: String) -> String {
 }
 
 #[cfg(test)]
-#[path = "email_tests.rs"]
 mod tests;

@@ -8,21 +8,12 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the row")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
-#[path = "../rest/client.rs"]
-#[expect(dead_code, reason = "the client knows more than this suite asks for")]
-mod client;
 mod lists;
 mod row;
 mod run;
-#[path = "../rest/service.rs"]
-#[expect(dead_code, reason = "the service knows more than this suite asks for")]
-mod service;
-#[path = "../rest/store.rs"]
-#[expect(dead_code, reason = "the store fails in more ways than this suite asks for")]
-mod store;
 mod subset;
 
-use service::Engine;
+use roster_test_service::service::{self, Engine};
 
 const SCIM: &str = "scim.txt";
 const REST: &str = "rest.txt";

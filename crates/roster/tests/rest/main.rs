@@ -10,7 +10,6 @@ mod access;
 mod body_authority;
 mod bulk;
 mod caller;
-mod client;
 mod compression;
 mod cors;
 mod cursors;
@@ -40,16 +39,17 @@ mod problems;
 mod record;
 mod schema;
 mod search;
-#[expect(dead_code, reason = "the suite of SCIM opens several services at a time")]
-mod service;
-mod store;
 mod transcript;
 mod transcripts;
 mod upsert;
 mod writes;
 
 use bulk::{change, export, import, intake, on_conflict, shut_out};
-use service::{Backend, Engine};
+use roster_test_service::{
+    client,
+    service::{self, Backend, Engine},
+    store,
+};
 
 /// Runs one case over an engine.
 fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Backend) -> F) {

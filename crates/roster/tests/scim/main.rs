@@ -7,16 +7,6 @@
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
-#[path = "../rest/client.rs"]
-#[expect(dead_code, reason = "the client knows more than this suite asks for")]
-mod client;
-#[path = "../rest/service.rs"]
-#[expect(dead_code, reason = "the service knows more than this suite asks for")]
-mod service;
-#[path = "../rest/store.rs"]
-#[expect(dead_code, reason = "the store fails in more ways than this suite asks for")]
-mod store;
-
 mod access;
 mod both_interfaces;
 mod bulk;
@@ -46,8 +36,12 @@ mod writes;
 use roster_core::UserSchema;
 use std::pin::Pin;
 
+use roster_test_service::{
+    client,
+    service::{self, Backend, Engine},
+    store,
+};
 use roster_testkit::openapi::Description;
-use service::{Backend, Engine};
 
 /// A case, to be run on a backend.
 type Case = fn(Backend) -> Pin<Box<dyn Future<Output = ()>>>;

@@ -8,7 +8,7 @@ use std::fmt;
 use super::{circles, is_rust, is_test, tree::Tree};
 
 /// Crates that are counted separately, because they are not part of the product.
-const TOOLS: &[&str] = &["roster-testkit", "xtask"];
+const TOOLS: &[&str] = &["roster-test-service", "roster-testkit", "xtask"];
 /// The storage engines and their shared code.
 const ENGINES: &[&str] = &["roster-engine", "roster-postgres", "roster-sqlite"];
 

@@ -1,7 +1,9 @@
 //! Legal requests that write as much as they can: every number is at its limit, and so are the
 //! records that they change.
 //!
-//! The test counts their work, and the example `work` measures their time.
+//! A test of `roster-scim` counts their work, and its example `work` measures their time.
+#![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
+#![expect(clippy::missing_panics_doc, reason = "a case that is not legal panics")]
 
 use roster_core::{
     Actor, Caller, Command, Decision, Draft, Json, OnConflict, Rules, SchemaDraft, Timestamp, User,
@@ -11,17 +13,17 @@ use roster_core::{
 };
 
 /// The maximum size of a body by default.
-pub(crate) const BODY_BYTES: usize = 1_048_576;
+pub const BODY_BYTES: usize = 1_048_576;
 
 const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
 
 /// A text that is not ASCII is the dearest to compare.
-pub(crate) fn long(length: usize) -> String {
+pub fn long(length: usize) -> String {
     "É".repeat(length)
 }
 
 /// Joins as many pieces as fit into a body, at most `most`.
-pub(crate) fn many(most: usize, piece: impl Fn(usize) -> String) -> String {
+pub fn many(most: usize, piece: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     let mut values = 100;
     for number in 0..most {
@@ -54,7 +56,7 @@ fn tests(count: usize, test: &str) -> String {
 }
 
 /// Bodies of a PATCH of a user, with names.
-pub(crate) fn patches() -> Vec<(&'static str, String)> {
+pub fn patches() -> Vec<(&'static str, String)> {
     let value = |number: usize| format!(r#"{{"value":"role {number} {}"}}"#, long(20));
     let big = long(BODY_BYTES / 2 - 1000);
     let path = |count: usize, test: &str| format!("roles[{}]", tests(count, test));
@@ -138,7 +140,7 @@ fn patches_of_attributes() -> Vec<(&'static str, String)> {
 }
 
 /// Bodies of users for POST and PUT over SCIM, with names.
-pub(crate) fn scim_users() -> Vec<(&'static str, String)> {
+pub fn scim_users() -> Vec<(&'static str, String)> {
     let names = many(usize::MAX, |number| format!(r#""n{number}":1"#));
     let urns = many(usize::MAX, |number| format!(r#""urn:example:E{}:x{number}":1"#, number % 100));
     let emails = many(usize::MAX, |n| format!(r#"{{"value":"a{n}","primary":true}}"#));
@@ -158,7 +160,7 @@ pub(crate) fn scim_users() -> Vec<(&'static str, String)> {
 }
 
 /// Bodies of users for POST, PUT and PATCH over REST, with names.
-pub(crate) fn rest_users() -> Vec<(&'static str, String)> {
+pub fn rest_users() -> Vec<(&'static str, String)> {
     let names = many(usize::MAX, |number| format!(r#""usernam{number}":1"#));
     let entries = many(500, |_| {
         let parts = ["street_address", "locality", "region", "postal_code", "formatted"];
@@ -181,7 +183,7 @@ pub(crate) fn rest_users() -> Vec<(&'static str, String)> {
 }
 
 /// Bodies of the schema, with names.
-pub(crate) fn schemas() -> Vec<(&'static str, String)> {
+pub fn schemas() -> Vec<(&'static str, String)> {
     let names = many(usize::MAX, |number| format!(r#""attribute{number}":1"#));
     vec![
         ("unknown names of the schema", format!(r#"{{"attributes":[],{names}}}"#)),
@@ -190,7 +192,7 @@ pub(crate) fn schemas() -> Vec<(&'static str, String)> {
 }
 
 /// A Bulk of as many operations as allowed, which refer to each other.
-pub(crate) fn bulk() -> String {
+pub fn bulk() -> String {
     let waiting = many(499, |n| {
         let names = many(40, |m| format!(r#"{{"value":"bulkId:a{m}"}}"#));
         format!(
@@ -210,7 +212,7 @@ pub(crate) fn bulk() -> String {
 }
 
 /// A schema of users with all declarations in extensions of their own.
-pub(crate) fn schema() -> UserSchema {
+pub fn schema() -> UserSchema {
     let member = |number: usize| DeclaredMember {
         name: format!("m{number}"),
         value_type: ValueType::String,
@@ -223,7 +225,7 @@ pub(crate) fn schema() -> UserSchema {
 }
 
 /// Users whose records are as large as they may be.
-pub(crate) fn users() -> Vec<User> {
+pub fn users() -> Vec<User> {
     let role = |n: usize| format!(r#"{{"value":"ROLE {n} {}"}}"#, long(40));
     let roles: Vec<String> = (0..450).map(role).collect();
     let entry = |n: usize| format!(r#"{{"value":"r{n}","display":"D","type":"T{n}"}}"#);
@@ -259,10 +261,7 @@ fn created(body: &str) -> User {
 }
 
 /// The decision on a command about a user.
-pub(crate) fn decided(
-    current: Option<&User>,
-    act: &UserAct,
-) -> Result<Decision, roster_core::Refusal> {
+pub fn decided(current: Option<&User>, act: &UserAct) -> Result<Decision, roster_core::Refusal> {
     let caller = Caller { actor: Actor::Anonymous, request_id: "request".to_owned() };
     let at = Timestamp::from_millis(1_800_000_000_000);
     let command = Command::of(act.clone(), at, caller);
@@ -270,11 +269,11 @@ pub(crate) fn decided(
 }
 
 /// The tree of a body.
-pub(crate) fn tree(text: &str) -> Json {
+pub fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).expect("JSON")
 }
 
 /// Parses a schema.
-pub(crate) fn schema_draft(text: &str) -> SchemaDraft {
+pub fn schema_draft(text: &str) -> SchemaDraft {
     SchemaDraft::parse(tree(text))
 }

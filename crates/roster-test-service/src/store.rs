@@ -22,7 +22,7 @@ use roster_core::{
 
 /// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub enum Fault {
     Unavailable,
     WritesStopped,
     TimedOut,
@@ -36,7 +36,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// A text that must not occur in a response.
-    pub(crate) const SECRET: &str = "sector 7G of ada@example.com";
+    pub const SECRET: &str = "sector 7G of ada@example.com";
 
     fn error(self) -> StoreError {
         match self {
@@ -52,7 +52,7 @@ impl Fault {
 }
 
 /// The wrapping store.
-pub(crate) struct Watched {
+pub struct Watched {
     inner: Arc<dyn Store>,
     secret: Secret,
     fault: Mutex<Option<Fault>>,
@@ -69,7 +69,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     /// Wraps a store, with its own secret or that of the store.
-    pub(crate) fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
+    pub fn new(inner: Arc<dyn Store>, secret: Option<Secret>) -> Self {
         let secret = secret.unwrap_or_else(|| inner.secret());
         let (fault, made, made_events) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
@@ -89,52 +89,52 @@ impl Watched {
     }
 
     /// Sets or clears the fault of every call.
-    pub(crate) fn fail(&self, fault: impl Into<Option<Fault>>) {
+    pub fn fail(&self, fault: impl Into<Option<Fault>>) {
         *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.into();
     }
 
     /// Sets the page that every list returns.
-    pub(crate) fn make_page(&self, page: Page) {
+    pub fn make_page(&self, page: Page) {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
     /// Sets the page of events that is always returned.
-    pub(crate) fn make_events(&self, page: EventsPage) {
+    pub fn make_events(&self, page: EventsPage) {
         *self.made_events.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
     }
 
     /// Sets whether pages of users hang.
-    pub(crate) fn hang_pages(&self, hang: bool) {
+    pub fn hang_pages(&self, hang: bool) {
         self.pages_hang.store(hang, Ordering::Relaxed);
     }
 
     /// Sets whether reading changed keys fails.
-    pub(crate) fn fail_keys(&self, fail: bool) {
+    pub fn fail_keys(&self, fail: bool) {
         self.keys_fail.store(fail, Ordering::Relaxed);
     }
 
     /// Makes checks of the store succeed whatever fault is set.
-    pub(crate) fn seem_healthy(&self) {
+    pub fn seem_healthy(&self) {
         self.is_healthy.store(true, Ordering::Relaxed);
     }
 
     /// Makes the store lose its keys.
-    pub(crate) fn lose_keys(&self) {
+    pub fn lose_keys(&self) {
         self.keys_are_lost.store(true, Ordering::Relaxed);
     }
 
     /// How often the members of a group or the groups of users were read.
-    pub(crate) fn memberships(&self) -> usize {
+    pub fn memberships(&self) -> usize {
         self.memberships.load(Ordering::Relaxed)
     }
 
     /// How many pages were read.
-    pub(crate) fn pages(&self) -> usize {
+    pub fn pages(&self) -> usize {
         self.pages.load(Ordering::Relaxed)
     }
 
     /// How often the readiness of the store was checked.
-    pub(crate) fn healths(&self) -> usize {
+    pub fn healths(&self) -> usize {
         self.healths.load(Ordering::Relaxed)
     }
 

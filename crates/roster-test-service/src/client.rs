@@ -15,10 +15,10 @@ use tokio::{
 use crate::service::Service;
 
 /// The default request id, so that whole responses can be compared.
-pub(crate) const REQUEST_ID: &str = "request-of-the-suite";
+pub const REQUEST_ID: &str = "request-of-the-suite";
 
 /// A request.
-pub(crate) struct Request<'a> {
+pub struct Request<'a> {
     service: &'a Service,
     method: String,
     target: String,
@@ -28,13 +28,13 @@ pub(crate) struct Request<'a> {
 }
 
 /// A response, with its request.
-pub(crate) struct Reply {
-    pub(crate) exchange: Exchange,
-    pub(crate) reason: String,
+pub struct Reply {
+    pub exchange: Exchange,
+    pub reason: String,
 }
 
 impl<'a> Request<'a> {
-    pub(crate) fn new(service: &'a Service, method: &str, target: &str) -> Self {
+    pub fn new(service: &'a Service, method: &str, target: &str) -> Self {
         let headers = [("host", service.host.as_str()), ("x-request-id", REQUEST_ID)];
         let mut headers: Vec<_> =
             headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
@@ -51,51 +51,51 @@ impl<'a> Request<'a> {
     }
 
     /// Adds a header.
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+    pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Removes all headers of this name.
-    pub(crate) fn without(mut self, name: &str) -> Self {
+    pub fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(found, _)| found != name);
         self
     }
 
     /// Sets the credential.
-    pub(crate) fn bearer(self, token: &str) -> Self {
+    pub fn bearer(self, token: &str) -> Self {
         self.without("authorization").header("authorization", &format!("Bearer {token}"))
     }
 
     /// Replaces `Host`.
-    pub(crate) fn host(self, host: &str) -> Self {
+    pub fn host(self, host: &str) -> Self {
         self.without("host").header("host", host)
     }
 
     /// Sets the body and its media type.
-    pub(crate) fn body(self, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
+    pub fn body(self, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
         self.header("content-type", media_type).bytes(body)
     }
 
     /// A body without a media type.
-    pub(crate) fn bytes(mut self, body: impl Into<Vec<u8>>) -> Self {
+    pub fn bytes(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         self
     }
 
     /// A JSON body.
-    pub(crate) fn json(self, body: &Value) -> Self {
+    pub fn json(self, body: &Value) -> Self {
         self.body("application/json", body.to_string())
     }
 
     /// Sends `Content-Length` of the whole body, but only this many bytes of it.
-    pub(crate) fn sending(mut self, bytes: usize) -> Self {
+    pub fn sending(mut self, bytes: usize) -> Self {
         self.sent = Some(bytes);
         self
     }
 
     /// Sends the request and checks the exchange against the description.
-    pub(crate) async fn send(self) -> Reply {
+    pub async fn send(self) -> Reply {
         let service = self.service;
         let reply = self.exchange().await;
         service.witness(&reply);
@@ -103,7 +103,7 @@ impl<'a> Request<'a> {
     }
 
     /// Sends the request without that check, for exchanges that the description cannot cover.
-    pub(crate) async fn unwitnessed(self) -> Reply {
+    pub async fn unwitnessed(self) -> Reply {
         self.exchange().await
     }
 
@@ -117,7 +117,7 @@ impl<'a> Request<'a> {
     }
 
     /// Sends all but the last byte of the body, once the service waits for the body.
-    pub(crate) async fn begin(self) -> Begun<'a> {
+    pub async fn begin(self) -> Begun<'a> {
         let mut begun = self.header("expect", "100-continue").connect().await;
         begun.stream.write_all(begun.head.as_bytes()).await.expect("the head is taken");
         let mut interim = Vec::new();
@@ -150,7 +150,7 @@ impl<'a> Request<'a> {
 }
 
 /// A request without its response.
-pub(crate) struct Begun<'a> {
+pub struct Begun<'a> {
     service: &'a Service,
     stream: TcpStream,
     head: String,
@@ -163,7 +163,7 @@ pub(crate) struct Begun<'a> {
 
 impl Begun<'_> {
     /// Sends the last byte of the body and checks the exchange against the description.
-    pub(crate) async fn finish(mut self) -> Reply {
+    pub async fn finish(mut self) -> Reply {
         let last = *self.body.last().expect("a body");
         // The response may have arrived, and the connection may be closed.
         let _early = self.stream.write_all(&[last]).await;
@@ -286,12 +286,12 @@ async fn more(stream: &mut TcpStream, buffer: &mut Vec<u8>) {
 }
 
 impl Reply {
-    pub(crate) fn status(&self) -> u16 {
+    pub fn status(&self) -> u16 {
         self.exchange.status
     }
 
     /// The value of a header, which may occur only once.
-    pub(crate) fn find(&self, name: &str) -> Option<&str> {
+    pub fn find(&self, name: &str) -> Option<&str> {
         let mut found = self.exchange.response_headers.iter().filter(|(known, _)| known == name);
         let value = found.next().map(|(_, value)| value.as_str());
         assert!(found.next().is_none(), "{name} occurs once");
@@ -299,21 +299,21 @@ impl Reply {
     }
 
     /// The value of a required header.
-    pub(crate) fn header(&self, name: &str) -> &str {
+    pub fn header(&self, name: &str) -> &str {
         self.find(name).unwrap_or_else(|| panic!("{name} is there"))
     }
 
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.exchange.response_body).expect("UTF-8")
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.exchange.response_body).expect("a JSON body")
     }
 
     /// Fails the test unless the response has this status.
     #[track_caller]
-    pub(crate) fn expect(self, status: u16) -> Self {
+    pub fn expect(self, status: u16) -> Self {
         let Exchange { method, path, query, .. } = &self.exchange;
         let query = query.as_deref().unwrap_or_default();
         assert_eq!(self.status(), status, "{method} {path}?{query}: {}", self.text());
@@ -322,7 +322,7 @@ impl Reply {
 
     /// Fails the test unless the response is this problem.
     #[track_caller]
-    pub(crate) fn refused(self, status: u16, code: &str) -> Self {
+    pub fn refused(self, status: u16, code: &str) -> Self {
         let reply = self.expect(status);
         let body = reply.json();
         // An error of SCIM has its status as a member (RFC 7644 section 3.12).
@@ -336,7 +336,7 @@ impl Reply {
     }
 
     /// The pointers and codes of `errors`.
-    pub(crate) fn faults(&self) -> Vec<(String, String)> {
+    pub fn faults(&self) -> Vec<(String, String)> {
         let body = self.json();
         let errors = body["errors"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().expect("a text").to_owned();

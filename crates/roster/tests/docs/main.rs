@@ -10,11 +10,8 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 #![expect(clippy::panic, reason = "a difference fails the test")]
 
-#[path = "docs/answer.rs"]
 mod answer;
-#[path = "docs/examples.rs"]
 mod examples;
-#[path = "docs/service.rs"]
 mod service;
 
 use std::collections::BTreeSet;

@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{Directory, Rules, Store, UserSchema, access::Scope, store::Secret};
+use roster_core::{Directory, Rules, Store, UserSchema, store::Secret};
 use roster_http::{
     AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, URI_BYTES_MAX,
-    description, problem::registry,
+    description,
 };
 use roster_jwt::TokenIssuer;
 use roster_postgres::{Connector, Postgres, prepare};
@@ -28,17 +28,14 @@ use roster_testkit::{
     openapi::{Description, Ledger},
     postgres::{Cluster, SERVICE_ROLE, Schema},
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};
 
-use crate::{
-    client::{Reply, Request},
-    store::Watched,
-};
+use crate::store::Watched;
 
 /// The storage engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub enum Engine {
     Oracle,
     Sqlite,
     Postgres,
@@ -46,37 +43,37 @@ pub(crate) enum Engine {
 
 /// The argument of a case: an engine to open services over, and the ledger.
 #[derive(Clone)]
-pub(crate) struct Backend {
+pub struct Backend {
     engine: Engine,
-    pub(crate) seen: Arc<Seen>,
+    pub seen: Arc<Seen>,
 }
 
 /// The parts of the description that occurred.
 #[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) ledger: Ledger,
+pub struct Seen {
+    pub ledger: Ledger,
     /// Codes of problems and of single errors.
-    pub(crate) codes: Mutex<BTreeSet<String>>,
+    pub codes: Mutex<BTreeSet<String>>,
 }
 
 /// The settings of a service.
-pub(crate) struct Setup {
-    pub(crate) base_url: &'static str,
-    pub(crate) rules: Rules,
+pub struct Setup {
+    pub base_url: &'static str,
+    pub rules: Rules,
     /// Whether a SCIM filter in a URL is rejected.
-    pub(crate) scim_filter_guard: bool,
-    pub(crate) front: ServerSettings,
-    pub(crate) pressure: AdmissionSettings,
+    pub scim_filter_guard: bool,
+    pub front: ServerSettings,
+    pub pressure: AdmissionSettings,
     /// Origins whose pages may call the service.
-    pub(crate) cors_origins: &'static [&'static str],
+    pub cors_origins: &'static [&'static str],
     /// Whether every request needs a credential.
-    pub(crate) require_key: bool,
+    pub require_key: bool,
     /// The trusted issuers of tokens.
-    pub(crate) issuers: Vec<TokenIssuer>,
+    pub issuers: Vec<TokenIssuer>,
     /// The maximum time of a read.
-    pub(crate) read_wait_max: Duration,
+    pub read_wait_max: Duration,
     /// The secret of cursors. By default, the store's own.
-    pub(crate) secret: Option<Secret>,
+    pub secret: Option<Secret>,
 }
 
 impl Default for Setup {
@@ -97,46 +94,46 @@ impl Default for Setup {
 }
 
 /// A running service, which stops when this is dropped.
-pub(crate) struct Service {
-    pub(crate) address: SocketAddr,
-    pub(crate) host: String,
-    pub(crate) base_url: &'static str,
-    pub(crate) clock: Arc<TestClock>,
-    pub(crate) store: Arc<Watched>,
-    pub(crate) app: Arc<App>,
-    pub(crate) description: Arc<Description>,
+pub struct Service {
+    pub address: SocketAddr,
+    pub host: String,
+    pub base_url: &'static str,
+    pub clock: Arc<TestClock>,
+    pub store: Arc<Watched>,
+    pub app: Arc<App>,
+    pub description: Arc<Description>,
     /// The credential of requests.
-    pub(crate) key: Mutex<Option<String>>,
-    room: Arc<AtomicBool>,
-    seen: Arc<Seen>,
+    pub key: Mutex<Option<String>>,
+    pub(crate) room: Arc<AtomicBool>,
+    pub(crate) seen: Arc<Seen>,
     _stop: oneshot::Sender<()>,
     /// Dropped after the store: its directory or schema.
     _kept: Box<dyn Any + Send + Sync>,
 }
 
 impl Backend {
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub fn new(engine: Engine) -> Self {
         Self { engine, seen: Arc::default() }
     }
 
     /// Whether the engine is the oracle, whose pages never end early.
-    pub(crate) fn is_oracle(&self) -> bool {
+    pub fn is_oracle(&self) -> bool {
         self.engine == Engine::Oracle
     }
 
     /// A service with default settings.
-    pub(crate) async fn open(&self) -> Service {
+    pub async fn open(&self) -> Service {
         self.open_with(Setup::default()).await
     }
 
     /// A service with these settings.
-    pub(crate) async fn open_with(&self, setup: Setup) -> Service {
+    pub async fn open_with(&self, setup: Setup) -> Service {
         let (store, kept) = self.store(setup.rules).await;
         self.serve(setup, store, kept)
     }
 
     /// Several services over one database, like several processes.
-    pub(crate) async fn open_processes(&self, count: usize) -> Vec<Service> {
+    pub async fn open_processes(&self, count: usize) -> Vec<Service> {
         assert_eq!(self.engine, Engine::Postgres, "the other engines serve one process");
         let (rules, schema) = (Rules::default(), Arc::new(Cluster::shared().schema()));
         let mut services = Vec::new();
@@ -247,128 +244,22 @@ fn description_of(base_url: &'static str) -> Arc<Description> {
     Arc::clone(read.entry(base_url).or_insert_with(load))
 }
 
-impl Service {
-    pub(crate) fn request(&self, method: &str, target: &str) -> Request<'_> {
-        Request::new(self, method, target)
-    }
-
-    pub(crate) async fn get(&self, target: &str) -> Reply {
-        self.request("GET", target).send().await
-    }
-
-    pub(crate) async fn delete(&self, target: &str) -> Reply {
-        self.request("DELETE", target).send().await
-    }
-
-    pub(crate) async fn post(&self, body: Value) -> Reply {
-        self.request("POST", "/users").json(&body).send().await
-    }
-
-    pub(crate) async fn put(&self, user: &Value, body: Value) -> Reply {
-        self.request("PUT", &path(user)).json(&body).send().await
-    }
-
-    pub(crate) async fn patch(&self, user: &Value, body: Value) -> Reply {
-        self.request("PATCH", &path(user)).json(&body).send().await
-    }
-
-    /// Creates a key with these scopes, and returns the response body.
-    pub(crate) async fn new_key(&self, scopes: &[&str]) -> Value {
-        let body = json!({"name": "of the suite", "scopes": scopes});
-        self.request("POST", "/keys").json(&body).send().await.expect(201).json()
-    }
-
-    /// Closes the service: creates a key with all scopes, which later requests use.
-    pub(crate) async fn close(&self) -> Value {
-        let all: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-        let key = self.new_key(&all).await;
-        let text = key["key"].as_str().expect("a key").to_owned();
-        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
-        key
-    }
-
-    /// Creates a user, which must succeed.
-    pub(crate) async fn user(&self, body: Value) -> Value {
-        self.post(body).await.expect(201).json()
-    }
-
-    /// Creates and deletes a user, and returns it.
-    pub(crate) async fn left(&self, body: Value) -> Value {
-        let user = self.user(body).await;
-        self.delete(&path(&user)).await.expect(204);
-        user
-    }
-
-    /// Creates a group with this name, which must succeed.
-    pub(crate) async fn group(&self, name: &str) -> Value {
-        let request = self.request("POST", "/groups").json(&json!({"display_name": name}));
-        request.send().await.expect(201).json()
-    }
-
-    /// Adds a member to a group.
-    pub(crate) async fn join(&self, group: &Value, member: &Value) -> Reply {
-        self.request("PUT", &member_path(group, member)).send().await
-    }
-
-    /// The current user.
-    pub(crate) async fn now(&self, user: &Value) -> Value {
-        self.get(&path(user)).await.expect(200).json()
-    }
-
-    /// Sets whether the disk has free space.
-    pub(crate) fn set_room(&self, room: bool) {
-        self.room.store(room, Ordering::Relaxed);
-    }
-
-    /// The position of the change log, and the counters.
-    pub(crate) async fn head(&self) -> roster_core::Head {
-        self.store.head().await.expect("the store answers")
-    }
-
-    /// Checks an exchange against the description, and a problem against the registry.
-    pub(crate) fn witness(&self, reply: &Reply) {
-        let observed = self.description.check(&reply.exchange);
-        let observed = observed.unwrap_or_else(|fault| {
-            panic!("{fault}\n{:?}\n{}", reply.exchange.response_headers, reply.text())
-        });
-        self.seen.ledger.record(observed);
-        let bare = reply.exchange.response_body.is_empty();
-        if !bare {
-            assert_eq!(reply.find("x-content-type-options"), Some("nosniff"), "{}", reply.text());
-        }
-        let by_scim = reply.exchange.path.contains("/scim/v2");
-        if reply.status() < 400 || bare || by_scim {
-            return;
-        }
-        let body = reply.json();
-        let code = body["code"].as_str().expect("a code");
-        let kind = registry::find(code).unwrap_or_else(|| panic!("{code} is registered"));
-        assert_eq!(reply.status(), kind.status);
-        assert_eq!(body["title"], kind.title);
-        assert_eq!(body["type"], format!("{}/problems/{code}", self.base_url));
-        assert_eq!(reply.header("cache-control"), "no-store");
-        let mut codes = self.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.insert(code.to_owned());
-        codes.extend(reply.faults().into_iter().map(|(_, code)| code));
-    }
-}
-
 /// The path of a user at the root of the host.
-pub(crate) fn path(user: &Value) -> String {
+pub fn path(user: &Value) -> String {
     format!("/users/{}", user["id"].as_str().expect("an id"))
 }
 
 /// The path of a group at the root of the host.
-pub(crate) fn group_path(group: &Value) -> String {
+pub fn group_path(group: &Value) -> String {
     format!("/groups/{}", group["id"].as_str().expect("an id"))
 }
 
 /// The path of a member of a group, at the root of the host.
-pub(crate) fn member_path(group: &Value, member: &Value) -> String {
+pub fn member_path(group: &Value, member: &Value) -> String {
     format!("{}/members/{}", group_path(group), member["id"].as_str().expect("an id"))
 }
 
 /// The path of a deleted user, at the root of the host.
-pub(crate) fn kept(user: &Value) -> String {
+pub fn kept(user: &Value) -> String {
     format!("/deleted-users/{}", user["id"].as_str().expect("an id"))
 }

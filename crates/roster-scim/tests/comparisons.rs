@@ -1,8 +1,4 @@
 //! Every legal write keeps within the comparisons that a request may cause, or is refused by name.
-#![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
-
-#[expect(dead_code, reason = "the example measures more than the test counts")]
-mod cases;
 
 use roster_core::{Decision, Draft, Refusal, UserAct, Work, limits::COMPARISONS_MAX};
 use roster_scim::{
@@ -12,7 +8,9 @@ use roster_scim::{
     user::{Sent, UserPatch, read},
 };
 
-use cases::{bulk, decided, patches, rest_users, schema, scim_users, tree, users};
+use roster_testkit::largest_writes::{
+    bulk, decided, patches, rest_users, schema, scim_users, tree, users,
+};
 
 #[test]
 fn every_patch_is_counted_and_one_that_needs_too_much_is_refused_as_too_many() {
@@ -27,7 +25,7 @@ fn every_patch_is_counted_and_one_that_needs_too_much_is_refused_as_too_many() {
                 continue;
             }
         };
-        // Each user once would take long without optimization. The example measures all.
+        // Each user once would take long without optimization. The example `work` measures all.
         let one = users.iter().cycle().skip(number).take(1);
         for user in one {
             let work = Work::new(COMPARISONS_MAX);
