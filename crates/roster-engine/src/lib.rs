@@ -7,10 +7,8 @@
 //! engine. No driver is used here: an engine implements [`Database`], which runs a statement, and
 //! [`Dialect`], which prints SQL.
 //!
-//! - `queue`, `request`, `facts`, `batch`, `executed`, `writes`, `idempotency`, `group`: the path
-//!   of a write
-//! - `page`, `page_sql`, `examined`, `stored_groups`, `deleted_users`, `stored_keys`, `settings`:
-//!   reads
+//! - `write`: the path of a write
+//! - `read`, `stored_keys`, `settings`: reads
 //! - `database`: the traits of an engine's database
 //! - `retention`, `check`, `tables`: deletion by age, `roster check`, `roster migrate`
 //!
@@ -26,47 +24,30 @@
 //! }
 //! ```
 
-mod batch;
 mod check;
 mod database;
-mod deleted_users;
-mod examined;
-mod executed;
-mod facts;
-mod group;
-mod idempotency;
-mod page;
-mod page_rows;
-mod page_sql;
-mod queue;
-mod request;
+mod read;
 mod retention;
 mod settings;
-mod stored_groups;
 mod stored_keys;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod writes;
+mod write;
 
-pub use batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
-pub use deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
-pub use executed::Executed;
-pub use facts::{ClaimKind, CommandError, Current, Facts};
-pub use group::{
-    ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
-};
-pub use idempotency::IdempotencyRecord;
-pub use page::{FEW, read_few, read_page};
-pub use page_rows::{is_behind, show_row};
-pub use page_sql::{
+pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
+pub use read::page::{FEW, read_few, read_page};
+pub use read::page_rows::{is_behind, show_row};
+pub use read::page_sql::{
     FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, places_of_ids,
     rows_along, rows_of_ids, status_number,
 };
-pub use queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
-pub use request::Request;
+pub use read::stored_groups::{
+    GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
+    group_page, groups_along, groups_of, groups_of_ids, kind_number, members_page,
+};
 pub use retention::{
     CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
     OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
@@ -75,15 +56,20 @@ pub use settings::{
     SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
     user_schema, whole_policy,
 };
-pub use stored_groups::{
-    GROUP, GROUP_OF_NAME, GROUPS_TOTAL, MEMBERS, count_of_external_id, direct_groups, group,
-    group_page, groups_along, groups_of, groups_of_ids, kind_number, members_page,
-};
 pub use stored_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
 pub use tables::{Table, TableDigest, digest};
-pub use writes::{
+pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};
+pub use write::executed::Executed;
+pub use write::facts::{ClaimKind, CommandError, Current, Facts};
+pub use write::group::{
+    ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
+};
+pub use write::idempotency::IdempotencyRecord;
+pub use write::queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};
+pub use write::request::Request;
+pub use write::writes::{
     Counts, DeletedWrite, GroupWrite, GroupWrites, NewIdempotencyRecord, UserWrite, Writes,
     further_keys,
 };

@@ -16,7 +16,7 @@ use roster_server::{Identity, limits::RateLimitState};
 
 use crate::{
     access::Check,
-    admission::identity,
+    limits::admission::identity,
     operation::{Need, Operation},
     problem::{Problem, ProblemCode},
     state::AppState,

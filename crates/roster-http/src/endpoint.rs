@@ -23,10 +23,12 @@ use roster_server::{
 };
 
 use crate::{
-    admission::holds_too_much,
-    admission::identity,
     authorization::authorize,
     description,
+    limits::{
+        admission::{holds_too_much, identity},
+        time_limits::{ReadLimit, in_time},
+    },
     middleware::{CorsGrant, check_direct, check_limits, check_origin},
     operation::Operation,
     problem::{Problem, ProblemCode, ProblemExtension},
@@ -34,7 +36,6 @@ use crate::{
     request_id::X_REQUEST_ID,
     scim,
     state::AppState,
-    time_limits::{ReadLimit, in_time},
 };
 
 pub(crate) const NOSNIFF: (HeaderName, HeaderValue) =

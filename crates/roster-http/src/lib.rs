@@ -10,8 +10,7 @@
 //! - [`operation`], `routes`: the table of all operations, and the router
 //! - `endpoint`: what surrounds every handler: request id, checks, problems, metrics, log line
 //! - `middleware`, `authorization`, `access`: the checks of host, origin and caller
-//! - `admission`, `transfers`, `time_limits`: rate limits, admission, imports and exports, time
-//!   limits
+//! - `limits`: admission, the limits of time, of imports and exports, and of the head of a request
 //! - `extract`, `request`: what handlers take
 //! - `rest`, `scim`: the handlers, one file or folder for each resource
 //! - [`problem`]: the registry of problems, and the problem of each failure
@@ -39,7 +38,6 @@
 //! ```
 
 mod access;
-pub mod admission;
 mod app;
 mod authorization;
 mod cursor;
@@ -48,6 +46,7 @@ mod documents;
 mod dropped_attributes;
 mod endpoint;
 mod extract;
+mod limits;
 mod metrics;
 mod middleware;
 pub mod operation;
@@ -61,12 +60,9 @@ mod scim;
 mod service_document;
 mod settings;
 mod state;
-mod time_limits;
-mod transfers;
-mod turns;
 
-pub use admission::AdmissionSettings;
 pub use app::App;
+pub use limits::admission::AdmissionSettings;
+pub use limits::time_limits::READ_WAIT_MAX;
 pub use metrics::{Duty, HousekeepingMetrics};
 pub use settings::{HttpSettings, URI_BYTES_MAX};
-pub use time_limits::READ_WAIT_MAX;

@@ -15,7 +15,9 @@ use prometheus_client::{
 use roster_core::{Head, store::WriteFaults};
 use roster_server::ServerCounters;
 
-use crate::{admission::Admission, dropped_attributes::DroppedAttributes, operation::Operation};
+use crate::{
+    dropped_attributes::DroppedAttributes, limits::admission::Admission, operation::Operation,
+};
 pub use housekeeping::{Duty, HousekeepingMetrics};
 
 /// The buckets of durations in seconds, from a cached read to a write with a slow disk.

@@ -16,14 +16,13 @@ use roster_server::{Identity, Peer, Upload};
 
 use crate::{
     access::Lease,
-    admission::identity,
     authorization::reauthorize,
     extract::{BodyKind, Fingerprint, read_bytes},
+    limits::{admission::identity, transfers::Place},
     operation::Operation,
     problem::{Problem, ProblemCode},
     request_id,
     state::AppState,
-    transfers::Place,
 };
 
 /// The facts about a request that are known before its handler runs. An `Arc` of them is among the

@@ -10,9 +10,11 @@ use roster_server::limits::{
 
 use crate::{
     description::{self, object, string},
-    scim::limits as scim,
+    limits::{
+        scim,
+        transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
+    },
     settings::HttpSettings,
-    transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
 };
 
 fn members<const N: usize>(all: [(&str, Json); N]) -> Vec<(String, Json)> {

@@ -2,8 +2,8 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use crate::admission::AdmissionSettings;
 use crate::description::base_path;
+use crate::limits::admission::AdmissionSettings;
 use crate::metrics::HousekeepingMetrics;
 use roster_jwt::TokenIssuer;
 use roster_server::TrustedProxies;

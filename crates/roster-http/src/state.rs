@@ -15,17 +15,16 @@ use roster_server::ServerCounters;
 
 use crate::{
     access::Access,
-    admission::Admission,
     cursor::Cursors,
     documents::Documents,
     dropped_attributes::DroppedAttributes,
     extract::JsonParser,
+    limits::{admission::Admission, transfers::Transfers},
     metrics::Metrics,
     middleware::{Cors, Hosts},
     readiness::Readiness,
     request_id::RequestIds,
     settings::HttpSettings,
-    transfers::Transfers,
 };
 
 /// The state that every handler may use.

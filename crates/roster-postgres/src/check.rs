@@ -12,7 +12,7 @@ use crate::{
     establish::{refuse_migration, refuse_none},
     failure::QueryResult,
     open_error::OpenError,
-    rows::snapshot,
+    reads::rows::snapshot,
     schema::refuse_other_steps,
     uniqueness,
 };

@@ -19,11 +19,14 @@ use roster_engine::{
 };
 
 use crate::{
-    erasure, events, keys,
-    page::{Direct, walked},
+    erasure, keys,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
-    rows::snapshot,
+    reads::{
+        events,
+        page::{Direct, walked},
+        rows::snapshot,
+    },
 };
 
 /// Writes the clock mark, unless another process was first. Writes nothing if the log has no head,

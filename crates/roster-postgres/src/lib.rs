@@ -33,27 +33,22 @@ mod connect;
 mod engine;
 mod erasure;
 mod establish;
-mod events;
 mod failure;
 mod in_force;
 mod key_table;
 mod keys;
 pub mod load;
-mod long_reads;
 mod open_error;
-mod page;
 mod policy;
 mod pool;
 mod postgres;
 mod prepare;
-mod rows;
+mod reads;
 mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod uniqueness;
-mod user_lookups;
-mod walks;
 mod writer;
 
 pub use check::check;

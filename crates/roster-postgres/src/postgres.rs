@@ -10,12 +10,11 @@ use crate::{
     establish::{Established, establish, refuse_pooler},
     failure::QueryError,
     in_force::{InForce, RulesInForce},
-    long_reads::LongReads,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
+    reads::{long_reads::LongReads, user_lookups::UserLookups},
     schema::migrate,
     settings::Settings,
-    user_lookups::UserLookups,
     writer::{Counters, Writer, dry_run},
 };
 
@@ -94,7 +93,7 @@ impl Postgres {
         let replaces_schema = commands.iter().any(|command| matches!(command.act, Act::Schema(_)));
         let InForce { rules, schema, .. } = self.in_force.known();
         let request = |command| Request::new(rules, &schema, command);
-        let results = self.queue.execute(commands.into_iter().map(request).collect()).await;
+        let results = self.queue.execute(commands, request).await;
         if replaces_schema {
             // If this fails, the next write or the next periodic check reads the schema.
             drop(self.in_force.refresh().await);

@@ -4,11 +4,10 @@
 use roster_core::{Json, Sharing, UserSchema, limits::PAGE_SIZE_MAX};
 
 use crate::{
-    declared::attribute_type,
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
     schema::{
         AttributeSchema, AttributeType, GROUP, Mutability, ResourceType, Returned, Schema, USER,
-        Uniqueness,
+        Uniqueness, declared::attribute_type,
     },
 };
 

@@ -4,14 +4,14 @@
 //! these tables. The crate contains no HTTP, no engine and no async runtime. It contains no rules
 //! about users either: a body becomes a [`roster_core::Draft`], which core validates.
 //!
-//! - [`schema`]: the attribute tables, and the SCIM path of each member of the record
+//! - [`schema`]: the attribute tables, the SCIM path of each member of the record, and the schema
+//!   extensions that the operator declares
 //! - [`user`], [`group`]: mapping between records and SCIM resources
 //! - [`patch`]: PATCH, applied to a resource
 //! - [`filter`]: filters, parsed to expressions of core
 //! - [`list`], [`walk`]: list requests, pages, and paging by `startIndex`
 //! - [`project`]: `attributes` and `excludedAttributes`
 //! - [`bulk`]: bulk requests, one step at a time
-//! - [`declared`]: schema extensions that the operator declares
 //! - [`discovery`]: `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas`
 //! - [`strictness`]: tolerant and strict parsing
 //! - the module `error`: errors
@@ -34,12 +34,10 @@
 //! ```
 
 pub mod bulk;
-pub mod declared;
 pub mod discovery;
 pub mod error;
 pub mod filter;
 pub mod group;
-mod group_refusal;
 pub mod list;
 pub mod patch;
 pub mod project;

@@ -6,7 +6,7 @@ use std::{future, sync::Arc};
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     Failure, GroupAct, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserId, UserSchema,
+    StoreError, Stored, Target, Timestamp, UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -17,7 +17,7 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Request, advance_clock_mark, change_keys, deleted_page, deleted_user, forget, group,
+    Current, Request, advance_clock_mark, change_keys, deleted_page, deleted_user, forget, group,
     group_page, groups_of, keyring, members_page, pending_erasures, read_few, read_page,
 };
 
@@ -48,7 +48,7 @@ const FEW_MEMBERSHIPS_MAX: usize = 200;
 
 impl Store for Sqlite {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
-        Box::pin(self.execute(commands))
+        Box::pin(self.shared.queue.execute(commands, |command| self.request(command)))
     }
 
     fn preview(&self, command: Command) -> Answer<'_, Result<Outcome, Failure>> {
@@ -230,6 +230,28 @@ impl KeyStore for Sqlite {
 }
 
 impl Sqlite {
+    /// Makes a request. It is decided now if its user is new or in the cache. Otherwise the stored
+    /// user is read only for an edit, because the decision on an edit may take long: for other
+    /// commands the read takes longer than it saves.
+    fn request(&self, command: Command) -> Request {
+        let cached = match &command.act {
+            Act::User(act) if act.target() == Target::Live => self.shared.cache.current(act.id()),
+            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
+        };
+        let current = cached.or_else(|| match &command.act {
+            Act::User(UserAct::Edit { id, .. }) => {
+                let Stored { id, record, .. } = self.read(*id).ok()??;
+                Current::read(id, record, "users").ok()
+            }
+            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
+        });
+        let (rules, schema) = (self.shared.rules(), self.shared.schema());
+        match current {
+            Some(current) => Request::decided_on(rules, &schema, command, &current),
+            None => Request::new(rules, &schema, command),
+        }
+    }
+
     /// Short reads run on this thread, others on the threads for long reads.
     fn read_by<T: Send + 'static>(
         &self,

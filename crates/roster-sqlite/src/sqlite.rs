@@ -6,12 +6,10 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-use roster_core::{
-    Act, Command, LogId, StoreError, Stored, Target, UserAct, UserId, store::Secret,
-};
-use roster_engine::{Current, Queue, Request, Results, Values, first};
+use roster_core::{LogId, StoreError, Stored, UserId, store::Secret};
+use roster_engine::{Queue, Values, first};
 use rusqlite::Connection;
-use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc, task::yield_now};
+use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc};
 
 use crate::{
     cache::ByteCache,
@@ -103,41 +101,6 @@ impl Sqlite {
         self.scans.close();
         if let Ok(connection) = writer {
             checkpoint(&connection, EMPTY, &self.shared.health);
-        }
-    }
-
-    /// Executes commands. Other tasks of the thread run between two decisions, because one on a
-    /// large record takes milliseconds.
-    pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
-        let mut requests = Vec::with_capacity(commands.len());
-        for command in commands {
-            if !requests.is_empty() {
-                yield_now().await;
-            }
-            requests.push(self.request(command));
-        }
-        self.shared.queue.execute(requests).await
-    }
-
-    /// Makes a request. It is decided now if its user is new or in the cache. Otherwise the stored
-    /// user is read only for an edit, because the decision on an edit may take long: for other
-    /// commands the read takes longer than it saves.
-    fn request(&self, command: Command) -> Request {
-        let cached = match &command.act {
-            Act::User(act) if act.target() == Target::Live => self.shared.cache.current(act.id()),
-            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
-        };
-        let current = cached.or_else(|| match &command.act {
-            Act::User(UserAct::Edit { id, .. }) => {
-                let Stored { id, record, .. } = self.read(*id).ok()??;
-                Current::read(id, record, "users").ok()
-            }
-            Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
-        });
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        match current {
-            Some(current) => Request::decided_on(rules, &schema, command, &current),
-            None => Request::new(rules, &schema, command),
         }
     }
 

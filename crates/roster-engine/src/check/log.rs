@@ -5,7 +5,7 @@ use roster_core::{EventKind, Group, Head, User, UserSchema, schema::SCHEMA_ID};
 use super::{CheckReader, Line, each, findings::name};
 use crate::{
     database::{Cell, Values, first},
-    idempotency::UNCHANGED,
+    write::idempotency::UNCHANGED,
 };
 
 const SPAN: &str = "SELECT count(*), min(position) FROM events";

@@ -13,8 +13,8 @@ use tokio::{task::JoinHandle, time::sleep};
 
 use super::{Access, Credential};
 use crate::{
+    limits::transfers::Place,
     problem::{Problem, ProblemCode},
-    transfers::Place,
 };
 
 /// How often the credential is checked while the work waits. The keys are read every half second

@@ -12,7 +12,7 @@ use http::{
 use roster_server::{BodyFault, Peer, read_body};
 
 use crate::{
-    admission::holds_too_much,
+    limits::admission::holds_too_much,
     operation::Operation,
     problem::{Problem, ProblemCode},
 };

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use crate::{
-    admission::caller,
+    limits::admission::caller,
     problem::{Problem, ProblemCode},
 };
 
@@ -167,7 +167,7 @@ mod tests {
     use roster_core::{Json, json};
 
     use super::*;
-    use crate::admission::as_caller;
+    use crate::limits::admission::as_caller;
 
     #[tokio::test]
     async fn long_texts_are_parsed_on_another_thread_and_short_ones_on_this() {

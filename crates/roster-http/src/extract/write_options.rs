@@ -17,12 +17,14 @@ use super::{
     preconditions, preferred_return, read_each, weak_preconditions,
 };
 use crate::{
-    admission::{Class, LogCharges},
+    limits::{
+        admission::{Class, LogCharges},
+        time_limits::PreferredWait,
+    },
     operation::Operation,
     problem::{Fault, Problem, ProblemCode},
     request::{BodyFacts, Call, RequestContext},
     state::AppState,
-    time_limits::PreferredWait,
 };
 
 /// The options of a write of one record.

@@ -3,11 +3,10 @@
 mod cors;
 mod direct;
 mod host;
-mod limits;
 mod origin;
 
+pub(crate) use crate::limits::head::check_limits;
 pub(crate) use cors::{Cors, CorsGrant};
 pub(crate) use direct::check_direct;
 pub(crate) use host::Hosts;
-pub(crate) use limits::check_limits;
 pub(crate) use origin::check_origin;

@@ -28,7 +28,8 @@ use super::{
     respond,
 };
 use crate::{
-    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState, turns::Turns,
+    access::Lease, extract::NDJSON, limits::turns::Turns, problem::Problem, request::Call,
+    state::AppState,
 };
 
 /// Pauses in milliseconds before a page is read again after a transient error.

@@ -25,12 +25,12 @@ use sha2::{Digest, Sha256};
 
 use super::respond::{PRIVATE, position, write_record};
 use crate::{
-    admission::Class,
     cursor::ListCursors,
     extract::{
         EntityTags, Fields, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
         refused, tags, target,
     },
+    limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,

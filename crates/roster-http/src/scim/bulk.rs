@@ -35,9 +35,9 @@ use super::{
     users::{patch_user, replace_user},
 };
 use crate::{
-    admission::{Class, LogCharges, identity},
     authorization::reauthorize,
     extract::idempotency_key,
+    limits::admission::{Class, LogCharges, identity},
     operation::Operation,
     problem::{Problem, ProblemCode},
     request::UnreadCall,

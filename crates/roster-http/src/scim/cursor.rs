@@ -3,7 +3,7 @@
 use roster_core::list::PageKey;
 use roster_scim::{ScimError, ScimType};
 
-use super::limits::CURSOR_KEEP_MS;
+use crate::limits::scim::CURSOR_KEEP_MS;
 use crate::{cursor::ListCursors, problem::Problem, state::AppState};
 
 /// The cursor of the page after this key.

@@ -14,10 +14,10 @@ use roster_scim::{
 use super::{
     ScimProblem,
     extract::media,
-    limits::CURSOR_KEEP_MS,
     me_is_not_implemented,
     respond::{base, json},
 };
+use crate::limits::scim::CURSOR_KEEP_MS;
 use crate::{extract::parameters, request::Call, state::AppState};
 
 /// `GET /scim/v2/ServiceProviderConfig`: returns what the service supports.

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{
     extract::{Media, parameters},
+    limits::time_limits::{ReadLimit, in_time},
     request::{Call, UnreadCall},
     state::AppState,
-    time_limits::{ReadLimit, in_time},
 };
 
 /// `GET /scim/v2/Users` and `GET /scim/v2/Groups`: returns a page.

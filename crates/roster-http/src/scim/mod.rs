@@ -11,7 +11,6 @@ mod edit;
 mod extract;
 mod fault;
 pub(crate) mod groups;
-pub(crate) mod limits;
 pub(crate) mod list;
 mod resources;
 mod respond;

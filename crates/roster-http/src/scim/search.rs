@@ -25,9 +25,9 @@ use super::{
 };
 use crate::{
     extract::{Media, parameters},
+    limits::time_limits::{ReadLimit, in_time},
     request::{Call, UnreadCall},
     state::AppState,
-    time_limits::{ReadLimit, in_time},
 };
 
 /// `POST /scim/v2/.search`: returns a page.

@@ -10,7 +10,8 @@ use roster_core::{
 };
 use roster_scim::walk::{Places, first};
 
-use super::{ScimProblem, limits::PLACE_KEEP_MS};
+use super::ScimProblem;
+use crate::limits::scim::PLACE_KEEP_MS;
 use crate::{cursor::ListCursors, state::AppState};
 
 /// The pages of one caller and one query.

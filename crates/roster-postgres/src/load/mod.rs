@@ -22,7 +22,7 @@ pub use mark::{Reached, Source};
 use crate::{
     columns::ABSENT,
     connect::{Connection, Connector},
-    rows::Parameter,
+    reads::rows::Parameter,
 };
 
 const CREATE_HEAD: &str = "INSERT INTO log_head \

@@ -3,7 +3,7 @@
 use roster_core::{EventKind, EventsQuery, limits::PAGE_BYTES_MAX};
 
 use super::support::{beside, id, open, schema};
-use crate::{Connector, events};
+use crate::{Connector, reads::events};
 
 const RECORD_BYTES: usize = 60_000;
 

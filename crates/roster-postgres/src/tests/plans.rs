@@ -18,12 +18,11 @@ use super::explain::{
 use crate::{
     connect::Connection,
     engine::{PROBE, WRITE_CLOCK_MARK},
-    erasure, events,
+    erasure,
     in_force::STATE,
     keys,
-    page::with_head,
+    reads::{events, page::with_head, user_lookups, walks},
     uniqueness::KEYS,
-    user_lookups, walks,
     writer::sql,
 };
 

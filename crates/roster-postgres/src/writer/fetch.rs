@@ -30,7 +30,7 @@ use crate::{
     columns::uuid,
     connect::Connection,
     failure::{QueryError, QueryResult},
-    rows::{self, values},
+    reads::rows::{self, values},
 };
 
 /// What a step locks.

@@ -19,10 +19,9 @@ use super::{
 };
 use crate::{
     connect::Connection,
-    failure::{QueryError, QueryResult},
-    failure::{Remedy, remedy, too_slow},
+    failure::{QueryError, QueryResult, Remedy, remedy, too_slow},
     in_force::{InForce, RulesInForce},
-    rows::SNAPSHOT,
+    reads::rows::SNAPSHOT,
 };
 
 /// Why a transaction failed.

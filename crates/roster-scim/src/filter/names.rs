@@ -21,8 +21,10 @@ use super::{
 };
 use crate::{
     Strictness,
-    declared::{Extensions, Named as Declared, without_urn},
-    schema::{AttributeSchema, AttributeType, ROSTER_USER, Schema, USER},
+    schema::{
+        AttributeSchema, AttributeType, ROSTER_USER, Schema, USER,
+        declared::{Extensions, Named as Declared, without_urn},
+    },
     strictness::as_flag,
 };
 

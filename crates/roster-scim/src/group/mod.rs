@@ -6,6 +6,7 @@
 
 mod fault;
 mod read;
+pub(crate) mod refusal;
 pub(crate) mod stream;
 mod write;
 

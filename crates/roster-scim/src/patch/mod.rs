@@ -8,6 +8,7 @@
 //! whose length a caller chooses is counted in a [`Work`] before it is done.
 
 mod change;
+mod declared;
 mod entries;
 mod free;
 pub mod group;
@@ -22,6 +23,7 @@ use std::collections::HashSet;
 
 use roster_core::{Json, Work};
 
+pub(crate) use declared::of_attributes;
 pub use request::{Op, Operation, PATCH_URN, read};
 
 use crate::{

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod common;
+pub mod declared;
 mod enterprise;
 mod extension;
 mod group;

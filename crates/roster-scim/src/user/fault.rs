@@ -6,7 +6,7 @@ use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violations};
 
 use crate::{
     error::{ScimError, ScimType},
-    group_refusal::of_group,
+    group::refusal::of_group,
     schema::scim_path,
 };
 

@@ -5,8 +5,7 @@ use roster_core::{Attribute, Draft, Json, User, UserSchema, Work, json, limits::
 use super::{Sent, UserWriter, flags::named_flags, read};
 use crate::{
     Projection, ScimError, Strictness,
-    declared::of_attributes,
-    patch::{self, Operation},
+    patch::{self, Operation, of_attributes},
     schema::USER,
 };
 

@@ -13,9 +13,12 @@ use roster_core::{
 
 use super::value;
 use crate::{
-    declared::{Extensions, Named, changes, converted, unknown, without_urn},
     error::{ScimError, ScimType},
-    schema::{AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN, scim_path},
+    schema::{
+        AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN,
+        declared::{Extensions, Named, changes, converted, unknown, without_urn},
+        scim_path,
+    },
     strictness::Strictness,
     value::unknown as unknown_name,
     work_email,

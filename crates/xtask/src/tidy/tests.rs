@@ -266,7 +266,7 @@ fn lines_are_counted_without_tests() {
     let tests = "#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n";
     let report = Report::of(&Tree::of(&[
         ("crates/roster-engine/src/lib.rs", &format!("{code}{tests}")),
-        ("crates/roster-engine/src/queue/tests.rs", code),
+        ("crates/roster-engine/src/write/queue/tests.rs", code),
         ("crates/roster-engine/tests/queue.rs", code),
         ("crates/roster-sqlite/src/lib.rs", "#[cfg(test)]\nmod tests;\nfn f() {}\n"),
         ("crates/xtask/src/main.rs", code),

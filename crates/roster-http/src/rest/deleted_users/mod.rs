@@ -24,11 +24,11 @@ use super::{
     respond::{delete_response, insert, read_response, write_response},
 };
 use crate::{
-    admission::Class,
     extract::{
         AcceptsJson, Authorized, DeletedUserIdPath, JSON, Media, NDJSON, ReadRecord, WriteOptions,
         deleted_user_not_found, negotiate,
     },
+    limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,

@@ -19,8 +19,8 @@ use super::{
     respond::{PRIVATE, position},
 };
 use crate::{
-    admission::Class,
     extract::{JSON, negotiate, parse_user_id},
+    limits::admission::Class,
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,

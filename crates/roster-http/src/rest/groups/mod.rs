@@ -20,13 +20,13 @@ use super::{
     respond::{create_response, delete_response, read_response, shown, write_response},
 };
 use crate::{
-    admission::Class,
     cursor::List,
     extract::{
         AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, Media, MemberPath,
         NDJSON, ReadRecord, WriteOptions, boolean, negotiate, parse_group_id, parse_user_id,
         refused, unknown,
     },
+    limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,

@@ -28,11 +28,11 @@ use super::{
     },
 };
 use crate::{
-    admission::Class,
     extract::{
         Authorized, AuthorizedBody, BodyKind, JSON, Media, Mergeable, NDJSON, ReadRecord,
         UserIdPath, WriteOptions, negotiate, sends_lines,
     },
+    limits::admission::Class,
     problem::{Problem, ProblemCode},
     request::{Call, UnreadCall},
     state::AppState,

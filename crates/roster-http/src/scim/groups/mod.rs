@@ -34,7 +34,12 @@ use super::{
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
-use crate::{admission::Class, extract::Authorized, request::Call, state::AppState, turns::Turns};
+use crate::{
+    extract::Authorized,
+    limits::{admission::Class, turns::Turns},
+    request::Call,
+    state::AppState,
+};
 
 /// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).
 pub(crate) async fn create(

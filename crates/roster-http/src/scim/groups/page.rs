@@ -19,16 +19,13 @@ use tokio::task::yield_now;
 
 use super::shown::{Shown, group_of, shown};
 use crate::{
-    admission::{Class, SHORT_PAGE_MAX},
     cursor::{List, ListCursors},
-    problem::Problem,
-    scim::{
-        ScimProblem, cursor,
-        limits::{PAGE_MEMBERS_MAX, SKIP_MAX},
-        resources::Reader,
-        users::lower_bound,
-        walk::Walk,
+    limits::{
+        admission::{Class, SHORT_PAGE_MAX},
+        scim::{PAGE_MEMBERS_MAX, SKIP_MAX},
     },
+    problem::Problem,
+    scim::{ScimProblem, cursor, resources::Reader, users::lower_bound, walk::Walk},
     state::AppState,
 };
 

@@ -12,11 +12,10 @@ use roster_scim::{
 };
 
 use crate::{
-    admission::SHORT_PAGE_MAX,
+    limits::{admission::SHORT_PAGE_MAX, turns::in_one_piece},
     problem::{Problem, ProblemCode},
     scim::{ScimProblem, respond::base},
     state::AppState,
-    turns::in_one_piece,
 };
 
 /// The approximate size of a member in a response, in bytes.

@@ -25,17 +25,16 @@ use super::{
     extract::{
         NewUser, Presentation, ScimBody, ScimPreconditions, ScimUserId, ScimWrite, no_such_user,
     },
-    limits::PAGE_GROUPS_MAX,
     resources::{Reader, Resources},
     respond::{base, delete_response, not_modified, resource, write_response},
 };
+use crate::limits::scim::PAGE_GROUPS_MAX;
 use crate::{
-    admission::Class,
     extract::Authorized,
+    limits::{admission::Class, turns::Turns},
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
-    turns::Turns,
 };
 
 /// The approximate size of a user in a response, in bytes, in addition to its record.

@@ -18,14 +18,12 @@ use roster_server::limits::AdmissionGuard;
 use tokio::task::yield_now;
 
 use crate::{
-    admission::{Class, SHORT_PAGE_MAX},
     cursor::List,
-    scim::{
-        ScimProblem, cursor,
-        limits::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
-        resources::Reader,
-        walk::Walk,
+    limits::{
+        admission::{Class, SHORT_PAGE_MAX},
+        scim::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
     },
+    scim::{ScimProblem, cursor, resources::Reader, walk::Walk},
     state::AppState,
 };
 

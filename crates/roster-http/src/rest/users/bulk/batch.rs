@@ -15,8 +15,8 @@ use roster_core::{
 
 use super::{bulk_query::LineKind, lines::Line};
 use crate::{
-    admission::LogCharges,
     extract::JsonParser,
+    limits::admission::LogCharges,
     problem::{Problem, ProblemCode},
 };
 

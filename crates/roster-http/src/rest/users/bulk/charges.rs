@@ -9,7 +9,7 @@ use roster_core::Actor;
 use roster_server::limits::RateLimiter;
 use tokio::time::{Sleep, sleep};
 
-use crate::{admission::identity, state::AppState};
+use crate::{limits::admission::identity, state::AppState};
 
 /// The charges of one import.
 pub(super) struct LineCharges {

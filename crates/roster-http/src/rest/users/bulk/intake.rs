@@ -30,7 +30,8 @@ use super::{
     outbox::Parcel,
 };
 use crate::{
-    access::Lease, admission::LogCharges, extract::JsonParser, problem::Problem, state::AppState,
+    access::Lease, extract::JsonParser, limits::admission::LogCharges, problem::Problem,
+    state::AppState,
 };
 
 /// Other tasks of this thread run after this number of lines.

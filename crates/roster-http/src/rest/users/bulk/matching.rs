@@ -35,11 +35,11 @@ use super::{
 };
 use crate::{
     access::Lease,
-    admission::LogCharges,
     extract::{
         EntityTags, IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid,
         negotiate, tags,
     },
+    limits::admission::LogCharges,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     rest::{

@@ -9,8 +9,10 @@ use roster_core::{
 
 use crate::{
     database::{Database, Dialect, Values, corrupt_record, first},
-    examined::{Examined, PORTION},
-    page_sql::Parameters,
+    read::{
+        examined::{Examined, PORTION},
+        page_sql::Parameters,
+    },
 };
 
 /// The deleted user of an id.

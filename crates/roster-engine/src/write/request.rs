@@ -8,8 +8,8 @@ use roster_core::{
 };
 
 use crate::{
-    facts::{ClaimKind, Current, Facts},
-    stored_groups::GROUP,
+    read::stored_groups::GROUP,
+    write::facts::{ClaimKind, Current, Facts},
 };
 
 /// The groups, and the purged users whose history is still being erased, that have an id.

@@ -19,7 +19,7 @@ use roster_core::{
     schema::decide_schema,
 };
 
-use crate::{
+use crate::write::{
     executed::{Executed, LogPosition},
     facts::{ClaimKind, CommandError, Current, Facts},
     idempotency::IdempotencyRecord,

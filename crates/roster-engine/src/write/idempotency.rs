@@ -10,7 +10,7 @@ use roster_core::{Effect, EventKind, Idempotency, Refusal, StoreError, Stored, T
 
 use crate::{
     database::{Values, corrupt},
-    executed::{Executed, LogPosition},
+    write::executed::{Executed, LogPosition},
 };
 
 /// The effect of a request that changed nothing, as stored in its record.

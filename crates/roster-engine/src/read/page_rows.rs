@@ -13,7 +13,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values},
-    stored_groups::direct_groups,
+    read::stored_groups::direct_groups,
 };
 
 /// The maximum number of records that are fetched by their ids at once, and of users whose groups

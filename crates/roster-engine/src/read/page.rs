@@ -23,11 +23,13 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
-    examined::COUNT_EXAMINED_MAX,
-    page_rows::{Passing, ROWS_MAX, key_of},
-    page_sql::{
-        FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit, places_of_ids,
-        rows_along, rows_of_ids,
+    read::{
+        examined::COUNT_EXAMINED_MAX,
+        page_rows::{Passing, ROWS_MAX, key_of},
+        page_sql::{
+            FURTHER, Parameters, WORDS, count_of_range, ids_of_key, ids_of_range, limit,
+            places_of_ids, rows_along, rows_of_ids,
+        },
     },
 };
 

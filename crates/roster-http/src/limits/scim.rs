@@ -23,4 +23,4 @@ pub(crate) const PAGE_GROUPS_MAX: usize = 100_000;
 pub(crate) const PAGE_MEMBERS_MAX: usize = 20_000;
 
 // A page of default length is not a long one.
-const _: () = assert!(COUNT_DEFAULT <= crate::admission::SHORT_PAGE_MAX);
+const _: () = assert!(COUNT_DEFAULT <= crate::limits::admission::SHORT_PAGE_MAX);

@@ -14,7 +14,7 @@ use roster_core::{
 };
 use roster_engine::{Parameters, corrupt, is_behind, read_page, rows, rows_along, show_row};
 
-use crate::{connect::Connection, failure::QueryResult, rows::snapshot};
+use crate::{connect::Connection, failure::QueryResult, reads::rows::snapshot};
 
 /// Reads a page of several steps.
 pub(crate) async fn walked(

@@ -18,8 +18,10 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Dialect, Values, corrupt, first, group_of, rows},
-    examined::{COUNT_EXAMINED_MAX, Examined, PORTION},
-    page_sql::{Parameters, limit},
+    read::{
+        examined::{COUNT_EXAMINED_MAX, Examined, PORTION},
+        page_sql::{Parameters, limit},
+    },
 };
 
 /// The group of an id, with the number of its members.

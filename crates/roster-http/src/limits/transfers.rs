@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use crate::{
-    admission::Refusals,
+    limits::admission::Refusals,
     problem::{Problem, ProblemCode},
 };
 

@@ -11,10 +11,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, Outcome, StoreError};
-use tokio::sync::{Notify, oneshot};
+use roster_core::{Command, Failure, Outcome, StoreError};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::yield_now,
+};
 
-use crate::request::Request;
+use crate::write::request::Request;
 
 /// The maximum number of commands in one transaction.
 pub const TRANSACTION_COMMANDS_MAX: usize = 512;
@@ -127,11 +130,23 @@ impl Queue {
         Ok(())
     }
 
-    /// Queues requests and waits for their results.
-    pub async fn execute(&self, requests: Vec<Request>) -> Results {
-        let count = requests.len();
+    /// Makes requests of commands, queues them and waits for their results. Other tasks of the
+    /// thread run between two requests: a decision on a large record takes milliseconds.
+    pub async fn execute(
+        &self,
+        commands: Vec<Command>,
+        request: impl Fn(Command) -> Request,
+    ) -> Results {
+        let count = commands.len();
         if count == 0 {
             return Vec::new();
+        }
+        let mut requests = Vec::with_capacity(count);
+        for command in commands {
+            if !requests.is_empty() {
+                yield_now().await;
+            }
+            requests.push(request(command));
         }
         let (job, answer) = Job::new(requests);
         let error = match self.push(job) {

@@ -11,11 +11,13 @@ use roster_core::{
 };
 
 use crate::{
-    batch::Batch,
     database::{Cell, Dialect, Values},
-    executed::Executed,
-    facts::{CommandError, Facts},
-    stored_groups::{GROUP, GROUP_OF_NAME, groups_of_ids, member_kind},
+    read::stored_groups::{GROUP, GROUP_OF_NAME, groups_of_ids, member_kind},
+    write::{
+        batch::Batch,
+        executed::Executed,
+        facts::{CommandError, Facts},
+    },
 };
 
 /// All members of a group.

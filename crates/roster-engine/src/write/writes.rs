@@ -8,7 +8,7 @@ use roster_core::{
     Stored, Timestamp, UserId, UserSchema, group::GroupChange,
 };
 
-use crate::idempotency::UNCHANGED;
+use crate::write::idempotency::UNCHANGED;
 
 /// Everything that a batch writes. An engine applies it in one transaction.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use roster_core::{Failure, Group, Refusal, StoreError, Stored, User, UserId};
 
 use crate::{
     database::{Cell, Dialect, Values, corrupt_record},
-    idempotency::IdempotencyRecord,
+    write::idempotency::IdempotencyRecord,
 };
 
 /// Why a command has no result.

@@ -1,0 +1,168 @@
+//! Operations of a PATCH on declared attributes, renamed to operations on members of `attributes`.
+
+use roster_core::{Json, UserSchema, Work, schema::DeclaredMember};
+
+use super::{Op, Operation};
+use crate::{
+    error::{ScimError, ScimType},
+    schema::{
+        ROSTER_URN, USER,
+        declared::{Extensions, Named, changes, converted, unknown, without_urn},
+    },
+    strictness::Strictness,
+};
+
+/// The operations of a PATCH, with declared attributes named as members of `attributes`.
+pub(crate) fn of_attributes(
+    operations: Vec<Operation>,
+    schema: &UserSchema,
+    strictness: Strictness,
+    work: &Work,
+) -> Result<Vec<Operation>, ScimError> {
+    if schema.members.iter().all(|member| member.scim_schema.is_none()) {
+        return Ok(operations);
+    }
+    let extensions = Extensions::of(schema);
+    let mut rewriting = Rewriting { extensions, strictness, work, operations: Vec::new() };
+    for operation in operations {
+        rewriting.add(operation)?;
+    }
+    Ok(rewriting.operations)
+}
+
+/// The number of comparisons that an operation on one declared attribute counts as.
+const REWRITING_COMPARISONS: usize = 32;
+
+/// Whether it is nothing, a value of a declared attribute, or a list of such values.
+fn is_removable(value: &Json) -> bool {
+    let is_one = |value: &Json| !matches!(value, Json::Null | Json::Array(_) | Json::Object(_));
+    if let Json::Array(items) = value {
+        items.iter().all(is_one)
+    } else {
+        *value == Json::Null || is_one(value)
+    }
+}
+
+struct Rewriting<'s> {
+    extensions: Extensions<'s>,
+    strictness: Strictness,
+    work: &'s Work,
+    operations: Vec<Operation>,
+}
+
+impl<'s> Rewriting<'s> {
+    fn add(&mut self, operation: Operation) -> Result<(), ScimError> {
+        let Operation { op, path, value } = operation;
+        match (path, value) {
+            (Some(path), value) => {
+                let at = path.find('[').unwrap_or(path.len());
+                let (name, condition) = path.split_at_checked(at).unwrap_or((&path, ""));
+                match self.resolve(name) {
+                    None => self.operations.push(Operation { op, path: Some(path), value }),
+                    Some(Named::Attribute(member)) => self.change(op, member, condition, value)?,
+                    Some(Named::Extension(urn)) if condition.is_empty() => {
+                        self.change_all(op, urn, value)?;
+                    }
+                    Some(Named::Extension(urn) | Named::Unknown(urn)) => {
+                        let detail = format!("{urn}: the schema declares no such attribute");
+                        return Err(ScimError::new(ScimType::InvalidPath, detail));
+                    }
+                }
+            }
+            (None, Some(Json::Object(members))) => {
+                let mut others = Vec::new();
+                for (name, value) in members {
+                    match self.resolve(&name) {
+                        Some(Named::Attribute(member)) => {
+                            self.change(op, member, "", Some(value))?;
+                        }
+                        Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
+                        Some(Named::Unknown(urn)) => {
+                            unknown(urn, &name, self.strictness, &mut Vec::new())?;
+                        }
+                        None => others.push((name, value)),
+                    }
+                }
+                if !others.is_empty() {
+                    let value = Some(Json::Object(others));
+                    self.operations.push(Operation { op, path: None, value });
+                }
+            }
+            (None, value) => self.operations.push(Operation { op, path: None, value }),
+        }
+        Ok(())
+    }
+
+    /// Resolves a name. In tolerant parsing an attribute needs no URN, if no other has the name.
+    fn resolve(&self, name: &str) -> Option<Named<'s>> {
+        let named = self.extensions.resolve(name);
+        if named.is_some() || !self.strictness.is_tolerant() || name.contains(':') {
+            return named;
+        }
+        let first = name.split('.').next().unwrap_or_default();
+        if USER.schema.attribute(first).is_some() || USER.extension_with(first).is_some() {
+            return None;
+        }
+        without_urn(self.extensions.schema, name).map(Named::Attribute)
+    }
+
+    fn change(
+        &mut self,
+        op: Op,
+        member: &DeclaredMember,
+        condition: &str,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
+        if op == Op::Remove && value == Some(Json::Array(Vec::new())) {
+            return Ok(());
+        }
+        let is_of_one = op != Op::Remove && !condition.is_empty();
+        let is_none = |value: &Json| [Json::Null, Json::Array(Vec::new())].contains(value);
+        let is_sent = value.as_ref().is_some_and(|value| !is_none(value));
+        let value = value.map(|value| {
+            // A condition selects single values of the list.
+            let multi_valued = member.multi_valued && !is_of_one;
+            let member = DeclaredMember { multi_valued, ..member.clone() };
+            converted(&member, value, self.strictness)
+        });
+        if is_of_one && is_sent && value == Some(Json::Null) {
+            let detail = format!("{}: send a value", member.name);
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        }
+        // Core checks what is stored, and this is not stored.
+        if op == Op::Remove && !value.as_ref().is_none_or(is_removable) {
+            let detail = format!("{}: send the values to remove", member.name);
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        }
+        self.push(op, &member.name, condition, value)
+    }
+
+    fn push(
+        &mut self,
+        op: Op,
+        name: &str,
+        condition: &str,
+        value: Option<Json>,
+    ) -> Result<(), ScimError> {
+        self.work.spend(REWRITING_COMPARISONS)?;
+        let path = Some(format!("{ROSTER_URN}:attributes.{name}{condition}"));
+        self.operations.push(Operation { op, path, value });
+        Ok(())
+    }
+
+    fn change_all(&mut self, op: Op, urn: &str, value: Option<Json>) -> Result<(), ScimError> {
+        let value = value.unwrap_or(Json::Null);
+        if op == Op::Remove || (op == Op::Replace && value == Json::Null) {
+            for member in self.extensions.schema.scim_members(urn) {
+                self.push(Op::Remove, &member.name, "", None)?;
+            }
+            return Ok(());
+        }
+        let extensions = &self.extensions;
+        let sent = changes(extensions, urn, value, false, self.strictness, &mut Vec::new())?;
+        for (name, value) in sent {
+            self.push(op, &name, "", Some(value))?;
+        }
+        Ok(())
+    }
+}
