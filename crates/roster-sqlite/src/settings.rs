@@ -61,7 +61,7 @@ impl Settings {
             write_wait_max: Duration::from_secs(5),
             readers: 4,
             reader_cache_kib: 8 * 1024,
-            writer_cache_kib: 48 * 1024,
+            writer_cache_kib: 16 * 1024,
             checkpoint_pages: 10_000,
             sweep_save_pages: 16 * 1024,
             wal_pages_max: pages(WAL_BYTES_MAX),
