@@ -10,11 +10,12 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     access::{
-        KeyDesk, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
+        KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
         SeesDeleted, WriteSchema, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
+    failure::{Failure, StoreError},
     group::{
         Group, GroupAct, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
         MembersEdit, MembersPage, MembersQuery,
@@ -35,7 +36,6 @@ use crate::{
         edit::Edit,
         erasure::Erasure,
         event::{EventsPage, EventsQuery},
-        failure::{Failure, StoreError},
         outcome::Outcome,
         start::Start,
     },
@@ -308,8 +308,8 @@ impl Directory {
     }
 
     /// The operations on keys.
-    pub fn keys(&self) -> KeyDesk {
-        KeyDesk::new(self.store.clone(), Arc::clone(&self.clock))
+    pub fn keys(&self) -> KeyService {
+        KeyService::new(self.store.clone(), Arc::clone(&self.clock))
     }
 
     /// The end of the change log, and the stored counters.

@@ -69,6 +69,7 @@ pub mod access;
 pub mod clock;
 pub mod clock_mark;
 pub mod directory;
+pub mod failure;
 pub mod group;
 pub mod id;
 pub mod json;
@@ -84,16 +85,17 @@ mod write;
 
 pub use read::{filter, list, page, plan, project, walk, words};
 pub use user::{attribute, decide, draft, keys, profile, short_form};
-pub use write::{capped, command, erasure, event, failure, policy, violation};
+pub use write::{capped, command, erasure, event, policy, violation};
 
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
 pub use directory::{BulkWrite, Directory};
-pub use group::{Group, GroupAct, GroupId, GroupStore, Member, MemberKind};
+pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
+pub use group::{Group, GroupAct, GroupId, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
-pub use store::{Head, LogId, Outlived, Position, Store};
+pub use store::{GroupStore, Head, KeyStore, LogId, Outlived, Position, Store};
 pub use timestamp::Timestamp;
 pub use user::attribute::Attribute;
 pub use user::decide::{Change, Claims, Decision, decide};
@@ -112,7 +114,6 @@ pub use write::command::{
 pub use write::edit::Edit;
 pub use write::erasure::Erasure;
 pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
-pub use write::failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
 pub use write::outcome::{Answer, Effect, Outcome};
 pub use write::policy::{PolicyKey, PolicyMismatch, SharedKeys};
 pub use write::start::{LogAccount, Start};

@@ -1,4 +1,4 @@
-//! The trait that an engine implements.
+//! The functions that an engine implements: [`Store`], with [`GroupStore`] and [`KeyStore`].
 //!
 //! An engine stores users, groups, the change log and one secret. Each command is one atomic step,
 //! and its result is returned only after its transaction is on disk. No transaction and no stream
@@ -8,9 +8,10 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    access::KeyStore,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     clock_mark::{ClockMark, ClockReading},
-    group::GroupStore,
+    failure::{Failure, StoreError},
+    group::{GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     id::UserId,
     read::{
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -23,7 +24,6 @@ use crate::{
         command::{Command, Rules},
         erasure::Erasure,
         event::{EventsPage, EventsQuery},
-        failure::{Failure, StoreError},
         outcome::{Answer, Outcome},
     },
 };
@@ -113,6 +113,37 @@ pub trait Store: KeyStore + GroupStore {
     /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
     /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
+}
+
+/// The reads of groups and memberships of an engine.
+pub trait GroupStore: Send + Sync + 'static {
+    /// The group with this id.
+    fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>>;
+
+    /// One page of groups with its log position, read in one snapshot.
+    fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>>;
+
+    /// One page of a group's direct members with the group, read in one snapshot; `None` if the
+    /// group does not exist.
+    fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>>;
+
+    /// The direct groups of these users, in one statement.
+    fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>>;
+}
+
+/// The operations of an engine on API keys. They are a trait of their own, because a command that
+/// creates a key offline needs no other.
+pub trait KeyStore: Send + Sync + 'static {
+    /// All keys, if they changed since this generation. Without a generation, always all keys.
+    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>>;
+
+    /// Changes the keys as [`decide_keys`](crate::access::decide_keys()) decides and returns the
+    /// changed key. Every change increases the generation.
+    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>>;
+
+    /// Stores when keys were used; ignores keys that no longer exist. This does not change the
+    /// generation.
+    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>>;
 }
 
 /// How often transactions of writes failed. Most of them were repeated and then succeeded.

@@ -24,17 +24,20 @@
 //! }
 //! ```
 
+mod api_keys;
 mod check;
 mod database;
 mod read;
 mod retention;
 mod settings;
-mod stored_keys;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use api_keys::{
+    COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
+};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
@@ -55,9 +58,6 @@ pub use retention::{
 pub use settings::{
     SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
     user_schema, whole_policy,
-};
-pub use stored_keys::{
-    COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
 pub use tables::{Table, TableDigest, digest};
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};

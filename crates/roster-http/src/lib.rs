@@ -43,7 +43,6 @@ mod authorization;
 mod cursor;
 pub mod description;
 mod documents;
-mod dropped_attributes;
 mod endpoint;
 mod extract;
 mod limits;
@@ -60,6 +59,7 @@ mod scim;
 mod service_document;
 mod settings;
 mod state;
+pub(crate) mod turns;
 
 pub use app::App;
 pub use limits::admission::AdmissionSettings;

@@ -3,6 +3,7 @@
 //! Labels are operations, statuses and states. They never contain a value of a user or of a
 //! request.
 
+pub(crate) mod dropped_attributes;
 mod housekeeping;
 
 use std::sync::{Arc, atomic::Ordering};
@@ -16,7 +17,8 @@ use roster_core::{Head, store::WriteFaults};
 use roster_server::ServerCounters;
 
 use crate::{
-    dropped_attributes::DroppedAttributes, limits::admission::Admission, operation::Operation,
+    limits::admission::Admission, metrics::dropped_attributes::DroppedAttributes,
+    operation::Operation,
 };
 pub use housekeeping::{Duty, HousekeepingMetrics};
 

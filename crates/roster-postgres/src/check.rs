@@ -11,9 +11,9 @@ use crate::{
     connect::{Connection, Connector},
     establish::{refuse_migration, refuse_none},
     failure::QueryResult,
+    migrations::refuse_other_steps,
     open_error::OpenError,
     reads::rows::snapshot,
-    schema::refuse_other_steps,
     uniqueness,
 };
 

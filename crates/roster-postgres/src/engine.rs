@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
-    Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId, UserSchema,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Secret, WriteFaults},
@@ -19,7 +19,7 @@ use roster_engine::{
 };
 
 use crate::{
-    erasure, keys,
+    api_keys, erasure,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
     reads::{
@@ -225,10 +225,12 @@ impl KeyStore for Postgres {
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(async move { Ok(self.exclusive.run(SHORT, |c| keys::change(c, &change)).await??) })
+        Box::pin(
+            async move { Ok(self.exclusive.run(SHORT, |c| api_keys::change(c, &change)).await??) },
+        )
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.exclusive.run(SHORT, |c| keys::note_use(c, &uses)).await })
+        Box::pin(async move { self.exclusive.run(SHORT, |c| api_keys::note_use(c, &uses)).await })
     }
 }

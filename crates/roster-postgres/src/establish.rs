@@ -14,8 +14,8 @@ use crate::{
     connect::{Connection, Connector},
     failure::QueryResult,
     in_force::InForce,
+    migrations::{MigrationLock, refuse_hidden},
     open_error::OpenError,
-    schema::{MigrationLock, refuse_hidden},
     settings::Settings,
     uniqueness::{KEYS, Key, keep_policy, refuse_shared},
 };

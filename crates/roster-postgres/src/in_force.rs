@@ -15,7 +15,7 @@ use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, UserSchema};
 use roster_engine::{corrupt, first, schema_of};
 use tokio::time::sleep;
 
-use crate::{connect::Connection, failure::QueryResult, pool::SharedPool, schema};
+use crate::{connect::Connection, failure::QueryResult, migrations, pool::SharedPool};
 
 /// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -99,7 +99,7 @@ async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
     let Some(row) = first(&*connection, STATE, &[]).await? else { return Ok(None) };
     // `None` if the setting is missing.
     let setting = |index| row.bytes(index, "").ok();
-    if row.number(2, "").ok() != Some(schema::newest_step()) || setting(5).is_some() {
+    if row.number(2, "").ok() != Some(migrations::newest_step()) || setting(5).is_some() {
         return Ok(None);
     }
     let mut policy = Vec::new();

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod api_keys;
 mod check;
 mod columns;
 mod connect;
@@ -35,16 +36,15 @@ mod erasure;
 mod establish;
 mod failure;
 mod in_force;
-mod key_table;
-mod keys;
 pub mod load;
+mod migrations;
+mod offline_api_keys;
 mod open_error;
 mod policy;
 mod pool;
 mod postgres;
 mod prepare;
 mod reads;
-mod schema;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -53,7 +53,7 @@ mod writer;
 
 pub use check::check;
 pub use connect::{ConnectError, Connector, UrlError};
-pub use key_table::KeyTable;
+pub use offline_api_keys::KeyTable;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
 pub use postgres::Postgres;

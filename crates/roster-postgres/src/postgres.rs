@@ -10,10 +10,10 @@ use crate::{
     establish::{Established, establish, refuse_pooler},
     failure::QueryError,
     in_force::{InForce, RulesInForce},
+    migrations::migrate,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
     reads::{long_reads::LongReads, user_lookups::UserLookups},
-    schema::migrate,
     settings::Settings,
     writer::{Counters, Writer, dry_run},
 };

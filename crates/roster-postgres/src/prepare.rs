@@ -4,8 +4,8 @@ use tokio_postgres::Client;
 
 use crate::{
     establish::establish,
+    migrations::{MigrationLock, migrate},
     open_error::OpenError,
-    schema::{MigrationLock, migrate},
     settings::Settings,
 };
 

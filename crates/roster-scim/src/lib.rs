@@ -38,6 +38,7 @@ pub mod discovery;
 pub mod error;
 pub mod filter;
 pub mod group;
+pub(crate) mod group_refusal;
 pub mod list;
 pub mod patch;
 pub mod project;

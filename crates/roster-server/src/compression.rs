@@ -24,8 +24,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
 use crate::{
-    body::length,
     content_coding::{AcceptedCoding, Coding},
+    response_body::length,
 };
 
 /// The fastest level: a page of 50 users shrinks to a fifth of its bytes.

@@ -30,11 +30,11 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     Handle, Peer,
     address_limit::AddressPermit,
-    body::{MonitoredBody, length},
     connection_state::{ConnectionState, Exchange, Order},
     counters::ServerCounters,
     flood_guard::FloodGuard,
     monitored_stream::MonitoredStream,
+    response_body::{MonitoredBody, length},
     settings::ServerSettings,
     tls::{accept_tls, is_http2},
     unread_body::UnreadBody,

@@ -65,7 +65,6 @@ use tokio_rustls::rustls::ServerConfig;
 
 mod accept;
 mod address_limit;
-mod body;
 pub mod compression;
 mod concurrency;
 mod connection;
@@ -81,13 +80,13 @@ mod monitored_stream;
 mod proxies;
 mod read_body;
 mod reaper;
+mod response_body;
 mod settings;
 mod tls;
 mod unread_body;
 mod upload;
 
 pub use accept::serve;
-pub use body::{BodySender, Gone, Room, StreamedBody, length};
 pub use concurrency::{ConcurrencyLimit, ConcurrencyPermit};
 pub use connection::close_after;
 pub use content_coding::{AcceptedCoding, Coding, thousandths};
@@ -99,6 +98,7 @@ pub use memory::{
 };
 pub use proxies::TrustedProxies;
 pub use read_body::{BodyFault, read_body};
+pub use response_body::{BodySender, Gone, Room, StreamedBody, length};
 pub use settings::{Floor, ServerSettings};
 pub use tls::{LeastTls, tls_config};
 pub use upload::Upload;

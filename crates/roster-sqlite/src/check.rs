@@ -15,9 +15,9 @@ use crate::{
     backup::{BackupError, Sealed, open_store},
     establish::read_head,
     failure::ReadResult,
+    migrations,
     policy::count_shared,
     reads::rows::{Rows, run},
-    schema,
 };
 
 const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
@@ -94,7 +94,7 @@ fn check_file(connection: &Connection) -> Line {
 /// Compares the schema with that of this program.
 fn check_schema(connection: &Connection) -> Result<Line, BackupError> {
     let mut line = Line::new("schema");
-    let differences = schema::differences(connection)?;
+    let differences = migrations::differences(connection)?;
     line.count = connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?
         .unsigned_abs();

@@ -14,8 +14,8 @@ use rustix::fs::{Access, access};
 
 use crate::{
     lock::is_there,
+    migrations,
     open_error::OpenError,
-    schema,
     settings::{DATABASE, PAGE_BYTES, Settings},
     wal::checkpoint::EMPTY,
 };
@@ -55,7 +55,7 @@ pub(crate) fn open(directory: &Path, flags: OpenFlags) -> rusqlite::Result<Conne
 /// Opens the connection that writes, and migrates the schema.
 pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
     let mut connection = open(&settings.directory, READ_WRITE)?;
-    schema::recognize(&connection)?;
+    migrations::recognize(&connection)?;
     configure(&connection, BUSY_WAIT, settings.writer_cache_kib)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     configure_writes(&connection)?;
@@ -63,7 +63,7 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     let log_bytes_max = i64::from(settings.wal_pages_max) * i64::from(PAGE_BYTES);
     connection.pragma_update(None, "journal_size_limit", log_bytes_max)?;
     connection.pragma_update(None, "max_page_count", settings.pages_max)?;
-    schema::migrate(&mut connection, schema::MIGRATIONS)?;
+    migrations::migrate(&mut connection, migrations::MIGRATIONS)?;
     // After a crash or a failed sync, the log may have commits that are not on disk. They must be
     // synced before any request reads them. A read snapshot of another process may prevent copying
     // some of the log, but not syncing it.
@@ -79,7 +79,7 @@ pub(crate) fn open_served(
 ) -> Result<Option<Connection>, OpenError> {
     let without_create = READ_WRITE.difference(OpenFlags::SQLITE_OPEN_CREATE);
     let connection = open(&settings.directory, without_create)?;
-    if !schema::is_current(&connection)? {
+    if !migrations::is_current(&connection)? {
         return Ok(None);
     }
     configure(&connection, busy_wait, settings.reader_cache_kib)?;

@@ -5,9 +5,9 @@ use std::{future, sync::Arc};
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupAct, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store,
+    Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
     StoreError, Stored, Target, Timestamp, UserAct, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -27,7 +27,7 @@ use crate::{
     connection::wal_bytes,
     establish::read_head,
     failure::ReadResult,
-    key_file::note_use,
+    offline_api_keys::note_use,
     policy::in_force,
     reads::{
         events,

@@ -11,7 +11,7 @@
 //! - `purge`: erasing the history of purged users, and their bytes in the file
 //! - `establish`, `schema`, `lock`: opening the file, its schema, and the lock of the directory
 //! - `policy`, `key_file`: the uniqueness policy, and API keys
-//! - `backup`, `check`, [`export`]: `roster backup`, `roster check`, and the source of `roster
+//! - `backup`, `check`, [`unload`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
 //!
 //! ```no_run
@@ -34,31 +34,31 @@ mod columns;
 mod connection;
 mod engine;
 mod establish;
-pub mod export;
 mod failure;
 mod health;
-mod key_file;
 mod lock;
+mod migrations;
 mod mutex;
+mod offline_api_keys;
 mod open_error;
 mod policy;
 mod purge;
 mod quick_check;
 mod reads;
-mod schema;
 mod settings;
 mod sqlite;
 #[cfg(test)]
 mod tests;
+pub mod unload;
 mod wal;
 mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
 pub use check::{Findings, Line, check};
 pub use connection::has_store;
-pub use key_file::KeyFile;
+pub use migrations::MIGRATIONS;
+pub use offline_api_keys::KeyFile;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
-pub use schema::MIGRATIONS;
 pub use settings::Settings;
 pub use sqlite::Sqlite;

@@ -11,9 +11,9 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
-    Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId, UserSchema,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Secret, WriteFaults},

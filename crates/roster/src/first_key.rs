@@ -12,14 +12,14 @@ use std::{
 };
 
 use anyhow::Context;
-use roster_core::access::{Authority, Expiry, KeyDesk, KeyDraft, KeyFailure, Permit, Scopes};
+use roster_core::access::{Authority, Expiry, KeyDraft, KeyFailure, KeyService, Permit, Scopes};
 use roster_core::{Clock, StoreError};
 
 /// The name of the key.
 const NAME: &str = "first key";
 
 /// Creates a key with all scopes and writes it to the file.
-pub async fn create(desk: &KeyDesk, clock: &dyn Clock, path: &Path) -> anyhow::Result<()> {
+pub async fn create(desk: &KeyService, clock: &dyn Clock, path: &Path) -> anyhow::Result<()> {
     let file_name = path.display();
     let mut file = open(path)
         .with_context(|| format!("the file {file_name} for the first key cannot be created"))?;

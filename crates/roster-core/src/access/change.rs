@@ -5,7 +5,7 @@ use super::{
     api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest},
     keyring::Keyring,
 };
-use crate::{limits::KEYS_MAX, timestamp::Timestamp, write::failure::StoreError};
+use crate::{failure::StoreError, limits::KEYS_MAX, timestamp::Timestamp};
 
 /// An operation on a key.
 #[derive(Clone, Debug)]

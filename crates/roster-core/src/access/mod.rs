@@ -8,10 +8,10 @@
 mod api_key;
 mod authority;
 mod change;
-mod desk;
 mod draft;
 mod keyring;
 mod scope;
+pub(crate) mod service;
 mod token;
 
 pub use api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest};
@@ -20,8 +20,8 @@ pub use authority::{
     ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, SeesDeleted, WriteSchema, WriteUsers,
 };
 pub use change::{KeyAct, KeyChange, KeyDecision, KeyFailure, KeyRefusal, decide_keys};
-pub use desk::{KeyDesk, KeyStore};
 pub use draft::{Expiry, KeyDraft};
 pub use keyring::{Keyring, Unauthentic};
 pub use scope::{Scope, Scopes};
+pub use service::KeyService;
 pub use token::{Presented, Token};

@@ -15,6 +15,7 @@ use super::{
     Group, GroupAct, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit, Nesting,
 };
 use crate::{
+    failure::{GroupRefusal, Refusal},
     id::UserId,
     json::{self, Json},
     limits::{
@@ -26,7 +27,6 @@ use crate::{
     write::{
         command::{Caller, Command, Guard, Preconditions, Rules, Tags},
         event::{Event, EventKind, MembersChanged},
-        failure::{GroupRefusal, Refusal},
         violation::{Violation, ViolationCode},
     },
 };

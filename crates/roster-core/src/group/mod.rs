@@ -13,7 +13,6 @@ mod nesting;
 mod query;
 mod record;
 mod reference;
-mod store;
 
 pub use command::{GroupAct, GroupEdit, MembersEdit};
 pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, joined, left, sketch};
@@ -22,7 +21,6 @@ pub use filter::{GroupFilter, GroupPath};
 pub use nesting::{Levels, Nesting};
 pub use query::{GroupPage, GroupQuery, MembersPage, MembersQuery};
 pub use reference::{GroupRef, GroupsOf};
-pub use store::GroupStore;
 
 use crate::{id::UserId, text::fold_key, timestamp::Timestamp};
 

@@ -5,10 +5,7 @@
 //! keeps them in memory. An engine does not interpret them: a walk is identified by a digest, and a
 //! position is encrypted.
 
-use crate::{
-    timestamp::Timestamp,
-    write::{failure::StoreError, outcome::Answer},
-};
+use crate::{failure::StoreError, timestamp::Timestamp, write::outcome::Answer};
 
 /// The digest of a caller and a query.
 pub type WalkId = [u8; 32];

@@ -17,6 +17,7 @@ use std::{
 use bytes::Bytes;
 
 use crate::{
+    failure::Refusal,
     id::UserId,
     json::Json,
     text::Pointer,
@@ -29,7 +30,6 @@ use crate::{
     write::{
         command::Command,
         event::{Event, EventKind, MembersChanged},
-        failure::Refusal,
         violation::{Violation, ViolationCode, Violations},
     },
 };

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::write::failure::Refusal;
+use crate::failure::Refusal;
 
 /// A change that is computed from the stored record when the command is decided, such as a SCIM
 /// PATCH. It is a pure function, since a command may be decided several times. It returns `None` to

@@ -5,7 +5,6 @@ pub mod command;
 pub(crate) mod edit;
 pub mod erasure;
 pub mod event;
-pub mod failure;
 pub(crate) mod outcome;
 pub mod policy;
 pub(crate) mod start;

@@ -18,7 +18,7 @@ use http::{
 };
 use roster_core::{
     Actor, Directory, StoreError,
-    access::{Authority, KeyDesk, MissingScope, Presented, Unauthentic},
+    access::{Authority, KeyService, MissingScope, Presented, Unauthentic},
 };
 
 use crate::problem::{Problem, ProblemCode};
@@ -29,7 +29,7 @@ use roster_jwt::{Refused, TokenIssuer, Tokens};
 
 /// The keys and issuers that authenticate callers.
 pub(crate) struct Access {
-    pub(crate) keys: KeyDesk,
+    pub(crate) keys: KeyService,
     directory: Directory,
     ring: Ring,
     tokens: Tokens,

@@ -16,7 +16,7 @@ use std::{
 
 use roster_core::{
     StoreError, Timestamp,
-    access::{KeyDesk, KeyId, Keyring},
+    access::{KeyId, KeyService, Keyring},
 };
 use tokio::sync::Mutex;
 
@@ -53,7 +53,7 @@ const MINUTE_MS: i64 = 60_000;
 pub(super) struct Ring(Arc<Shared>);
 
 struct Shared {
-    keys: KeyDesk,
+    keys: KeyService,
     last: RwLock<Option<Arc<Reading>>>,
     /// Set by the first read that returns a key, and never cleared: restoring a store without keys
     /// does not open the service.
@@ -66,7 +66,7 @@ struct Shared {
 }
 
 impl Ring {
-    pub(super) fn new(keys: KeyDesk) -> Self {
+    pub(super) fn new(keys: KeyService) -> Self {
         Self(Arc::new(Shared {
             keys,
             last: RwLock::new(None),

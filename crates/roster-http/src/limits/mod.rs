@@ -6,4 +6,3 @@ pub(crate) mod head;
 pub(crate) mod scim;
 pub(crate) mod time_limits;
 pub(crate) mod transfers;
-pub(crate) mod turns;

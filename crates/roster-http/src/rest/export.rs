@@ -28,8 +28,7 @@ use super::{
     respond,
 };
 use crate::{
-    access::Lease, extract::NDJSON, limits::turns::Turns, problem::Problem, request::Call,
-    state::AppState,
+    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState, turns::Turns,
 };
 
 /// Pauses in milliseconds before a page is read again after a transient error.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     connect::{Connection, Connector},
-    schema::{self, MigrationLock},
+    migrations::{self, MigrationLock},
 };
 
 /// Whether the database has a schema that could contain data.
@@ -40,7 +40,7 @@ pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load,
         // Checked before the migration: the schema of a database that is in use must not change.
         is_begun(&connection, &source).await?;
     }
-    schema::migrate(connector).await?;
+    migrations::migrate(connector).await?;
     // Prevents services from creating a store of their own meanwhile.
     let migration_lock = MigrationLock::take(connector).await?;
     client.batch_execute("BEGIN").await?;

@@ -16,11 +16,11 @@ use super::explain::{
     Sizes, Statement, explain,
 };
 use crate::{
+    api_keys,
     connect::Connection,
     engine::{PROBE, WRITE_CLOCK_MARK},
     erasure,
     in_force::STATE,
-    keys,
     reads::{events, page::with_head, user_lookups, walks},
     uniqueness::KEYS,
     writer::sql,
@@ -351,7 +351,7 @@ fn keys_of_callers() -> Vec<Statement> {
         at_key(&[], engine::PUT_KEY),
         at_key(&["keys_pkey"], engine::DROP_KEY),
         at_key(&[], engine::COUNT_KEY_CHANGE),
-        at_key(&["keys_pkey"], keys::NOTE_USE),
+        at_key(&["keys_pkey"], api_keys::NOTE_USE),
     ]
 }
 

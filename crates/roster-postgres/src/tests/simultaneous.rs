@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Actor, PolicyKey, Sharing, Timestamp,
-    access::{
-        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
-    },
+    Actor, KeyStore as _, PolicyKey, Sharing, Timestamp,
+    access::{Expiry, KeyAct, KeyChange, KeyDraft, KeyId, Presented, Scopes, SecretDigest},
 };
 use tokio::task::JoinSet;
 

@@ -10,7 +10,7 @@ use roster_engine::{SCHEMA_SETTING, Writes, corrupt};
 use tokio_postgres::Error;
 
 use super::{
-    columns::{self, Columns},
+    parameters::{self, Columns},
     sql,
     steps::{Step, begin, prepare},
 };
@@ -49,8 +49,8 @@ pub(super) async fn apply_and_commit(
             (Some(_), None) => deleted.push(*id),
             (None, None) => {}
         }
-        columns::push_search_keys(&mut added, *id, &write.index().added);
-        columns::push_search_keys(&mut removed, *id, &write.index().removed);
+        parameters::push_search_keys(&mut added, *id, &write.index().added);
+        parameters::push_search_keys(&mut removed, *id, &write.index().removed);
     }
     let left = &writes.deleted_users;
     let left_rows: Vec<_> = left.values().filter_map(|write| write.row.as_deref()).collect();
@@ -65,40 +65,40 @@ pub(super) async fn apply_and_commit(
     let changed_groups: Vec<_> = groups.updated.values().collect();
 
     let create = |rows| {
-        let parameters = [columns::users(rows), columns::words(&added.0)];
-        parameters.into_iter().flatten().chain(columns::further_keys(&added.1)).collect()
+        let parameters = [parameters::users(rows), parameters::words(&added.0)];
+        parameters.into_iter().flatten().chain(parameters::further_keys(&added.1)).collect()
     };
     let (added_words, added_keys) =
         if created.is_empty() { (&*added.0, &*added.1) } else { Default::default() };
     let group_count = (groups.count() != 0).then(|| groups.count());
     let steps = [
         // Rows are deleted first: another user may take their keys.
-        step(sql::DELETE, &deleted, columns::ids),
-        step(sql::DROP_DELETED, &returned, columns::ids),
-        step(sql::REPLACE, &updated, columns::users),
-        step(sql::KEEP_DELETED, &left_rows, columns::deleted_users),
-        step(sql::DROP_WORDS, &removed.0, columns::words),
-        step(sql::DROP_KEYS, &removed.1, columns::further_keys),
+        step(sql::DELETE, &deleted, parameters::ids),
+        step(sql::DROP_DELETED, &returned, parameters::ids),
+        step(sql::REPLACE, &updated, parameters::users),
+        step(sql::KEEP_DELETED, &left_rows, parameters::deleted_users),
+        step(sql::DROP_WORDS, &removed.0, parameters::words),
+        step(sql::DROP_KEYS, &removed.1, parameters::further_keys),
         step(sql::CREATE, &created, create),
-        step(sql::ADD_WORDS, added_words, columns::words),
-        step(sql::ADD_KEYS, added_keys, columns::further_keys),
-        step(erasure::BEGIN, &purged, columns::ids),
-        step(sql::DELETE_EXPIRED_IDEMPOTENCY, &expired, columns::expired),
-        step(sql::REMOVE_MEMBERSHIPS, &groups.removed, columns::removed_members),
-        step(sql::DELETE_MEMBERSHIPS_OF_GROUPS, &groups.deleted, columns::ids),
-        step(sql::DELETE_GROUPS, &groups.deleted, columns::ids),
-        step(sql::UPDATE_GROUPS, &changed_groups, columns::groups),
-        step(sql::CREATE_GROUPS, &new_groups, columns::groups),
-        step(sql::ADD_MEMBERSHIPS, &groups.added, columns::added_members),
-        step(sql::COUNT_GROUPS, group_count.as_slice(), columns::numbers),
+        step(sql::ADD_WORDS, added_words, parameters::words),
+        step(sql::ADD_KEYS, added_keys, parameters::further_keys),
+        step(erasure::BEGIN, &purged, parameters::ids),
+        step(sql::DELETE_EXPIRED_IDEMPOTENCY, &expired, parameters::expired),
+        step(sql::REMOVE_MEMBERSHIPS, &groups.removed, parameters::removed_members),
+        step(sql::DELETE_MEMBERSHIPS_OF_GROUPS, &groups.deleted, parameters::ids),
+        step(sql::DELETE_GROUPS, &groups.deleted, parameters::ids),
+        step(sql::UPDATE_GROUPS, &changed_groups, parameters::groups),
+        step(sql::CREATE_GROUPS, &new_groups, parameters::groups),
+        step(sql::ADD_MEMBERSHIPS, &groups.added, parameters::added_members),
+        step(sql::COUNT_GROUPS, group_count.as_slice(), parameters::numbers),
     ];
     let count = i64::try_from(writes.events.len()).unwrap_or(i64::MAX);
     let counts = &writes.counts;
     let head = [count, counts.active, counts.suspended, counts.deleted, era];
     let append = [
-        columns::numbers(&head),
-        columns::events(&writes.events),
-        columns::idempotency(&idempotency),
+        parameters::numbers(&head),
+        parameters::events(&writes.events),
+        parameters::idempotency(&idempotency),
     ];
     let append =
         Step { sql: sql::APPEND.into(), parameters: append.into_iter().flatten().collect() };

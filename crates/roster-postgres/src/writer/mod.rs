@@ -7,9 +7,9 @@
 //! key.
 
 mod apply;
-pub(crate) mod columns;
 mod facts;
 mod fetch;
+pub(crate) mod parameters;
 pub(crate) mod sql;
 mod steps;
 mod transaction;

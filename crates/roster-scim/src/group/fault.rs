@@ -4,7 +4,7 @@
 
 use roster_core::{GroupRefusal, Refusal};
 
-use crate::{error::ScimError, group::refusal::of_group, user};
+use crate::{error::ScimError, group_refusal::of_group, user};
 
 /// The error for a refusal of a command on a group.
 pub fn refused(refusal: &Refusal) -> ScimError {

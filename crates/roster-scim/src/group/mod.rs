@@ -6,7 +6,6 @@
 
 mod fault;
 mod read;
-pub(crate) mod refusal;
 pub(crate) mod stream;
 mod write;
 

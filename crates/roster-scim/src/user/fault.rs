@@ -6,7 +6,7 @@ use roster_core::{Attribute, Refusal, Taken, UsernameOrigin, Violations};
 
 use crate::{
     error::{ScimError, ScimType},
-    group::refusal::of_group,
+    group_refusal::of_group,
     schema::scim_path,
 };
 

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::error::BackupError;
 use crate::{
     connection::{self, READ_ONLY, configure, has_store},
-    schema,
+    migrations,
 };
 
 /// The maximum time to wait for a process that has just started and still recovers the log.
@@ -47,7 +47,7 @@ pub(crate) fn schema_of(connection: &Connection) -> rusqlite::Result<i64> {
 
 fn recognized(connection: Connection) -> Result<Connection, BackupError> {
     configure(&connection, BUSY_WAIT, CACHE_KIB)?;
-    schema::recognize(&connection)?;
+    migrations::recognize(&connection)?;
     Ok(connection)
 }
 

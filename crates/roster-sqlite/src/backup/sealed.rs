@@ -17,7 +17,7 @@ use super::{
     error::BackupError,
     manifest::{FORMAT, Manifest},
 };
-use crate::schema::MIGRATIONS;
+use crate::migrations::MIGRATIONS;
 
 const MARK: [u8; 8] = *b"rstrbkup";
 const DIGEST_BYTES: u64 = 32;

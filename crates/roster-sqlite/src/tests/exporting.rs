@@ -1,10 +1,8 @@
 //! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
-    Actor, Timestamp,
-    access::{
-        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyStore as _, Presented, Scopes, SecretDigest,
-    },
+    Actor, KeyStore as _, Timestamp,
+    access::{Expiry, KeyAct, KeyChange, KeyDraft, KeyId, Presented, Scopes, SecretDigest},
 };
 use roster_engine::{Cell, Table, Values};
 use rusqlite::Connection;
@@ -13,7 +11,7 @@ use super::support::{
     apply, column, create, create_group, delete, id, once, open, patch, purge, settings,
 };
 use crate::{
-    BackupError, OpenError, Sqlite, export::Export, reads::rows::Rows, settings::DATABASE,
+    BackupError, OpenError, Sqlite, reads::rows::Rows, settings::DATABASE, unload::Export,
 };
 
 /// A directory with rows in every table.

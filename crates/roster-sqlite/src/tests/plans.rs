@@ -23,7 +23,7 @@ use super::support::open;
 use crate::{
     columns::KEY_COLUMNS,
     engine::WRITE_CLOCK_MARK,
-    key_file::NOTE_USE,
+    offline_api_keys::NOTE_USE,
     policy::count_shared,
     reads::{
         events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},

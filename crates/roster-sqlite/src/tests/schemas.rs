@@ -6,7 +6,7 @@ use roster_core::{Failure, Refusal, Store};
 use rusqlite::Connection;
 
 use super::support::{apply, column, create, delete, id, open, patch, settings};
-use crate::{MIGRATIONS, OpenError, Sqlite, schema::migrate, settings::DATABASE};
+use crate::{MIGRATIONS, OpenError, Sqlite, migrations::migrate, settings::DATABASE};
 
 fn schema(connection: &Connection) -> Vec<String> {
     let mut statement = connection

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
-    Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, KeyStore, Keyring, decide_keys},
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
+    Stored, Timestamp, UserId, UserSchema,
+    access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use roster_core::access::{
-    ApiKey, Authority, Expiry, KeyDesk, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyStore, Permit,
-    Scope, Scopes, Token,
+    ApiKey, Authority, Expiry, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyService, Permit, Scope,
+    Scopes, Token,
 };
-use roster_core::{Clock, StoreError, Timestamp, limits};
+use roster_core::{Clock, KeyStore, StoreError, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
 use roster_sqlite::{KeyFile, OpenError, has_store};
 
@@ -89,9 +89,9 @@ enum Purpose {
     Change(&'static str),
 }
 
-async fn open(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<KeyDesk> {
+async fn open(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<KeyService> {
     let store = open_store(flags, purpose).await?;
-    Ok(KeyDesk::new(store, Arc::new(SystemClock::default())))
+    Ok(KeyService::new(store, Arc::new(SystemClock::default())))
 }
 
 async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Arc<dyn KeyStore>> {

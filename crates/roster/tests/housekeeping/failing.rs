@@ -11,9 +11,9 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupId, GroupStore, Head, LogId, Outcome, Outlived, Rules, Store, StoreError, Stored,
-    Timestamp, UserAct, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    Failure, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
+    StoreError, Stored, Timestamp, UserAct, UserId, UserSchema,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,

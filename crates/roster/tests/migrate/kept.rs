@@ -1,6 +1,6 @@
 //! A migration keeps all data.
 
-use roster_sqlite::export::Table;
+use roster_sqlite::unload::Table;
 use roster_testkit::postgres::Cluster;
 
 use super::store::{ONCE, ONCE_UNCHANGED, Store, command, migrate, must, outcome, path, serve};

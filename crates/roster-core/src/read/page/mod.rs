@@ -4,9 +4,9 @@
 //! tests the conditions that no column covers and ends the page. [`order`] compares rows that must
 //! be sorted. This module does not know how rows are found.
 
+pub(crate) mod builder;
 pub mod order;
 mod residual;
-mod walk;
 
+pub use builder::{Flow, Row, Walk};
 pub use residual::Residual;
-pub use walk::{Flow, Row, Walk};

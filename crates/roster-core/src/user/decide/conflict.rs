@@ -4,6 +4,7 @@
 
 use super::Claims;
 use crate::{
+    failure::{Refusal, UsernameOrigin},
     id::UserId,
     text::email_key,
     user::{
@@ -14,7 +15,6 @@ use crate::{
     },
     write::{
         command::{MatchBy, OnConflict, Rules, Sharing, Upsert, UserAct},
-        failure::{Refusal, UsernameOrigin},
         violation::{Violation, ViolationCode},
     },
 };

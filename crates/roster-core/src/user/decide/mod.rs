@@ -13,6 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::{
+    failure::{Refusal, Taken, UsernameOrigin},
     id::UserId,
     json::{self, Json},
     limits::USER_BYTES_MAX,
@@ -28,7 +29,6 @@ use crate::{
     write::{
         command::{Command, Guard, Preconditions, Rules, Sharing, UserAct},
         event::{Event, EventKind, MembersChanged},
-        failure::{Refusal, Taken, UsernameOrigin},
         violation::{Violation, ViolationCode},
     },
 };

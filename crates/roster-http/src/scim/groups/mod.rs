@@ -35,10 +35,7 @@ use super::{
     respond::{base, delete_response, not_modified, resource, write_response},
 };
 use crate::{
-    extract::Authorized,
-    limits::{admission::Class, turns::Turns},
-    request::Call,
-    state::AppState,
+    extract::Authorized, limits::admission::Class, request::Call, state::AppState, turns::Turns,
 };
 
 /// `POST /scim/v2/Groups`: creates a group with its members in one step (RFC 7644 section 3.3).

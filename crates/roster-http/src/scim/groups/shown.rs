@@ -12,10 +12,11 @@ use roster_scim::{
 };
 
 use crate::{
-    limits::{admission::SHORT_PAGE_MAX, turns::in_one_piece},
+    limits::admission::SHORT_PAGE_MAX,
     problem::{Problem, ProblemCode},
     scim::{ScimProblem, respond::base},
     state::AppState,
+    turns::in_one_piece,
 };
 
 /// The approximate size of a member in a response, in bytes.

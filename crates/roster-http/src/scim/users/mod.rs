@@ -31,10 +31,11 @@ use super::{
 use crate::limits::scim::PAGE_GROUPS_MAX;
 use crate::{
     extract::Authorized,
-    limits::{admission::Class, turns::Turns},
+    limits::admission::Class,
     problem::{Problem, ProblemCode},
     request::Call,
     state::AppState,
+    turns::Turns,
 };
 
 /// The approximate size of a user in a response, in bytes, in addition to its record.

@@ -16,7 +16,7 @@ use roster_core::Json;
 use roster_postgres::Connector;
 use roster_postgres::load::{Load, Reached, Source};
 use roster_sqlite::BackupError;
-use roster_sqlite::export::{Export, Table, TableDigest, Values};
+use roster_sqlite::unload::{Export, Table, TableDigest, Values};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_blocking};
 

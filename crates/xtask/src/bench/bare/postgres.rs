@@ -269,7 +269,7 @@ mod tests {
         // PostgreSQL may run as another user, who must be able to enter the directory.
         fs::set_permissions(place.path(), Permissions::from_mode(0o711)).unwrap();
         let cluster = Cluster::start(place.path().join("postgres")).unwrap();
-        let schema = "/../roster-postgres/migrations/0001_schema.sql";
+        let schema = "/../roster-postgres/src/migrations/0001_schema.sql";
         let schema = fs::read_to_string(env!("CARGO_MANIFEST_DIR").to_owned() + schema).unwrap();
         let client = connect(&cluster.url).await.unwrap();
         client.batch_execute("CREATE SCHEMA roster").await.unwrap();

@@ -10,8 +10,8 @@ use std::{
 };
 
 use roster_core::{
-    Answer, Rules, StoreError, Timestamp,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    Answer, KeyStore, Rules, StoreError, Timestamp,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
 };
 use roster_engine::{change_keys, keyring};
 use rusqlite::{Connection, TransactionBehavior, params};

@@ -20,10 +20,8 @@ use crate::{
 
 /// The migrations, in order. Each of their statements is a step. A released migration is never
 /// changed.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/0001_schema.sql"),
-    include_str!("../migrations/0002_final_sigma.sql"),
-];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_schema.sql"), include_str!("migrations/0002_final_sigma.sql")];
 
 const CREATE_STEPS: &str = "CREATE TABLE IF NOT EXISTS schema_steps \
      (number bigint PRIMARY KEY, statement text COLLATE \"C\" NOT NULL)";

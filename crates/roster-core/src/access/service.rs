@@ -1,7 +1,6 @@
-//! Creating, listing, rotating and revoking keys, and the trait that an engine implements for it.
+//! Creating, listing, rotating and revoking keys.
 //!
-//! The text of a key exists only in the response that returns it. [`KeyStore`] is a separate trait,
-//! so a command that creates a key offline needs only this part of a store.
+//! The text of a key exists only in the response that returns it.
 
 use std::sync::Arc;
 
@@ -13,34 +12,16 @@ use super::{
     keyring::Keyring,
     token::Token,
 };
-use crate::{
-    clock::Clock,
-    timestamp::Timestamp,
-    write::{failure::StoreError, outcome::Answer},
-};
-
-/// The store of the keys.
-pub trait KeyStore: Send + Sync + 'static {
-    /// All keys, if they changed since this generation. Without a generation, always all keys.
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>>;
-
-    /// Changes the keys as [`decide_keys`](super::decide_keys()) decides and returns the changed
-    /// key. Every change increases the generation.
-    fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>>;
-
-    /// Stores when keys were used; ignores keys that no longer exist. This does not change the
-    /// generation.
-    fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>>;
-}
+use crate::{clock::Clock, failure::StoreError, store::KeyStore, timestamp::Timestamp};
 
 /// The operations on keys.
 #[derive(Clone)]
-pub struct KeyDesk {
+pub struct KeyService {
     store: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
 }
 
-impl KeyDesk {
+impl KeyService {
     /// The operations on the keys of a store.
     pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }

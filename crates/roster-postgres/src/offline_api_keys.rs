@@ -4,19 +4,19 @@
 //! that creating a key needs no setting.
 
 use roster_core::{
-    Answer, StoreError, Timestamp,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyStore, Keyring},
+    Answer, KeyStore, StoreError, Timestamp,
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
 };
 
 use roster_engine::keyring;
 
 use crate::{
+    api_keys,
     connect::Connector,
     establish::refuse_unfinished,
-    keys,
+    migrations::migrate,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT},
-    schema::migrate,
 };
 
 /// The keys of a database.
@@ -39,10 +39,10 @@ impl KeyStore for KeyTable {
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
-        Box::pin(async move { Ok(self.0.run(SHORT, |c| keys::change(c, &change)).await??) })
+        Box::pin(async move { Ok(self.0.run(SHORT, |c| api_keys::change(c, &change)).await??) })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.0.run(SHORT, |c| keys::note_use(c, &uses)).await })
+        Box::pin(async move { self.0.run(SHORT, |c| api_keys::note_use(c, &uses)).await })
     }
 }

@@ -17,8 +17,8 @@ use crate::{
     check,
     failure::ReadResult,
     lock::StoreLock,
+    migrations::MIGRATIONS,
     reads::rows::{Rows, run},
-    schema::MIGRATIONS,
 };
 
 /// A store that is not served and is read as a whole.

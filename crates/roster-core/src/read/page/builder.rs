@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use super::residual::Residual;
 use crate::{
+    failure::StoreError,
     group::GroupRef,
     id::UserId,
     read::{
@@ -16,7 +17,6 @@ use crate::{
     },
     user::Stored,
     work::Work,
-    write::failure::StoreError,
 };
 
 /// Whether the walk continues.
