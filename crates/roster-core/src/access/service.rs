@@ -76,7 +76,9 @@ impl KeyService {
         Ok((key, token))
     }
 
-    /// Revokes a key permanently. Returns also whether it was revoked now, not before.
+    /// Revokes a key permanently. Returns also whether it was revoked at this time, not before: a
+    /// request that the store repeats after a lost connection counts, and so does a second one in
+    /// the same millisecond.
     pub async fn revoke(
         &self,
         _may: Permit<RunKeys>,
