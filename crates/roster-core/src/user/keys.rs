@@ -48,26 +48,7 @@ impl Keys {
             updated_at: user.updated_at,
         }
     }
-
-    /// The keys before an update that changed these attributes, given those after it.
-    pub(crate) fn before(&self, before: &User, changed: &[Attribute]) -> Self {
-        if changed.iter().any(|attribute| KEY_ATTRIBUTES.contains(attribute)) {
-            Self::of(before)
-        } else {
-            Self { status: before.status, updated_at: before.updated_at, ..self.clone() }
-        }
-    }
 }
-
-/// The attributes that keys are computed from.
-const KEY_ATTRIBUTES: [Attribute; 6] = [
-    Attribute::Username,
-    Attribute::Emails,
-    Attribute::PhoneNumbers,
-    Attribute::ExternalId,
-    Attribute::FamilyName,
-    Attribute::Name,
-];
 
 /// The keys of the e-mail addresses other than the primary one; sorted, without duplicates.
 pub fn further_emails(user: &User) -> Vec<String> {

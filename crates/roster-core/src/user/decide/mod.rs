@@ -281,13 +281,16 @@ fn change(
 ) -> Change {
     let record = user.to_record();
     let keys = Keys::of(&user);
-    let changed = changed_members(current, &user);
-    let keys_before = current.map(|current| keys.before(current, &changed));
+    let keys_before = current.map(Keys::of);
     let mut claims = claims(rules, keys_before.as_ref(), &keys);
     if user.profile.is_username_from_email() {
         claims.username_origin = UsernameOrigin::Email;
     }
-    let event = Event { changed, record: record.clone(), ..event(&user, kind, command) };
+    let event = Event {
+        changed: changed_members(current, &user),
+        record: record.clone(),
+        ..event(&user, kind, command)
+    };
     let index = match (kind, current) {
         (EventKind::Deleted, _) => {
             IndexDelta { removed: SearchKeys::of(&user), added: SearchKeys::default() }
