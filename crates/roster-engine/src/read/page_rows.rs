@@ -77,7 +77,8 @@ impl Passing {
                 chunk.iter().map(|row| row.id(0, "users.id")).collect();
             let ids = ids?;
             let Some(groups) = memberships(db, walk, &ids).await? else {
-                if let Some(last) = self.last_key()? {
+                // No row of this portion may have been passed yet.
+                if let Some(last) = self.last_key()?.or_else(|| self.after.clone()) {
                     walk.end_after(last);
                 }
                 return Ok(Flow::Stop);

@@ -316,6 +316,33 @@ pub async fn paging_with_few_comparisons_returns_the_same_users(harness: Harness
     }
 }
 
+pub async fn a_page_whose_comparisons_end_between_two_portions_of_rows_goes_on(harness: Harness) {
+    let mut ids = Vec::new();
+    for number in 10..40 {
+        ids.push(harness.user(json!({"username": format!("u{number}")})).await.id);
+    }
+    // Only some users are in groups, so the groups of the next portion may be too many.
+    for group in 0..6 {
+        let members: Vec<_> = ids.iter().copied().skip(group % 3).step_by(7).collect();
+        harness.group(&format!("g{group}"), &members).await;
+    }
+    let tests: Vec<String> = (3..13).map(|name| format!("groups.display eq \"g{name}\"")).collect();
+    for text in [tests.join(" or "), format!("not ({})", tests.join(" or "))] {
+        for by in [SortBy::Id, SortBy::Username] {
+            let query =
+                PageQuery { filter: Some(filter(&text)), ..sorted(by, Direction::Ascending, 50) };
+            let whole = harness.walk(query.clone()).await;
+            for examined_max in [3, 5, 7] {
+                for comparisons_max in (10..100).step_by(10) {
+                    let short = PageQuery { comparisons_max, examined_max, ..query.clone() };
+                    let found = harness.walk(short).await;
+                    assert_eq!(found, whole, "{by:?} {examined_max} {comparisons_max} {text}");
+                }
+            }
+        }
+    }
+}
+
 pub async fn with_many_users_totals_are_bounded_and_paging_is_complete(harness: Harness) {
     let many = TOTAL_EXACT_MAX + 1;
     let mut left = many;

@@ -185,6 +185,7 @@ macro_rules! conformance {
                 a_page_ends_early_at_its_byte_limit,
                 paging_with_few_examined_rows_returns_the_same_users,
                 paging_with_few_comparisons_returns_the_same_users,
+                a_page_whose_comparisons_end_between_two_portions_of_rows_goes_on,
                 with_many_users_totals_are_bounded_and_paging_is_complete,
             }
             $crate::conformance_cases! { $factory, text:
