@@ -211,7 +211,7 @@ def others(address, paths, key, seconds, results):
             if path == "import":
                 lines = b'{"username":"new"}\n'
                 headers = bearer(key, {"Content-Type": "application/x-ndjson"})
-                answer = connection.request("POST", "/users?dry_run=true", lines, headers)
+                answer = connection.request("POST", "/bulk/users?dry_run=true", lines, headers)
             else:
                 answer = connection.request("GET", path, headers=bearer(key))
             fault = None if answer.status == 200 else answer.status
@@ -238,7 +238,7 @@ def fill(service, small):
     lines += [{"username": "plain"}, {"username": "ada", "name": "Ada Lovelace"}]
     body = "".join(json.dumps(line) + "\n" for line in lines).encode()
     headers = {"Content-Type": "application/x-ndjson"}
-    answer = connection.request("POST", "/users", body, headers)
+    answer = connection.request("POST", "/bulk/users", body, headers)
     results = [json.loads(line) for line in answer.body.splitlines()]
     if results[-1].get("failed") != 0:
         raise SystemExit(f"users: {results[-1]} {results[0]}")

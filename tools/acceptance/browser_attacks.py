@@ -12,8 +12,8 @@ from dataclasses import dataclass
 PRELUDE = """
 const JSON_USER = JSON.stringify({username: 'mallory', name: 'Mallory'});
 const JSON_KEY = JSON.stringify({name: 'mallory', scopes: ['users:read', 'keys:admin']});
-const PATHS = ['/users', U, '/events', '/deleted-users', '/keys', '/metrics', '/openapi.json',
-               '/docs', '/'];
+const PATHS = ['/users', U, '/bulk/users', '/events', '/deleted-users', '/keys', '/metrics',
+               '/openapi.json', '/docs', '/'];
 const read = [];
 const attempt = async (f) => { try { read.push(String(await f())); } catch (e) {} };
 const within = (promise, ms) => Promise.race([promise, new Promise(r => setTimeout(r, ms))]);
@@ -70,9 +70,9 @@ def elements(kind, made):
 
 
 ATTACKS = [
-    Attack("fetch", "for (const p of PATHS) await get(p);", ("GET",) * 9, "anywhere"),
+    Attack("fetch", "for (const p of PATHS) await get(p);", ("GET",) * 10, "anywhere"),
     Attack("fetch without cors", "for (const p of PATHS) await get(p, {mode: 'no-cors'});",
-           ("GET",) * 9, "own"),
+           ("GET",) * 10, "own"),
     Attack("fetch with credentials", "await get('/users', {credentials: 'include'});",
            reads="anywhere"),
     Attack("fetch with a leaked key",
@@ -101,7 +101,7 @@ ATTACKS = [
         await send('POST', '/users', {headers, body: JSON_USER});
         await send('POST', '/keys', {headers, body: JSON_KEY});
         headers['content-type'] = 'application/x-ndjson';
-        await send('POST', '/users', {headers, body: JSON_USER + '\\n'});""", ("POST",) * 3,
+        await send('POST', '/bulk/users', {headers, body: JSON_USER + '\\n'});""", ("POST",) * 3,
            "anywhere"),
     Attack("PUT, PATCH and DELETE, with preflight",
            """const headers = {'content-type': 'application/json', 'if-match': '"1"'};

@@ -102,7 +102,7 @@ class Run:
         """Imports users. Returns the id of each by its index, and the rate."""
         body = b"".join(encode(user) + b"\n" for user in users)
         began = time.monotonic()
-        results = list(request(self.service, "POST", "/users", body, NDJSON))
+        results = list(request(self.service, "POST", "/bulk/users", body, NDJSON))
         rate = len(users) / (time.monotonic() - began)
         done = results.pop()
         self.expect("import", done, {**done, "done": True, "created": len(users), "failed": 0})
@@ -120,7 +120,7 @@ class Run:
         """
         settled = 0
         body = b"".join(lines)
-        for result in request(self.service, method, "/users", body, NDJSON):
+        for result in request(self.service, method, "/bulk/users", body, NDJSON):
             if "done" in result:
                 self.fault(f"{name}: it ended before it was killed")
                 break
@@ -131,7 +131,7 @@ class Run:
         self.restart()
         rest = lines[settled:]
         began = time.monotonic()
-        results = list(request(self.service, method, "/users", b"".join(rest), NDJSON))
+        results = list(request(self.service, method, "/bulk/users", b"".join(rest), NDJSON))
         rate = len(rest) / (time.monotonic() - began)
         done, again = results.pop(), 0
         self.expect(name, (done.get("done"), len(results)), (True, len(rest)))
@@ -143,7 +143,7 @@ class Run:
 
     def by_filter(self, name, method, text, patch, users):
         """Changes the users that match, kills the service in the middle, and changes the rest."""
-        target = f"/users?filter={quote(text)}"
+        target = f"/bulk/users?filter={quote(text)}"
         settled = 0
         self.expect(f"{name}: dry run", self.dry_run(method, target, patch), users)
         for result in self.changed(method, target, patch, users):
@@ -185,7 +185,7 @@ class Run:
     def check(self, name, wanted, bystanders):
         """Compares all users with their expected versions and titles, by their ids."""
         found = {}
-        for user in request(self.service, "GET", "/users", b"", "application/json"):
+        for user in request(self.service, "GET", "/bulk/users", b"", "application/json"):
             title = user.get("title")
             found[user["id"]] = (user["version"], title if title in TITLES else None)
         wanted = {**wanted, **dict.fromkeys(bystanders, (1, None))}

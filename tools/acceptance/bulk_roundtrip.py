@@ -127,7 +127,7 @@ class Stream:
         size = path.stat().st_size
         host = f"{service.address[0]}:{service.address[1]}"
         head = (
-            f"POST /users HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-ndjson\r\n"
+            f"POST /bulk/users HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/x-ndjson\r\n"
             f"Content-Length: {size}\r\nConnection: close\r\n\r\n"
         )
         self.socket.sendall(head.encode())
@@ -187,8 +187,7 @@ def export(service):
     connection = socket.create_connection(service.address, 600)
     host = f"{service.address[0]}:{service.address[1]}"
     connection.sendall(
-        f"GET /users HTTP/1.1\r\nHost: {host}\r\nAccept: application/x-ndjson\r\n"
-        "Connection: close\r\n\r\n".encode()
+        f"GET /bulk/users HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
     )
     stream = Stream.__new__(Stream)
     stream.socket = connection

@@ -160,7 +160,8 @@ def faults(address, key):
 
 def import_head(address, key):
     return (
-        f"POST /users HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\nAuthorization: Bearer {key}\r\n"
+        f"POST /bulk/users HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n"
+        f"Authorization: Bearer {key}\r\n"
         "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     ).encode()
 

@@ -51,7 +51,7 @@ def users(run, count, order):
 
 def imported(service, body):
     """Imports lines. Returns the number of lines that were refused."""
-    path = "/users?on_conflict=skip"
+    path = "/bulk/users?on_conflict=skip"
     answer = service.connect(120.0).request("POST", path, body, NDJSON)
     lines = answer.body.decode().splitlines()
     return sum('"status":4' in line or '"status":5' in line for line in lines)
@@ -105,7 +105,7 @@ def members(service, count):
     """The seconds to add members to a group of a new database."""
     connection = service.connect(120.0)
     body = users(0, count, "same")
-    results = connection.request("POST", "/users", body, NDJSON).body.decode().splitlines()
+    results = connection.request("POST", "/bulk/users", body, NDJSON).body.decode().splitlines()
     ids = [line.split('"id":"')[1][:36] for line in results if '"id":"' in line]
     path = "/scim/v2/Groups"
     group = connection.request("POST", path, {"displayName": "all"}).json()["id"]

@@ -89,7 +89,7 @@ def victims(connection, numbers):
     """New users to replace and to delete."""
     lines = b"".join(encode({"username": f"victim{n}"}) + b"\n" for n in numbers)
     headers = {"Content-Type": "application/x-ndjson"}
-    verdicts = connection.request("POST", "/users", lines, headers).body.splitlines()[:-1]
+    verdicts = connection.request("POST", "/bulk/users", lines, headers).body.splitlines()[:-1]
     return [json.loads(verdict)["id"] for verdict in verdicts]
 
 

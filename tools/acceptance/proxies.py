@@ -191,7 +191,7 @@ def streams(proxy, tls, key):
     """An import through the proxy: each result arrives before the next line is sent."""
     caller = Caller("127.0.0.2", proxy.port, tls)
     fields = {"Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
-    caller.send("POST", "/users", headers={**bearer(key), **fields})
+    caller.send("POST", "/bulk/users", headers={**bearer(key), **fields})
     seen = b""
     for number in range(3):
         line = json.dumps({"username": f"{proxy.name}-{number}"}).encode() + b"\n"
@@ -217,7 +217,7 @@ def whole_import(proxy, tls, key, count=20_000):
     body = "".join(names).encode()
     fields = {"Content-Type": "application/x-ndjson", "Content-Length": len(body)}
     caller.timeout = 60.0
-    caller.send("POST", "/users", headers={**bearer(key), **fields})
+    caller.send("POST", "/bulk/users", headers={**bearer(key), **fields})
     caller.socket.sendall(body)
     answer = caller.receive()
     if (answer.status, answer.body.count(b'"status":201')) != (200, count):
@@ -232,7 +232,7 @@ def import_by_http2(proxy, place, key, count=20_000):
     command += ["--resolve", f"{NAME}:{proxy.port}:127.0.0.1", "--max-time", "60"]
     command += ["--header", f"Authorization: Bearer {key}"]
     command += ["--header", "Content-Type: application/x-ndjson"]
-    command += ["--data-binary", "@-", f"https://{NAME}:{proxy.port}/users"]
+    command += ["--data-binary", "@-", f"https://{NAME}:{proxy.port}/bulk/users"]
     command = [str(word) for word in command]
     done = subprocess.run(command, input="".join(names).encode(), capture_output=True)
     created = done.stdout.count(b'"status":201')

@@ -34,7 +34,7 @@ def fill(service, count):
     lines = "".join(f'{{"username":"{name}"}}\n' for name in names).encode()
     connection = service.connect(600.0)
     headers = {"Content-Type": "application/x-ndjson"}
-    answer = connection.request("POST", "/users", lines, headers)
+    answer = connection.request("POST", "/bulk/users", lines, headers)
     verdicts = answer.body.decode().splitlines()
     if answer.status != 200 or f'"created":{count},' not in verdicts[-1]:
         raise SystemExit(f"the import was answered {answer.status} {verdicts[-1:]}")

@@ -61,8 +61,7 @@ class Reader(Looped):
 
 class Exporter(Looped):
     def step(self):
-        headers = {"Accept": "application/x-ndjson"}
-        answer = self.connection.request("GET", "/users", headers=headers)
+        answer = self.connection.request("GET", "/bulk/users")
         if answer.status != 200 and (answer.status != 503 or "retry-after" not in answer.headers):
             raise Fault(f"an export: {answer}")
         return answer
@@ -99,7 +98,7 @@ def fill(service, users):
         numbers = range(start, min(users, start + 5000))
         lines = b"\n".join(encode({"username": f"filled{n}", **USER}) for n in numbers)
         headers = {"Content-Type": "application/x-ndjson"}
-        answer = connection.request("POST", "/users", lines, headers)
+        answer = connection.request("POST", "/bulk/users", lines, headers)
         if answer.status != 200:
             raise Fault(f"filling: {answer}")
     connection.close()

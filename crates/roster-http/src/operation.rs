@@ -86,8 +86,6 @@ macro_rules! operations {
         $macro! {
             ListUsers GET "/users" "listUsers" UsersRead rest::users::list;
             CreateUser POST "/users" "createUser" UsersWrite rest::users::create;
-            PatchUsers PATCH "/users" "patchUsers" UsersWrite rest::users::patch_many;
-            DeleteUsers DELETE "/users" "deleteUsers" UsersWrite rest::users::delete_many;
             GetUser GET "/users/{user_id}" "getUser" UsersRead rest::users::get;
             ReplaceUser PUT "/users/{user_id}" "replaceUser" UsersWrite rest::users::replace;
             PatchUser PATCH "/users/{user_id}" "patchUser" UsersWrite rest::users::patch;
@@ -122,6 +120,13 @@ macro_rules! operations {
             GetKey GET "/keys/{key_id}" "getKey" KeysAdmin rest::keys::get;
             RevokeKey DELETE "/keys/{key_id}" "revokeKey" KeysAdmin rest::keys::revoke;
             RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin rest::keys::rotate;
+            ExportUsers GET "/bulk/users" "exportUsers" UsersRead bulk::users::export;
+            ImportUsers POST "/bulk/users" "importUsers" UsersWrite bulk::users::import;
+            PatchUsers PATCH "/bulk/users" "patchUsers" UsersWrite bulk::users::patch;
+            DeleteUsers DELETE "/bulk/users" "deleteUsers" UsersWrite bulk::users::delete;
+            ExportGroups GET "/bulk/groups" "exportGroups" UsersRead bulk::groups::export;
+            ExportDeletedUsers GET "/bulk/deleted-users" "exportDeletedUsers" DeletedUsersRead
+                bulk::deleted_users::export;
             GetSchema GET "/schema" "getSchema" UsersRead rest::schema::get;
             ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite rest::schema::replace;
             GetCaller GET "/caller" "getCaller" Caller rest::caller::get;
@@ -195,6 +200,9 @@ impl Operation {
         matches!(
             self,
             Self::ListUsers
+                | Self::ExportUsers
+                | Self::ExportGroups
+                | Self::ExportDeletedUsers
                 | Self::ListUserEvents
                 | Self::ListUserGroups
                 | Self::ListDeletedUsers

@@ -19,7 +19,7 @@ use crate::{
     extract::BodyKind,
     operation::{Operation, Route, operations, routes},
     problem::{Problem, ProblemCode},
-    rest,
+    rest::{self, bulk},
     scim::{self, discovery},
     state::AppState,
 };

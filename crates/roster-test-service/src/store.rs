@@ -62,7 +62,7 @@ pub struct Watched {
     memberships: AtomicUsize,
     healths: AtomicUsize,
     pages_hang: AtomicBool,
-    keys_fail: AtomicBool,
+    key_fault: Mutex<Option<Fault>>,
     is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
 }
@@ -82,7 +82,7 @@ impl Watched {
             memberships: AtomicUsize::new(0),
             healths: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
-            keys_fail: AtomicBool::new(false),
+            key_fault: Mutex::default(),
             is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
         }
@@ -108,9 +108,9 @@ impl Watched {
         self.pages_hang.store(hang, Ordering::Relaxed);
     }
 
-    /// Sets whether reading changed keys fails.
-    pub fn fail_keys(&self, fail: bool) {
-        self.keys_fail.store(fail, Ordering::Relaxed);
+    /// Sets or clears the fault of reading changed keys.
+    pub fn fail_keys(&self, fault: impl Into<Option<Fault>>) {
+        *self.key_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.into();
     }
 
     /// Makes checks of the store succeed whatever fault is set.
@@ -193,10 +193,10 @@ impl KeyStore for Watched {
     /// A read with a known generation, as authentication does it, fails only by `fail_keys`.
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
-            if known.is_none() {
-                self.fault()?;
-            } else if self.keys_fail.load(Ordering::Relaxed) {
-                return Err(Fault::Unavailable.error());
+            let fault = if known.is_none() { &self.fault } else { &self.key_fault };
+            let fault = *fault.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(fault) = fault {
+                return Err(fault.error());
             }
             if self.keys_are_lost.load(Ordering::Relaxed) {
                 return Ok((known != Some(0)).then(Keyring::default));

@@ -1,13 +1,3 @@
-// A response that may also be NDJSON would be typed as a stream, so only JSON is generated.
-const contentType = {
-  include: [
-    "application/json",
-    "application/merge-patch+json",
-    "application/problem+json",
-    "application/scim+json",
-  ],
-};
-
 module.exports = {
   roster: {
     input: "./openapi.json",
@@ -17,7 +7,6 @@ module.exports = {
       mode: "single",
       headers: true,
       baseUrl: { getBaseUrlFromSpecification: true },
-      override: { contentType },
     },
   },
 };

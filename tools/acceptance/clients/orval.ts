@@ -1,5 +1,5 @@
-// orval with its client for fetch. NDJSON goes to the generated URL by fetch itself, because the
-// generated function makes JSON of its body.
+// orval with its client for fetch. An import goes to the generated URL by fetch itself, because the
+// generated function makes JSON of its lines.
 
 import * as api from "./generated/orval/roster";
 import { main, service, type Client, type Problem } from "./scenario";
@@ -47,7 +47,7 @@ const client: Client = {
   },
   importLines: async (body) => {
     const headers = { ...authorization, "Content-Type": "application/x-ndjson" };
-    const response = await fetch(api.getCreateUserUrl(), { method: "POST", headers, body });
+    const response = await fetch(api.getImportUsersUrl(), { method: "POST", headers, body });
     if (!response.ok) throw new Error(`import: ${response.status}`);
     return response.text();
   },

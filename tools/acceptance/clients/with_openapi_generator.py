@@ -1,5 +1,5 @@
-"""openapi-generator, python. NDJSON goes through the underlying request function with the generated
-URL and headers, because the generated body is JSON."""
+"""openapi-generator, python. The lines of a response are read as they are, because the generated
+model of a response must be JSON or a text of type text."""
 
 import roster_api
 import scenario
@@ -9,7 +9,8 @@ from roster_api import models
 class Client:
     def __init__(self):
         settings = roster_api.Configuration(host=scenario.URL, access_token=scenario.KEY)
-        self.users = roster_api.UsersApi(roster_api.ApiClient(settings))
+        http = roster_api.ApiClient(settings)
+        self.users, self.bulk = roster_api.UsersApi(http), roster_api.BulkApi(http)
 
     @staticmethod
     def call(function, *arguments, **named):
@@ -40,16 +41,7 @@ class Client:
         self.call(self.users.delete_user, user_id)
 
     def import_lines(self, text):
-        parameters = (
-            "user_create", "on_conflict", "match", "keep_ids", "dry_run", "idempotency_key", "prefer",
-        )  # fmt: skip
-        method, url, headers, _, post = self.users._create_user_serialize(
-            **dict.fromkeys(parameters), _request_auth=None, _headers=None, _host_index=0,
-            _content_type="application/x-ndjson",
-        )  # fmt: skip
-        headers["Accept"] = "application/x-ndjson"
-        response = self.users.api_client.call_api(method, url, headers, text, post)
-        return response.read().decode()
+        return self.bulk.import_users_without_preload_content(text).read().decode()
 
 
 CLASSES = {

@@ -36,6 +36,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/group.json"),
     include_str!("../../openapi/paths/members.json"),
     include_str!("../../openapi/paths/user_groups.json"),
+    include_str!("../../openapi/paths/bulk.json"),
     include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/keys.json"),
     include_str!("../../openapi/paths/scim.json"),

@@ -21,8 +21,6 @@ use super::accept::NDJSON;
 
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
-const TAKES_JSON_OR_LINES: HeaderValue =
-    HeaderValue::from_static("application/json, application/x-ndjson");
 const TAKES_SCIM: HeaderValue = HeaderValue::from_static("application/scim+json, application/json");
 const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
@@ -34,7 +32,7 @@ const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 /// The media types that a body may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyKind {
-    /// A user as JSON, on a path that also accepts lines of users.
+    /// A user as JSON. Another path takes many users.
     NewUser,
     /// JSON.
     Json,
@@ -62,8 +60,7 @@ impl BodyKind {
     /// otherwise `Accept` (RFC 9110 section 12.5.1).
     pub(crate) const fn accepted(self) -> (HeaderName, HeaderValue) {
         match self {
-            Self::NewUser => (ACCEPT, TAKES_JSON_OR_LINES),
-            Self::Json => (ACCEPT, TAKES_JSON),
+            Self::NewUser | Self::Json => (ACCEPT, TAKES_JSON),
             Self::MergePatch => (ACCEPT_PATCH, TAKES_PATCH),
             Self::PatchOfMany => (ACCEPT_PATCH, TAKES_PATCH_OR_LINES),
             Self::Lines => (ACCEPT, NDJSON.header()),
@@ -154,10 +151,10 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
             "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
              application/json'"
         }
-        BodyKind::NewUser => {
-            "send Content-Type: application/json, or application/x-ndjson for a user a line"
+        BodyKind::NewUser if NDJSON.is_named(sent) => {
+            "send one user as application/json; POST /bulk/users takes a user a line"
         }
-        BodyKind::Json => "send Content-Type: application/json",
+        BodyKind::NewUser | BodyKind::Json => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::PatchOfMany => {
             "send Content-Type: application/merge-patch+json, or application/x-ndjson for a patch \

@@ -289,8 +289,8 @@ problems! {
         title: "The change log does not reach back to that position",
         meaning: "The position belongs to another log (a restored backup begins a new one), is \
             after the end of this one, or the events after it were deleted because of their age.",
-        remedy: "Read the whole collection again with `GET /users` and `Accept: \
-            application/x-ndjson`, and continue from the `Roster-Position` of that response.",
+        remedy: "Read the whole collection again with `GET /bulk/users`, and continue from the \
+            `Roster-Position` of that response.",
         detail: "read the collection again and go on from its Roster-Position",
     }
     VersionMismatch {

@@ -278,7 +278,7 @@ pub const VIOLATIONS: &[ViolationKind] = &[
             answer that `Accept` asks for.",
         remedy: "Leave it out, or do without the other; the detail says which.",
         place: Place::Parameter("sort"),
-        detail: "NDJSON comes in the order of ids; leave sort out",
+        detail: "an export has the order of ids; leave sort out",
     },
 ];
 

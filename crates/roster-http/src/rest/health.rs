@@ -20,7 +20,6 @@ use crate::{
     metrics,
     problem::{NO_STORE, Problem, ProblemCode},
     request::Call,
-    rest::list::BY_ACCEPT,
     state::AppState,
 };
 
@@ -62,7 +61,7 @@ pub(crate) async fn get_metrics(
     let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let page = if media == PROMETHEUS_TEXT { metrics::as_prometheus_text(&page) } else { page };
     let mut response = answer(media.header(), page);
-    response.headers_mut().insert(VARY, BY_ACCEPT);
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }
 

@@ -10,7 +10,7 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK, VARY},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK},
 };
 use roster_core::{
     Actor, Capped, Position, Stored,
@@ -27,16 +27,15 @@ use super::respond::{PRIVATE, position, write_record};
 use crate::{
     cursor::ListCursors,
     extract::{
-        EntityTags, Fields, Media, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
+        EntityTags, Fields, JSON, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
         refused, tags, target,
     },
     limits::admission::Class,
+    operation::Operation,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
-
-pub(super) const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 /// The parameters that every list has.
 #[derive(Debug)]
@@ -74,24 +73,24 @@ impl<'a> ListQuery<'a> {
         Ok(Self { given, ..read })
     }
 
-    /// The parameters that cannot be used with NDJSON, each with the reason.
-    pub(super) fn out_of_place_in_lines(
+    /// The parameters that cannot be used with an export, each with the reason.
+    pub(super) fn out_of_place_in_exports(
         &self,
         is_sorted: bool,
     ) -> Vec<(&'static str, &'static str)> {
         let conflicts = [
-            (is_sorted, "sort", "NDJSON comes in the order of ids; leave sort out"),
-            (self.has("cursor"), "cursor", "NDJSON has no pages; leave cursor out"),
-            (self.count, "count", "NDJSON has no place for a total; count the lines"),
+            (is_sorted, "sort", "an export has the order of ids; leave sort out"),
+            (self.has("cursor"), "cursor", "an export has no pages; leave cursor out"),
+            (self.count, "count", "an export has no place for a total; count the lines"),
         ];
         let found = conflicts.into_iter().filter(|(is_found, ..)| *is_found);
         found.map(|(_, name, detail)| (name, detail)).collect()
     }
 
-    /// Rejects parameters that cannot be used with NDJSON.
-    pub(super) fn refuse_in_lines(&self, is_sorted: bool) -> Result<(), Problem> {
+    /// Rejects parameters that cannot be used with an export.
+    pub(super) fn refuse_in_exports(&self, is_sorted: bool) -> Result<(), Problem> {
         let mut faults = Capped::default();
-        for (name, detail) in self.out_of_place_in_lines(is_sorted) {
+        for (name, detail) in self.out_of_place_in_exports(is_sorted) {
             faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
         }
         if faults.is_empty() { Ok(()) } else { Err(refused(faults)) }
@@ -136,9 +135,6 @@ impl<'a> ListQuery<'a> {
 pub(super) struct ListRequest<'a> {
     app: &'a AppState,
     call: &'a Call,
-    media: Media,
-    /// Whether the path offers other media types too.
-    varies: bool,
     pub(super) class: Class,
     _admitted: AdmissionGuard<'a>,
 }
@@ -153,19 +149,21 @@ pub(super) struct PageFacts {
 }
 
 impl<'a> ListRequest<'a> {
-    /// Selects the media type of the response, and admits the request. Fails with 406 if `Accept`
-    /// excludes all types, and with 503 if the request is not admitted: this comes before any 400
-    /// of the query.
-    pub(super) async fn admit(
-        app: &'a AppState,
-        call: &'a Call,
-        offered: &[Media],
-    ) -> Result<Self, Problem> {
-        let media = negotiate(&call.parts.headers, offered)?;
+    /// Admits the request. Fails with 406 if `Accept` excludes JSON, and with 503 if the request is
+    /// not admitted: this comes before any 400 of the query.
+    pub(super) async fn admit(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
+        negotiate(&call.parts.headers, &[JSON]).map_err(|problem| match export_of(call) {
+            Some(path) => {
+                let base = app.settings.base_path();
+                let detail =
+                    format!("accept application/json; {base}{path} returns all in one response");
+                Problem::saying(ProblemCode::NotAcceptable, detail)
+            }
+            None => problem,
+        })?;
         let class = Class::of_list(call.parts.uri.query());
         let admitted = app.admission.admit(class).await?;
-        let varies = offered.len() > 1;
-        Ok(Self { app, call, media, varies, class, _admitted: admitted })
+        Ok(Self { app, call, class, _admitted: admitted })
     }
 
     /// The response without a page, if the client has the page already or wants only headers. Fails
@@ -189,7 +187,7 @@ impl<'a> ListRequest<'a> {
         }
         let mut response = Response::new(Body::empty());
         self.describe(&mut response, number);
-        response.headers_mut().insert(CONTENT_TYPE, self.media.header());
+        response.headers_mut().insert(CONTENT_TYPE, JSON.header());
         Ok(Some(response))
     }
 
@@ -209,7 +207,7 @@ impl<'a> ListRequest<'a> {
         let mut response = Response::new(Body::from(envelope.write(items, bytes, write)?));
         self.describe(&mut response, position);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, self.media.header());
+        headers.insert(CONTENT_TYPE, JSON.header());
         let target = next.map(|cursor| target(self.call.parts.uri.path(), &query.given, &cursor));
         if let Some(link) = target.as_deref().and_then(link) {
             headers.insert(LINK, link);
@@ -235,9 +233,6 @@ impl<'a> ListRequest<'a> {
     fn describe(&self, response: &mut Response, number: i64) {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, PRIVATE);
-        if self.varies {
-            headers.insert(VARY, BY_ACCEPT);
-        }
         position(headers, self.app.directory.log_id(), number);
         if let Ok(value) = HeaderValue::try_from(format!("W/\"{}\"", self.tag(number))) {
             headers.insert(ETAG, value);
@@ -247,8 +242,7 @@ impl<'a> ListRequest<'a> {
     /// The tag without its quotation marks.
     fn tag(&self, number: i64) -> String {
         let query = self.call.parts.uri.query().unwrap_or_default();
-        let hash = Sha256::new().chain_update(self.media.0).chain_update([0]);
-        let hash = hash.chain_update(query);
+        let hash = Sha256::new().chain_update(query);
         // The page may contain a cursor, which only its caller can use.
         let actor = self.call.caller().actor;
         let hash = if actor == Actor::Anonymous {
@@ -259,6 +253,17 @@ impl<'a> ListRequest<'a> {
         let digest = data_encoding::HEXLOWER.encode(hash.first_chunk::<8>().unwrap_or(&[0; 8]));
         format!("{}-{digest}", Position { log: self.app.directory.log_id(), number })
     }
+}
+
+/// The path that exports the records of a list.
+fn export_of(call: &Call) -> Option<&'static str> {
+    let exports = [
+        (Operation::ListUsers, Operation::ExportUsers),
+        (Operation::ListGroups, Operation::ExportGroups),
+        (Operation::ListDeletedUsers, Operation::ExportDeletedUsers),
+    ];
+    let own = call.context().operation?;
+    exports.into_iter().find(|(list, _)| *list == own).map(|(_, export)| export.path())
 }
 
 /// Refuses an `If-Match` that names a tag, for a response that has no strong one (RFC 9110 section

@@ -3,10 +3,10 @@
 //! A handler gets its values from extractors, calls the directory and builds the response. All
 //! decisions about users are made by the directory.
 
+pub(crate) mod bulk;
 pub(crate) mod caller;
 pub(crate) mod deleted_users;
 pub(crate) mod events;
-mod export;
 pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod keys;

@@ -9,7 +9,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
 use roster_core::{
-    Effect, LogId, Mode, Outcome, Position, Preconditions, Stored, project::Members,
+    Effect, LogId, Mode, Outcome, Position, Preconditions, Stored, UserId, project::Members,
 };
 
 use crate::{
@@ -201,4 +201,9 @@ fn entity_tag(headers: &mut HeaderMap, version: i64) {
     if let Ok(value) = HeaderValue::try_from(format!("\"{version}\"")) {
         headers.insert(ETAG, value);
     }
+}
+
+/// Whether a create sent another id than that of the user that it came to.
+pub(super) fn ignores_id(sent: Option<&str>, stored: UserId) -> bool {
+    sent.is_some_and(|sent| UserId::parse(sent) != Some(stored))
 }

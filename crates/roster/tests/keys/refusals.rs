@@ -175,7 +175,7 @@ fn every_rejection_is_counted_and_logged_without_secrets() {
         ("token", "listUsers", 401),
         ("too-often", "listUsers", 429),
         ("misdirected", "listUsers", 421),
-        ("overloaded", "createUser", 503),
+        ("overloaded", "importUsers", 503),
     ] {
         assert_logged_request(&log, request_id, operation, status);
     }
@@ -254,7 +254,7 @@ fn full_of_imports(service: &Process, callers: &[String; 5]) -> Vec<TcpStream> {
 fn import(service: &Process, headers: &str) -> String {
     let host = service.address();
     format!(
-        "POST /users HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Type: application/x-ndjson\r\n\
-         Transfer-Encoding: chunked\r\n\r\n"
+        "POST /bulk/users HTTP/1.1\r\nHost: {host}\r\n{headers}\
+         Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
 }

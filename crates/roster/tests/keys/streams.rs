@@ -60,16 +60,16 @@ fn a_key_revoked_through_one_process_ends_the_streams_of_another() {
     let lines = (0..2_500).map(user).collect::<Vec<String>>().concat();
     let length =
         format!("Content-Type: application/x-ndjson\r\nContent-Length: {}\r\n", lines.len());
-    let mut filled = Running::begin(one, &admin, "POST /users", &length);
+    let mut filled = Running::begin(one, &admin, "POST /bulk/users", &length);
     filled.stream.write_all(lines.as_bytes()).unwrap();
     filled.until("\"done\":true,\"lines\":2500,\"created\":2500");
 
     let chunked = "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n";
-    let mut import = Running::begin(other, &key, "POST /users", chunked);
+    let mut import = Running::begin(other, &key, "POST /bulk/users", chunked);
     import.stream.write_all(b"13\r\n{\"username\":\"ada\"}\n\r\n").unwrap();
     import.until("{\"line\":1,\"status\":201");
     // The client reads as slowly as is allowed, so that the export would run for minutes.
-    let mut export = Running::begin(other, &key, "GET /users", "Accept: application/x-ndjson\r\n");
+    let mut export = Running::begin(other, &key, "GET /bulk/users", "");
     export.until("\"username\":\"u1\"");
 
     let revoked = one.ask_with(&by_admin, "DELETE", &format!("/keys/{}", id(&key)), "");

@@ -144,7 +144,7 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
         if media_type == NDJSON {
             let id = &fixture.user["id"];
             let line = match operation.id() {
-                "createUser" => json!({"username": "grace"}),
+                "importUsers" => json!({"username": "grace"}),
                 "patchUsers" => json!({"id": id, "name": "Ada"}),
                 // A caller has two streams of lines at a time.
                 _ => continue,

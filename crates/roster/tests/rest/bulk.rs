@@ -1,4 +1,4 @@
-//! Imports and exports, one user per line.
+//! `/bulk`: imports, exports, and changes of many users, one record per line.
 
 pub(crate) mod change;
 pub(crate) mod export;
@@ -16,7 +16,7 @@ const NDJSON: &str = "application/x-ndjson";
 
 /// Sends a complete stream of lines.
 async fn import(service: &Service, query: &str, lines: impl Into<Vec<u8>>) -> Reply {
-    let request = service.request("POST", &format!("/users{query}"));
+    let request = service.request("POST", &format!("/bulk/users{query}"));
     request.body(NDJSON, lines).send().await
 }
 
@@ -63,10 +63,9 @@ fn lines(users: &[Value]) -> String {
     users.iter().flat_map(|user| [user.to_string(), "\n".to_owned()]).collect()
 }
 
-/// The whole collection as lines.
+/// The whole collection as lines. They are the default, so `Accept` is left out.
 async fn export(service: &Service, query: &str) -> Reply {
-    let request = service.request("GET", &format!("/users{query}"));
-    request.header("accept", NDJSON).send().await
+    service.get(&format!("/bulk/users{query}")).await
 }
 
 /// The users of a stream.

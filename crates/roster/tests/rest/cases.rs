@@ -253,6 +253,7 @@ macro_rules! with_all_cases {
                 verdicts_come_in_the_order_of_many_lines,
                 a_line_alone_in_its_batch_keeps_its_order,
                 what_an_import_does_not_take_is_refused_before_its_first_line,
+                one_user_is_json_and_many_are_lines,
                 verdicts_below_a_base_path_link_to_its_pages,
                 responses_of_imports_and_exports,
             }
@@ -272,6 +273,7 @@ macro_rules! with_all_cases {
                 a_change_by_conditions_also_needs_to_read,
                 a_patch_of_many_users_has_the_size_of_a_user,
                 a_dry_run_of_lines_is_compared_with_stored_users_alone,
+                the_collection_of_single_users_changes_none_of_them,
                 a_limited_change_reports_each_batch_and_blocks_no_import,
             }
             mod upsert {
@@ -296,6 +298,7 @@ macro_rules! with_all_cases {
                 an_import_that_waits_to_be_asked_is_asked,
                 lines_that_fail_in_the_store_do_not_end_the_stream,
                 after_a_full_disk_the_other_lines_are_refused_without_an_attempt,
+                no_line_is_executed_if_the_caller_cannot_be_checked,
                 only_so_many_imports_run_at_a_time,
                 the_slowest_import_ends_when_another_caller_waits,
                 one_caller_has_two_imports_at_a_time,
@@ -311,7 +314,8 @@ macro_rules! with_all_cases {
                 conditions_and_members_go_with_an_export,
                 an_export_may_be_a_search_or_end_early,
                 what_belongs_to_pages_is_refused,
-                the_form_that_is_liked_best_is_sent,
+                an_export_is_ndjson_and_a_list_is_json,
+                a_list_is_no_export_and_names_it,
                 the_head_of_an_export_reads_no_user,
                 an_export_has_no_tag_that_a_condition_could_name,
                 events_continue_from_the_position_of_an_export,

@@ -207,9 +207,8 @@ pub(crate) async fn every_error_of_a_query_for_deleted_users_is_listed(backend: 
 async fn finds(service: &Service, query: &str, expected: &[&str]) {
     assert_eq!(walk(service, query).await, expected, "{query}");
     assert_eq!(walk(service, &format!("limit=1&{query}")).await, expected, "{query}");
-    let target = format!("/deleted-users?fields=username&{query}");
-    let lines = service.request("GET", &target).header("accept", "application/x-ndjson");
-    assert_eq!(lines.send().await.expect(200).text().lines().count(), expected.len());
+    let lines = service.get(&format!("/bulk/deleted-users?fields=username&{query}")).await;
+    assert_eq!(lines.expect(200).text().lines().count(), expected.len());
 }
 
 pub(crate) async fn a_filter_finds_deleted_users(backend: Backend) {
@@ -257,7 +256,7 @@ pub(crate) async fn polling_unchanged_deleted_users_is_answered_304(backend: Bac
     assert!(tag.starts_with("W/\""), "{tag}");
     let known = poll(&tag).send().await.expect(304);
     assert_eq!(known.header("etag"), tag);
-    assert_eq!(known.header("vary"), "Accept, Accept-Encoding");
+    assert_eq!(known.header("vary"), "Accept-Encoding");
     service.delete(&kept(&user)).await.expect(204);
     assert_ne!(poll(&tag).send().await.expect(200).header("etag"), tag);
     let held = |tag: &str| service.request("GET", "/deleted-users").header("if-match", tag).send();

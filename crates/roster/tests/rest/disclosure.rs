@@ -104,27 +104,41 @@ fn lines(query: &str, lines: &[Value]) -> Trial {
     trial(query, Some((NDJSON, lines.join("\n"))))
 }
 
+/// A body that means the stored user.
+fn existing() -> Value {
+    json!({"email": ADDRESS, "title": "new"})
+}
+
+/// Every query with which that body changes nothing.
+fn upserts() -> Vec<String> {
+    let mut queries = Vec::new();
+    for upsert in ["skip", "merge", "replace"] {
+        for dry in ["", "&dry_run=true"] {
+            // A replacement would change the user.
+            if upsert != "replace" || !dry.is_empty() {
+                queries.push(format!("?on_conflict={upsert}{dry}"));
+            }
+        }
+    }
+    queries
+}
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "other operations have one kind of trial")]
 fn trials(operation: Operation, stored: &Stored) -> Vec<Trial> {
     let user = &stored.user["id"];
     let version = |version: i64| json!({"id": user, "version": version, "title": "new"});
     match operation {
         Operation::CreateUser => {
+            let same = Some(("application/json", existing().to_string()));
+            let mut trials = vec![trial("", same.clone())];
+            trials.extend(upserts().iter().map(|query| trial(query, same.clone())));
+            trials
+        }
+        Operation::ImportUsers => {
             let body = json!({"email": ADDRESS, "title": "new", "name": null});
-            let same = json!({"email": ADDRESS, "title": "new"});
-            let mut trials = vec![trial("", Some(("application/json", same.to_string())))];
-            for upsert in ["skip", "merge", "replace"] {
-                for dry in ["", "&dry_run=true"] {
-                    // A replacement would change the user.
-                    if upsert == "replace" && dry.is_empty() {
-                        continue;
-                    }
-                    let query = format!("?on_conflict={upsert}{dry}");
-                    trials.push(trial(&query, Some(("application/json", same.to_string()))));
-                    trials.push(lines(&query, std::slice::from_ref(&same)));
-                }
-            }
-            trials.push(lines("", &[same, body.clone(), json!({"username": 7})]));
+            let mut trials: Vec<Trial> =
+                upserts().iter().map(|query| lines(query, &[existing()])).collect();
+            trials.push(lines("", &[existing(), body.clone(), json!({"username": 7})]));
             trials.push(lines("?dry_run=true", &[body]));
             trials
         }
@@ -333,7 +347,7 @@ pub(crate) async fn a_caller_that_only_writes_gets_what_it_creates_and_nothing_e
         assert_eq!(again.find("roster-position"), None);
     }
     let body = "{\"username\":\"ada\",\"title\":\"y\"}\n{\"username\":\"grace\"}\n";
-    let request = service.request("POST", "/users?on_conflict=merge").bearer(token);
+    let request = service.request("POST", "/bulk/users?on_conflict=merge").bearer(token);
     let reply = request.body(NDJSON, body).send().await.expect(200);
     let lines: Vec<Value> =
         reply.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -342,7 +356,7 @@ pub(crate) async fn a_caller_that_only_writes_gets_what_it_creates_and_nothing_e
     assert_eq!((&lines[2]["created"], &lines[2]["replaced"]), (&json!(1), &json!(1)));
     let id = made.json()["id"].clone();
     let body = format!("{}\n{}\n", json!({"id": id, "title": "z"}), json!({"id": id}));
-    let request = service.request("PATCH", "/users").bearer(token);
+    let request = service.request("PATCH", "/bulk/users").bearer(token);
     let reply = request.body(NDJSON, body).send().await.expect(200);
     let expected = "{\"line\":1,\"status\":200}\n{\"line\":2,\"status\":200}\n\
          {\"done\":true,\"lines\":2,\"patched\":2,\"unchanged\":0,\"failed\":0}\n";

@@ -17,18 +17,24 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let mut all: Vec<(&str, String)> =
         ["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, user.clone())).to_vec();
     all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/users".to_owned())));
-    let matching = "/users?username=ada&confirm=1";
+    all.extend(["GET", "HEAD"].map(|method| (method, "/bulk/users".to_owned())));
+    let matching = "/bulk/users?username=ada&confirm=1";
     all.extend(["PATCH", "DELETE"].map(|method| (method, matching.to_owned())));
     let gone = kept(&service.left(json!({"username": "grace"})).await);
     all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, gone.clone())));
     all.extend([("POST", format!("{gone}/restore")), ("GET", format!("{user}/events"))]);
-    for page in ["/deleted-users", "/events", "/keys"] {
+    for page in ["/deleted-users", "/bulk/deleted-users", "/events", "/keys"] {
         all.extend(["GET", "HEAD"].map(|method| (method, page.to_owned())));
     }
     let group = service.group("team").await;
     let path = group_path(&group);
     all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, path.clone())));
-    for page in ["/groups".to_owned(), path + "/members", format!("{user}/groups")] {
+    for page in [
+        "/groups".to_owned(),
+        "/bulk/groups".to_owned(),
+        path + "/members",
+        format!("{user}/groups"),
+    ] {
         all.extend(["GET", "HEAD"].map(|method| (method, page.clone())));
     }
     all.extend([("POST", "/groups".to_owned()), ("PUT", "/schema".to_owned())]);

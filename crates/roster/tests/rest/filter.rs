@@ -46,8 +46,7 @@ pub(crate) async fn walk(service: &Service, query: &str) -> Vec<String> {
 
 /// The usernames of one NDJSON response.
 async fn streamed(service: &Service, query: &str) -> Vec<String> {
-    let request = service.request("GET", &format!("/users?{query}"));
-    let reply = request.header("accept", "application/x-ndjson").send().await.expect(200);
+    let reply = service.get(&format!("/bulk/users?{query}")).await.expect(200);
     let user = |line: &str| serde_json::from_str::<Value>(line).expect("a record a line");
     let name = |line| user(line)["username"].as_str().expect("a name").to_owned();
     reply.text().lines().map(name).collect()
@@ -446,8 +445,7 @@ pub(crate) async fn an_invalid_query_is_reported_before_an_invalid_filter(backen
     service.get("/users?filter=nope&cursor=nope").await.refused(400, "invalid-filter");
     let head = service.request("HEAD", "/users?filter=nope").send().await.expect(400);
     assert_eq!(head.header("content-type"), "application/problem+json");
-    let lines = service.request("GET", "/users?filter=nope");
-    let lines = lines.header("accept", "application/x-ndjson").send().await;
+    let lines = service.get("/bulk/users?filter=nope").await;
     lines.refused(400, "invalid-filter");
 }
 

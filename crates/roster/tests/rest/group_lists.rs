@@ -116,8 +116,8 @@ pub(crate) async fn groups_are_filtered_and_searched(backend: Backend) {
             assert_eq!(found, expected, "{query}");
         }
     }
-    let lines = service.request("GET", "/groups?q=two").header("accept", "application/x-ndjson");
-    assert_eq!(lines.send().await.expect(200).json()["display_name"], "Team Two");
+    let lines = service.get("/bulk/groups?q=two").await;
+    assert_eq!(lines.expect(200).json()["display_name"], "Team Two");
     let long = format!("/groups?q={}", ["team"; 17].join("+"));
     assert_eq!(service.get(&long).await.expect(200).json()["q_truncated"], true);
     let page = service.get("/groups?limit=1&q=team").await.expect(200).json();

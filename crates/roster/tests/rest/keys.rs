@@ -230,7 +230,7 @@ pub(crate) async fn every_kind_of_change_names_its_actor(backend: Backend) {
         ("", "{\"username\":\"grace\"}"),
         ("?on_conflict=replace", "{\"username\":\"grace\",\"name\":\"Grace\"}"),
     ] {
-        let import = service.request("POST", &format!("/users{query}"));
+        let import = service.request("POST", &format!("/bulk/users{query}"));
         import.body("application/x-ndjson", line).send().await.expect(200);
     }
     let events = service.get("/events").await.expect(200).json();

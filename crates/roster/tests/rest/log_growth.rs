@@ -73,7 +73,7 @@ pub(crate) async fn small_changes_of_a_large_user_end_with_429(backend: Backend)
     refused(service.delete(&path(&user)).await);
     refused(service.post(json!({"username": "new"})).await);
     let lines = format!("{}\n", json!({"id": user["id"], "title": "x"}));
-    let request = || service.request("PATCH", "/users").body(NDJSON, lines.clone());
+    let request = || service.request("PATCH", "/bulk/users").body(NDJSON, lines.clone());
     let reply = request().send().await.expect(200);
     let line: Value =
         serde_json::from_str(reply.text().lines().next().expect("a line")).expect("JSON");
@@ -87,14 +87,15 @@ pub(crate) async fn small_changes_of_a_large_user_end_with_429(backend: Backend)
     let bulk = json!({"schemas": message("BulkRequest"), "Operations": delete});
     let bulk = service.request("POST", "/scim/v2/Bulk").json(&bulk).send().await.expect(200).json();
     assert_eq!(bulk["Operations"][0]["status"], "429");
-    let matching = service.request("PATCH", "/users?username=u19&confirm=1").json(&json!({}));
+    let matching = service.request("PATCH", "/bulk/users?username=u19&confirm=1").json(&json!({}));
     refused(matching.send().await);
     let dry = format!("{}?dry_run=true", path(&user));
     service.request("PATCH", &dry).json(&json!({"title": "x"})).send().await.expect(200);
     service.get(&path(&user)).await.expect(200);
     // Another caller has an allowance of its own.
     let token = other["key"].as_str().expect("a key");
-    let request = || service.request("PATCH", "/users").body(NDJSON, lines.clone()).bearer(token);
+    let request =
+        || service.request("PATCH", "/bulk/users").body(NDJSON, lines.clone()).bearer(token);
     assert!(request().send().await.expect(200).text().contains("\"patched\":1"));
     let metrics = service.get("/metrics").await.expect(200);
     let metrics = metrics.text();
@@ -112,7 +113,7 @@ pub(crate) async fn lines_on_one_large_user_grow_the_log_by_a_bounded_amount(bac
     let before = service.head().await.position;
     let line = |number: u32| json!({"id": user["id"], "title": number.to_string()}).to_string();
     let lines: Vec<String> = (0..2_000).map(line).collect();
-    let request = service.request("PATCH", "/users").body(NDJSON, lines.join("\n"));
+    let request = service.request("PATCH", "/bulk/users").body(NDJSON, lines.join("\n"));
     let reply = request.send().await.expect(200);
     let done: Value =
         serde_json::from_str(reply.text().lines().last().expect("a line")).expect("JSON");

@@ -54,6 +54,7 @@ pub(crate) async fn head_is_get_without_the_body(backend: Backend) {
         // The page of a list is not read for HEAD, and the metrics count this request.
         let except: &[&str] = match target.as_str() {
             "/users" | "/deleted-users" | "/groups" | "/metrics" => &["content-length"],
+            part if part.starts_with("/bulk/") => &["transfer-encoding"],
             part if part.ends_with("/members") || part.ends_with("/groups") => &["content-length"],
             _ => &[],
         };
@@ -71,6 +72,12 @@ pub(crate) async fn head_checks_all_that_get_checks(backend: Backend) {
         ("/users?limit=0", "*/*", 400),
         ("/users?cursor=x", "*/*", 400),
         ("/users", "text/html", 406),
+        ("/users", "application/x-ndjson", 406),
+        ("/bulk/users?limit=0", "*/*", 400),
+        ("/bulk/users?cursor=x", "*/*", 400),
+        ("/bulk/users", "application/json", 406),
+        ("/bulk/groups?sort=display_name", "*/*", 400),
+        ("/bulk/deleted-users?count=true", "*/*", 400),
         ("/deleted-users?sort=id", "*/*", 400),
         ("/deleted-users?cursor=x", "*/*", 400),
         ("/deleted-users/ada", "*/*", 404),
@@ -116,7 +123,7 @@ pub(crate) async fn options_lists_every_supported_method(backend: Backend) {
         assert_eq!(reply.header("allow"), allow);
         assert_eq!(reply.find("accept-patch").is_some(), allow.contains("PATCH"));
         let takes_lines = reply.find("accept-patch").is_some_and(|it| it.contains("ndjson"));
-        assert_eq!(takes_lines, target == "/users");
+        assert_eq!(takes_lines, target == "/bulk/users");
     }
     let reply = service.request("OPTIONS", "*").send().await.expect(204);
     assert_eq!(reply.header("allow"), "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
@@ -164,6 +171,11 @@ pub(crate) async fn a_path_is_compared_exactly(backend: Backend) {
         "/groups/",
         "/groups/a/members/",
         "/groups/a/members/b/c",
+        "/bulk",
+        "/bulk/",
+        "/bulk/users/",
+        "/bulk/users/a",
+        "/bulk/events",
     ] {
         service.get(target).await.refused(404, "not-found");
     }
@@ -176,6 +188,8 @@ pub(crate) async fn a_path_that_is_nearly_one_of_ours_is_named(backend: Backend)
         ("//users", "/users"),
         ("/Users", "/users"),
         ("/USERS/x/Events/", "/users/{user_id}/events"),
+        ("/bulk/Users", "/bulk/users"),
+        ("/bulk/deleted-users/", "/bulk/deleted-users"),
         ("/Metrics", "/metrics"),
         ("/scim/v2/users", "/scim/v2/Users"),
     ] {
@@ -199,6 +213,9 @@ pub(crate) async fn an_unknown_parameter_is_refused_with_the_one_that_was_meant(
         ("GET", "/users", "userName", Some("username")),
         ("GET", "/users", "colour", None),
         ("POST", "/users", "dryrun", Some("dry_run")),
+        ("GET", "/bulk/users", "limt", Some("limit")),
+        ("GET", "/bulk/groups", "displayName", Some("display_name")),
+        ("GET", "/bulk/deleted-users", "sotr", Some("sort")),
         ("PATCH", &user, "dry-run", Some("dry_run")),
         ("GET", &user, "limt", None),
         ("GET", &format!("{user}/events"), "afer", Some("after")),
@@ -248,6 +265,9 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("PUT", &member),
         ("DELETE", &member),
         ("GET", "/deleted-users"),
+        ("GET", "/bulk/users"),
+        ("GET", "/bulk/groups"),
+        ("GET", "/bulk/deleted-users"),
         ("GET", &gone),
         ("DELETE", &gone),
         ("POST", &restore),
@@ -303,6 +323,9 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", &members),
         ("PUT", &member),
         ("GET", "/deleted-users"),
+        ("GET", "/bulk/users"),
+        ("GET", "/bulk/groups"),
+        ("GET", "/bulk/deleted-users"),
         ("GET", &gone),
         ("POST", &restore),
         ("GET", "/events"),

@@ -117,7 +117,7 @@ pub(crate) async fn declared_members_are_checked_and_found(backend: Backend) {
     changed.refused(422, "invalid-user");
     // A line of an import is checked as a single user is.
     let lines = "{\"username\":\"b\"}\n{\"username\":\"c\",\"attributes\":{\"level\":1}}\n";
-    let lines = service.request("POST", "/users").body("application/x-ndjson", lines);
+    let lines = service.request("POST", "/bulk/users").body("application/x-ndjson", lines);
     let lines = lines.send().await.expect(200);
     let results: Vec<Value> =
         lines.text().lines().map(|line| serde_json::from_str(line).expect("a value")).collect();

@@ -95,8 +95,10 @@ pub(crate) async fn a_purged_user_is_created_again_with_its_id(backend: Backend)
 
     let writer = service.new_key(&["users:read", "users:write"]).await;
     let token = writer["key"].as_str().expect("a key");
-    for media_type in ["application/json", "application/x-ndjson"] {
-        let request = service.request("POST", "/users?keep_ids=true").bearer(token);
+    for (target, media_type) in
+        [("/users", "application/json"), ("/bulk/users", "application/x-ndjson")]
+    {
+        let request = service.request("POST", &format!("{target}?keep_ids=true")).bearer(token);
         let reply = request.body(media_type, eve.to_string()).send().await;
         reply.refused(403, "insufficient-scope");
     }
@@ -150,7 +152,7 @@ pub(crate) async fn an_update_needs_no_valid_new_user(backend: Backend) {
     let merged = post(&service, "on_conflict=merge", &by_external_id).await.expect(200).json();
     assert_eq!((&merged["id"], &merged["title"]), (&old["id"], &json!("d")));
     let lines = format!("{title}\n{by_external_id}\n{}\n", json!({"username": "third"}));
-    let request = service.request("POST", "/users?on_conflict=merge");
+    let request = service.request("POST", "/bulk/users?on_conflict=merge");
     let reply = request.body("application/x-ndjson", lines).send().await.expect(200);
     let statuses: Vec<Value> = reply
         .text()
@@ -186,7 +188,7 @@ pub(crate) async fn a_user_is_found_by_its_external_id(backend: Backend) {
     post(&service, &query("merge"), &new).await.expect(201);
     // The same in lines.
     let line = "{\"external_id\":\"E9\",\"title\":\"T\"}\n";
-    let request = service.request("POST", &format!("/users?{}", query("merge")));
+    let request = service.request("POST", &format!("/bulk/users?{}", query("merge")));
     let reply = request.body("application/x-ndjson", line).send().await.expect(200);
     assert!(reply.text().starts_with("{\"line\":1,\"status\":200,\"id\":"), "{}", reply.text());
 
@@ -240,6 +242,9 @@ pub(crate) async fn an_upsert_needs_to_read_and_takes_no_preconditions(backend: 
             let request = service.request("POST", &format!("/users?on_conflict={on_conflict}"));
             let reply = request.json(&body).header(header, value).send().await;
             reply.refused(400, "invalid-request");
+            let lines = service.request("POST", &format!("/bulk/users?on_conflict={on_conflict}"));
+            let lines = lines.body("application/x-ndjson", body.to_string()).header(header, value);
+            lines.send().await.refused(400, "invalid-request");
         }
         // An empty external id is none.
         let query = format!("match=external_id&on_conflict={on_conflict}");

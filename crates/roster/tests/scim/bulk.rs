@@ -252,13 +252,13 @@ pub(crate) async fn a_bulk_request_fails_while_keys_cannot_be_read(backend: Back
     let key = service.new_key(&["scim"]).await;
     let fail = async || {
         service.store.fail(Fault::Hang);
-        service.store.fail_keys(true);
+        service.store.fail_keys(Fault::Unavailable);
         // The keys are cached for a second.
         tokio::time::sleep(Duration::from_millis(1100)).await;
         service.store.fail(None);
     };
     let results = while_it_runs(&service, key["key"].as_str(), fail).await;
-    service.store.fail_keys(false);
+    service.store.fail_keys(None);
     all_refused(&results, "503", "");
 }
 

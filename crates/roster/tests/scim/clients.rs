@@ -240,7 +240,7 @@ pub(crate) async fn a_large_group_can_be_read_and_put(backend: Backend) {
         lines.push_str(&format!("{{\"username\":\"u{number}\"}}\n"));
         lines
     });
-    let all = service.request("POST", "/users").body("application/x-ndjson", lines);
+    let all = service.request("POST", "/bulk/users").body("application/x-ndjson", lines);
     let results = all.send().await.expect(200);
     let mut ids = Vec::new();
     for line in results.text().lines() {

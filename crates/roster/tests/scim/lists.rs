@@ -109,7 +109,7 @@ pub(crate) async fn q9_a_total_beyond_the_counted_maximum_is_a_lower_bound(backe
         lines.push_str(&format!("{{\"username\":\"u{number}\"}}\n"));
         lines
     });
-    let all = service.request("POST", "/users").body("application/x-ndjson", lines);
+    let all = service.request("POST", "/bulk/users").body("application/x-ndjson", lines);
     all.send().await.expect(200);
     // The number of all users is stored, so it is always exact.
     assert_eq!(read(&service, "/Users?count=1").await["totalResults"], 10_001);

@@ -33,12 +33,12 @@ async fn tolerated(service: &Service) {
 }
 
 async fn exported(service: &Service) -> String {
-    let request = service.request("GET", "/users").header("accept", NDJSON);
-    request.send().await.expect(200).text().to_owned()
+    service.get("/bulk/users").await.expect(200).text().to_owned()
 }
 
 async fn import(service: &Service, query: &str, lines: String) -> Reply {
-    service.request("POST", &format!("/users{query}")).body(NDJSON, lines).send().await.expect(200)
+    let request = service.request("POST", &format!("/bulk/users{query}"));
+    request.body(NDJSON, lines).send().await.expect(200)
 }
 
 /// Imports lines, none of which fails. Returns the statuses.

@@ -25,7 +25,7 @@ pub(super) fn import(
     let body: String = numbers.clone().map(|number| Person::new(number).body(0) + "\n").collect();
     let media = "Content-Type: application/x-ndjson\r\n";
     let began = Instant::now();
-    let answer = exchange(address, "POST", "/users", media, body)?;
+    let answer = exchange(address, "POST", "/bulk/users", media, body)?;
     let spent = began.elapsed();
     let mut lines = std::str::from_utf8(&answer)?.lines();
     for (number, line) in numbers.zip(&mut lines) {
@@ -44,7 +44,7 @@ pub(super) fn import(
 pub(super) fn export(address: SocketAddr, collection: usize, measure: Duration) -> Result<f64> {
     let (mut users, began) = (0, Instant::now());
     while users == 0 || began.elapsed() < measure {
-        let body = get(address, "/users", "application/x-ndjson")?;
+        let body = get(address, "/bulk/users", "application/x-ndjson")?;
         let lines = std::str::from_utf8(&body)?.lines().count();
         ensure!(lines == collection, "an export of {lines} lines out of {collection} users");
         users += lines;

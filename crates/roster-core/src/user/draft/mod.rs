@@ -59,7 +59,7 @@ impl Draft {
     pub fn parse(tree: Json) -> Self {
         let mut draft = Self::default();
         let detail = if let Json::Array(_) = tree {
-            "send one object, or lines of objects (application/x-ndjson)".to_owned()
+            "send one object; POST /bulk/users takes an object a line".to_owned()
         } else {
             format!("send one user as a JSON object, not {}", tree.kind())
         };

@@ -1,14 +1,10 @@
-//! The query of a list of deleted users, and the deleted users that an export reads.
+//! The query of a list of deleted users.
 
 use std::sync::Arc;
 
 use roster_core::{
-    Directory, StoreError,
-    access::{Permit, ReadDeletedUsers},
     filter::Filter,
-    limits::PAGE_SIZE_MAX,
-    list::{DeletedKey, DeletedPage, DeletedQuery, Direction, SortKey},
-    user::Deleted,
+    list::{DeletedKey, DeletedQuery, Direction, SortKey},
     words::Search,
 };
 
@@ -18,24 +14,21 @@ use crate::{
     extract::{Fields, invalid, refused, unknown},
     problem::{Fault, Problem},
     request::Call,
-    rest::{
-        export::{ExportPage, ExportSource},
-        list::{ListQuery, unparsed},
-    },
+    rest::list::{ListQuery, unparsed},
     state::AppState,
 };
 
 /// The parsed query of a list of deleted users.
-pub(super) struct DeletedListQuery<'a> {
-    pub(super) page: DeletedQuery,
-    pub(super) shown: Shown,
-    pub(super) query: ListQuery<'a>,
-    pub(super) cursors: ListCursors<'a>,
+pub(in crate::rest) struct DeletedListQuery<'a> {
+    pub(in crate::rest) page: DeletedQuery,
+    pub(in crate::rest) shown: Shown,
+    pub(in crate::rest) query: ListQuery<'a>,
+    pub(in crate::rest) cursors: ListCursors<'a>,
 }
 
 impl<'a> DeletedListQuery<'a> {
     /// Reads a query, and opens its cursor.
-    pub(super) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
+    pub(in crate::rest) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
         let (mut direction, mut fields) = (Direction::Descending, Fields::of_deleted_users());
         let (mut filter, mut search) = (None, None);
         let mut query = ListQuery::read(call.parts.uri.query(), |parameter| {
@@ -73,41 +66,5 @@ impl<'a> DeletedListQuery<'a> {
         let page = DeletedQuery { after, direction, filter, words, ..first };
         let shown = Shown::new(&fields, app.settings.deleted_keep);
         Ok(Self { page, shown, query, cursors })
-    }
-}
-
-/// The deleted users that an export reads, in the order of their deletion.
-pub(super) struct DeletedUsers {
-    page: DeletedQuery,
-    shown: Shown,
-}
-
-impl DeletedUsers {
-    pub(super) fn new(page: DeletedQuery, shown: Shown) -> Self {
-        Self { page: DeletedQuery { limit: PAGE_SIZE_MAX, ..page }, shown }
-    }
-}
-
-impl ExportSource for DeletedUsers {
-    type Right = ReadDeletedUsers;
-    type Item = Deleted;
-    type Key = DeletedKey;
-
-    async fn read(
-        &self,
-        directory: &Directory,
-        may: Permit<ReadDeletedUsers>,
-    ) -> Result<ExportPage<Deleted, DeletedKey>, StoreError> {
-        let page = directory.list_deleted(may, self.page.clone()).await?;
-        let DeletedPage { items, next, position, .. } = page;
-        Ok(ExportPage { items, next, position })
-    }
-
-    fn continue_after(&mut self, key: DeletedKey) {
-        self.page.after = Some(key);
-    }
-
-    fn write(&self, item: &Deleted, out: &mut Vec<u8>) -> Option<()> {
-        self.shown.write(item, out)
     }
 }

@@ -14,19 +14,16 @@ use roster_core::{
     list::{DeletedKey, PageKey, SortKey, Total},
 };
 
-use self::{
-    list_query::{DeletedListQuery, DeletedUsers},
-    record::{Shown, size},
-};
+use self::record::size;
+pub(super) use self::{list_query::DeletedListQuery, record::Shown};
 use super::{
-    export::export,
     list::{ListRequest, PageFacts},
     respond::{delete_response, insert, read_response, write_response},
 };
 use crate::{
     extract::{
-        AcceptsJson, Authorized, DeletedUserIdPath, JSON, Media, NDJSON, ReadRecord, WriteOptions,
-        deleted_user_not_found, negotiate,
+        AcceptsJson, Authorized, DeletedUserIdPath, ReadRecord, WriteOptions,
+        deleted_user_not_found,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -34,18 +31,9 @@ use crate::{
     state::AppState,
 };
 
-/// The media types of the list.
-const FORMS: [Media; 2] = [JSON, NDJSON];
-
-/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first, or all of
-/// them as NDJSON.
+/// `GET /deleted-users`: returns a page of the deleted users, the last deleted first.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
-        let DeletedListQuery { page, shown, query, .. } = DeletedListQuery::read(&app, &call)?;
-        query.refuse_in_lines(false)?;
-        return export(&app, &call, &query, DeletedUsers::new(page, shown)).await;
-    }
-    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let list = ListRequest::admit(&app, &call).await?;
     let DeletedListQuery { page: deleted_query, shown, query, cursors } =
         DeletedListQuery::read(&app, &call)?;
     if let Some(response) = list.without_page().await? {

@@ -7,7 +7,7 @@ use roster_core::{Timestamp, project::Members, user::Deleted};
 use crate::extract::Fields;
 
 /// The members of deleted users that a response shows.
-pub(super) struct Shown {
+pub(in crate::rest) struct Shown {
     /// The members of the record; all if `None`.
     members: Option<Members>,
     deleted_at: bool,
@@ -16,14 +16,14 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(fields: &Fields, keep: Option<Duration>) -> Self {
+    pub(in crate::rest) fn new(fields: &Fields, keep: Option<Duration>) -> Self {
         let (deleted_at, purge_at) = (fields.shows("deleted_at"), fields.shows("purge_at"));
         Self { members: fields.members(), deleted_at, purge_at, keep }
     }
 
     /// Appends the JSON; `None` if the record cannot be read. A user that is never purged has no
     /// `purge_at`.
-    pub(super) fn write(&self, deleted: &Deleted, out: &mut Vec<u8>) -> Option<()> {
+    pub(in crate::rest) fn write(&self, deleted: &Deleted, out: &mut Vec<u8>) -> Option<()> {
         match &self.members {
             None => out.extend_from_slice(&deleted.stored.record),
             Some(members) => members.project(&deleted.stored.record, out)?,
@@ -43,7 +43,7 @@ impl Shown {
 }
 
 /// The maximum size of the added JSON.
-pub(super) fn size(deleted: &Deleted) -> usize {
+pub(in crate::rest) fn size(deleted: &Deleted) -> usize {
     deleted.stored.record.len() + 96
 }
 

@@ -1,12 +1,9 @@
-//! The query of a list of groups, and the groups that an export reads.
+//! The query of a list of groups.
 
 use roster_core::{
-    Directory, StoreError, Stored, UserId,
-    access::{Permit, ReadUsers},
-    group::{GroupPage, GroupQuery, group_name_key},
-    limits::PAGE_SIZE_MAX,
+    UserId,
+    group::{GroupQuery, group_name_key},
     list::{Direction, PageKey, Sort, SortBy, SortKey},
-    project::Members,
     words::Search,
 };
 
@@ -15,26 +12,22 @@ use crate::{
     extract::{Fields, ParameterFault, invalid, text, unknown},
     problem::Problem,
     request::Call,
-    rest::{
-        export::{ExportPage, ExportSource},
-        list::{ListQuery, unparsed},
-        respond::write_record,
-    },
+    rest::list::{ListQuery, unparsed},
     state::AppState,
 };
 
 /// The parsed query of a list of groups.
-pub(super) struct GroupListQuery<'a> {
-    pub(super) page: GroupQuery,
+pub(in crate::rest) struct GroupListQuery<'a> {
+    pub(in crate::rest) page: GroupQuery,
     /// The members to show.
-    pub(super) fields: Fields,
-    pub(super) query: ListQuery<'a>,
-    pub(super) cursors: ListCursors<'a>,
+    pub(in crate::rest) fields: Fields,
+    pub(in crate::rest) query: ListQuery<'a>,
+    pub(in crate::rest) cursors: ListCursors<'a>,
 }
 
 impl<'a> GroupListQuery<'a> {
     /// Reads a query, and opens its cursor.
-    pub(super) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
+    pub(in crate::rest) fn read(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
         let (mut name_key, mut external_id, mut member) = (None, None, None);
         let (mut sort, mut fields) = (GroupQuery::first(0).sort, Fields::of_groups());
         let (mut filter, mut search) = (None, None);
@@ -88,41 +81,4 @@ fn group_sort(text: &str) -> Result<Sort, ParameterFault> {
         _ => return Err(invalid("give id, created_at or display_name, with - for descending")),
     };
     Ok(Sort { by, direction })
-}
-
-/// The groups that an export reads.
-pub(super) struct Groups {
-    page: GroupQuery,
-    members: Option<Members>,
-}
-
-impl Groups {
-    pub(super) fn new(page: GroupQuery, fields: &Fields) -> Self {
-        // A limit above the maximum of a page means for the engine that the read has low priority.
-        Self { page: GroupQuery { limit: 2 * PAGE_SIZE_MAX, ..page }, members: fields.members() }
-    }
-}
-
-impl ExportSource for Groups {
-    type Right = ReadUsers;
-    type Item = Stored;
-    type Key = PageKey;
-
-    async fn read(
-        &self,
-        directory: &Directory,
-        may: Permit<ReadUsers>,
-    ) -> Result<ExportPage<Stored, PageKey>, StoreError> {
-        let page = directory.list_groups(may, self.page.clone()).await?;
-        let GroupPage { items, next, position, .. } = page;
-        Ok(ExportPage { items, next, position })
-    }
-
-    fn continue_after(&mut self, key: PageKey) {
-        self.page.after = Some(key);
-    }
-
-    fn write(&self, item: &Stored, out: &mut Vec<u8>) -> Option<()> {
-        write_record(item, self.members.as_ref(), out)
-    }
 }

@@ -13,18 +13,16 @@ use roster_core::{
     list::{PageKey, SortKey, Total},
 };
 
-use self::list_query::{GroupListQuery, Groups};
+pub(super) use self::list_query::GroupListQuery;
 use super::{
-    export::export,
     list::{ListQuery, ListRequest, PageFacts},
     respond::{create_response, delete_response, read_response, shown, write_response},
 };
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, JSON, Media, MemberPath,
-        NDJSON, ReadRecord, WriteOptions, boolean, negotiate, parse_group_id, parse_user_id,
-        refused, unknown,
+        AcceptsJson, Authorized, AuthorizedBody, Fields, GroupIdPath, MemberPath, ReadRecord,
+        WriteOptions, boolean, parse_group_id, parse_user_id, refused, unknown,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -32,20 +30,12 @@ use crate::{
     state::AppState,
 };
 
-/// The media types of the list.
-const FORMS: [Media; 2] = [JSON, NDJSON];
-
 /// The size of a member on a page, in bytes.
 const MEMBER_BYTES: usize = 64;
 
-/// `GET /groups`: returns a page of the groups, or all of them as NDJSON.
+/// `GET /groups`: returns a page of the groups.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
-        let GroupListQuery { page, fields, query, .. } = GroupListQuery::read(&app, &call)?;
-        query.refuse_in_lines(page.sort != GroupQuery::first(0).sort)?;
-        return export(&app, &call, &query, Groups::new(page, &fields)).await;
-    }
-    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let list = ListRequest::admit(&app, &call).await?;
     let GroupListQuery { page: group_query, fields, query, cursors } =
         GroupListQuery::read(&app, &call)?;
     if let Some(response) = list.without_page().await? {
@@ -65,7 +55,7 @@ pub(crate) async fn list_of_user(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let list = ListRequest::admit(&app, &call).await?;
     let user = parse_user_id(call.segment())?;
     let (mut nested, mut fields) = (false, Fields::of_groups());
     let query = ListQuery::read(call.parts.uri.query(), |parameter| {
@@ -171,7 +161,7 @@ pub(crate) async fn list_members(
     State(app): State<AppState>,
     call: Call,
 ) -> Result<Response, Problem> {
-    let list = ListRequest::admit(&app, &call, &[JSON]).await?;
+    let list = ListRequest::admit(&app, &call).await?;
     let group = parse_group_id(call.segment())?;
     let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
     let cursors = app.cursors.of(List::Members, call.authority().actor());

@@ -28,23 +28,23 @@ use crate::{
 
 /// How the users that match the query are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListForm {
+pub(in crate::rest) enum ListForm {
     /// They are returned as a page of JSON.
     Page,
-    /// All are returned as NDJSON.
+    /// All are returned, one on each line.
     Lines,
     /// Each is changed.
     Change,
 }
 
 /// The parsed query of a list of users.
-pub(super) struct UserListQuery<'a> {
+pub(in crate::rest) struct UserListQuery<'a> {
     /// The page.
-    pub(super) page: PageQuery,
+    pub(in crate::rest) page: PageQuery,
     /// The members to show.
-    pub(super) fields: Fields,
-    pub(super) query: ListQuery<'a>,
-    pub(super) cursors: ListCursors<'a>,
+    pub(in crate::rest) fields: Fields,
+    pub(in crate::rest) query: ListQuery<'a>,
+    pub(in crate::rest) cursors: ListCursors<'a>,
 }
 
 /// The parameters of this list, without those that every list has.
@@ -62,7 +62,7 @@ struct Given {
 impl<'a> UserListQuery<'a> {
     /// Reads a query and opens its cursor. `take_other` may read other parameters. Parameters that
     /// do not apply to the form are errors, unless they have their default values.
-    pub(super) fn read(
+    pub(in crate::rest) fn read(
         app: &'a AppState,
         call: &'a Call,
         form: ListForm,
@@ -169,7 +169,7 @@ fn out_of_place(
     if form == ListForm::Page {
         return Vec::new();
     }
-    query.out_of_place_in_lines(page.sort != PageQuery::first(0).sort)
+    query.out_of_place_in_exports(page.sort != PageQuery::first(0).sort)
 }
 
 fn sort(text: &str) -> Result<Sort, ParameterFault> {

@@ -1,9 +1,6 @@
 //! Users: `/users` and `/users/{user_id}`.
 
-pub(crate) mod bulk;
 mod list_query;
-
-use std::sync::Arc;
 
 use axum::{
     extract::{FromRequest as _, FromRequestParts as _, Request, State},
@@ -11,42 +8,30 @@ use axum::{
 };
 use http::HeaderValue;
 use roster_core::{
-    Draft, Effect, EventKind, Failure, Json, OnConflict, Refusal, UserId,
+    Draft, Effect, EventKind, Json, OnConflict,
     access::{ReadUsers, RestoreIds, WriteUsers},
-    json,
     plan::Plan,
 };
 
-use self::{
-    bulk::{LineKind, MatchingChange},
-    list_query::{ListForm, UserListQuery},
-};
+pub(super) use self::list_query::{ListForm, UserListQuery};
 use super::{
     list::{ListRequest, PageFacts},
     respond::{
-        ROSTER_IGNORED, create_response, delete_response, read_response, shown, write_response,
+        ROSTER_IGNORED, create_response, delete_response, ignores_id, read_response, shown,
+        write_response,
     },
 };
 use crate::{
-    extract::{
-        Authorized, AuthorizedBody, BodyKind, JSON, Media, Mergeable, NDJSON, ReadRecord,
-        UserIdPath, WriteOptions, negotiate, sends_lines,
-    },
+    extract::{Authorized, AuthorizedBody, Mergeable, ReadRecord, UserIdPath, WriteOptions},
     limits::admission::Class,
     problem::{Problem, ProblemCode},
-    request::{Call, UnreadCall},
+    request::Call,
     state::AppState,
 };
 
-/// The media types of the list.
-const FORMS: [Media; 2] = [JSON, NDJSON];
-
-/// `GET /users`: returns a page of the collection, or all of it as NDJSON.
+/// `GET /users`: returns a page of the collection.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    if negotiate(&call.parts.headers, &FORMS)? == NDJSON {
-        return bulk::export(&app, &call).await;
-    }
-    let list = ListRequest::admit(&app, &call, &FORMS).await?;
+    let list = ListRequest::admit(&app, &call).await?;
     let UserListQuery { page: page_query, fields, query, cursors } =
         UserListQuery::read(&app, &call, ListForm::Page, |_| Ok(false))?;
     if let Some(response) = list.without_page().await? {
@@ -60,16 +45,11 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }
 
-/// `POST /users`: creates a user or updates the one that exists, or imports users that are sent as
-/// NDJSON.
+/// `POST /users`: creates a user or updates the one that exists.
 pub(crate) async fn create(
     State(app): State<AppState>,
     request: Request,
 ) -> Result<Response, Problem> {
-    if sends_lines(request.headers()) {
-        let call = UnreadCall::from_request(request, &app).await?;
-        return bulk::write_lines(&app, call, LineKind::CREATE).await;
-    }
     let (mut parts, body) = request.into_parts();
     let mut options = WriteOptions::from_request_parts(&mut parts, &app).await?;
     let request = Request::from_parts(parts, body);
@@ -104,42 +84,6 @@ pub(crate) async fn create(
         response.headers_mut().insert(ROSTER_IGNORED, HeaderValue::from_static("id"));
     }
     Ok(response)
-}
-
-/// Whether a create sent another id than that of the user that it came to.
-fn ignores_id(sent: Option<&str>, stored: UserId) -> bool {
-    sent.is_some_and(|sent| UserId::parse(sent) != Some(stored))
-}
-
-/// `PATCH /users`: changes the users that NDJSON lines name or that match the query.
-pub(crate) async fn patch_many(
-    State(app): State<AppState>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let has_lines = sends_lines(request.headers());
-    let call = UnreadCall::from_request(request, &app).await?;
-    if has_lines {
-        return bulk::write_lines(&app, call, LineKind::Patch).await;
-    }
-    let bytes_max = app.settings.body_bytes_max;
-    let body = call.read_and_authorize(&app, BodyKind::PatchOfMany, bytes_max, json::read);
-    let (call, patch, facts) = body.await?;
-    Draft::check_patch_of_many(&patch, facts.bytes)
-        .map_err(|found| Failure::from(Refusal::Invalid(found)))?;
-    bulk::change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
-}
-
-/// `DELETE /users`: deletes the users that NDJSON lines name or that match the query.
-pub(crate) async fn delete_many(
-    State(app): State<AppState>,
-    request: Request,
-) -> Result<Response, Problem> {
-    let has_lines = sends_lines(request.headers());
-    let call = UnreadCall::from_request(request, &app).await?;
-    if has_lines {
-        return bulk::write_lines(&app, call, LineKind::Delete).await;
-    }
-    bulk::change_matching(&app, &call.without_body(), MatchingChange::Delete).await
 }
 
 /// `GET /users/{user_id}`: returns a user, or 304 if `If-None-Match` has its tag.

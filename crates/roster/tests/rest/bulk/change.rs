@@ -1,4 +1,4 @@
-//! `PATCH` and `DELETE /users`: changes of many users, by lines and by conditions.
+//! `PATCH` and `DELETE /bulk/users`: changes of many users, by lines and by conditions.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// Sends lines with ids.
 async fn send(service: &Service, method: &str, query: &str, body: &[Value]) -> Reply {
-    let request = service.request(method, &format!("/users{query}"));
+    let request = service.request(method, &format!("/bulk/users{query}"));
     request.body(NDJSON, lines(body)).send().await
 }
 
@@ -98,10 +98,10 @@ pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
     assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
     assert_eq!(service.now(&users[1]).await["username"], "countess");
     assert_eq!(service.head().await.position, 5);
-    let tagged = service.request("PATCH", "/users").header("if-match", "\"1\"");
+    let tagged = service.request("PATCH", "/bulk/users").header("if-match", "\"1\"");
     let tagged = tagged.body(NDJSON, lines(&body)).send().await;
     tagged.refused(412, "version-mismatch");
-    let marked = service.request("PATCH", "/users").header("idempotency-key", "k");
+    let marked = service.request("PATCH", "/bulk/users").header("idempotency-key", "k");
     let marked = marked.body(NDJSON, lines(&body)).send().await;
     marked.refused(400, "invalid-idempotency-key");
     send(&service, "PATCH", "?on_conflict=skip", &body).await.refused(400, "invalid-query");
@@ -140,7 +140,7 @@ pub(crate) async fn each_line_deletes_the_user_that_it_names(backend: Backend) {
 
 /// A change of the users that match.
 async fn matching(service: &Service, method: &str, query: &str, patch: Option<Value>) -> Reply {
-    let request = service.request(method, &format!("/users?{query}"));
+    let request = service.request(method, &format!("/bulk/users?{query}"));
     match patch {
         Some(patch) => request.json(&patch).send().await,
         None => request.send().await,
@@ -210,23 +210,24 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
         }
     }
     for method in ["PATCH", "DELETE"] {
-        let request = || service.request(method, "/users?username=ada&confirm=1").json(&json!({}));
+        let request =
+            || service.request(method, "/bulk/users?username=ada&confirm=1").json(&json!({}));
         request().header("if-match", "\"1\"").send().await.refused(412, "version-mismatch");
         request().header("if-none-match", "*").send().await.refused(412, "version-mismatch");
         request().header("if-none-match", "x").send().await.refused(400, "invalid-request");
         request().header("accept", "text/html").send().await.refused(406, "not-acceptable");
-        let packed = service.request(method, "/users").header("content-encoding", "gzip");
+        let packed = service.request(method, "/bulk/users").header("content-encoding", "gzip");
         packed.body(NDJSON, "").send().await.refused(415, "unsupported-media-type");
-        let both = service.request(method, "/users?username=ada").body(NDJSON, "");
+        let both = service.request(method, "/bulk/users?username=ada").body(NDJSON, "");
         let faults = both.send().await.refused(400, "invalid-query").faults();
         assert_eq!(faults, [("username".to_owned(), "conflicting-parameter".to_owned())]);
     }
-    let marked = service.request("DELETE", "/users?username=ada&confirm=1");
+    let marked = service.request("DELETE", "/bulk/users?username=ada&confirm=1");
     let marked = marked.header("idempotency-key", "k").send().await;
     marked.refused(400, "invalid-idempotency-key");
     let bad = matching(&service, "DELETE", "filter=x%20is%201&confirm=1", None).await;
     bad.refused(400, "invalid-filter");
-    let form = service.request("PATCH", "/users?username=ada&confirm=1");
+    let form = service.request("PATCH", "/bulk/users?username=ada&confirm=1");
     form.body("text/plain", "{}").send().await.refused(415, "unsupported-media-type");
     let [unknown, removed] = [json!({"emial": "x"}), json!({"emial": null})];
     let [wrong, one] = [json!({"email": 7}), json!({"version": 1})];
@@ -234,7 +235,7 @@ pub(crate) async fn a_change_without_a_condition_changes_nobody(backend: Backend
         let reply = matching(&service, "PATCH", "username=nobody&confirm=0", Some(patch)).await;
         reply.refused(422, "invalid-user");
     }
-    let broken = service.request("PATCH", "/users?username=ada&confirm=1");
+    let broken = service.request("PATCH", "/bulk/users?username=ada&confirm=1");
     broken.body("application/json", "{").send().await.refused(400, "malformed-json");
     let all = service.get("/users").await.expect(200).json();
     assert_eq!(all["items"], json!(users));
@@ -261,11 +262,11 @@ pub(crate) async fn a_change_by_conditions_also_needs_to_read(backend: Backend) 
     let (service, _) = with_users(&backend).await;
     service.close().await;
     let key = service.new_key(&["users:write"]).await;
-    let request = service.request("DELETE", "/users?username=ada&confirm=1");
+    let request = service.request("DELETE", "/bulk/users?username=ada&confirm=1");
     let reply = request.bearer(key["key"].as_str().expect("a key")).send().await;
     reply.refused(403, "insufficient-scope");
     let both = service.new_key(&["users:write", "users:read"]).await;
-    let request = service.request("DELETE", "/users?username=ada&confirm=1");
+    let request = service.request("DELETE", "/bulk/users?username=ada&confirm=1");
     let reply = request.bearer(both["key"].as_str().expect("a key")).send().await;
     results(reply, &json!({"deleted": 1, "failed": 0}));
 }
@@ -302,7 +303,7 @@ pub(crate) async fn a_limited_change_reports_each_batch_and_blocks_no_import(bac
     };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let users: Vec<Value> = (0..1_100).map(|n| json!({"username": format!("u{n}")})).collect();
-    let import = service.request("POST", "/users").body(NDJSON, lines(&users)).send().await;
+    let import = service.request("POST", "/bulk/users").body(NDJSON, lines(&users)).send().await;
     assert!(import.expect(200).text().contains(r#""created":1100,"#));
     service.close().await;
     let [limited, other] = [
@@ -312,16 +313,16 @@ pub(crate) async fn a_limited_change_reports_each_batch_and_blocks_no_import(bac
     let token = limited["key"].as_str().expect("a key");
     // Most of the limit is spent, so the run waits after its first batches.
     let bad: Vec<Value> = (0..500).map(|_| json!({"id": "none"})).collect();
-    let bad = service.request("PATCH", "/users").body(NDJSON, lines(&bad));
+    let bad = service.request("PATCH", "/bulk/users").body(NDJSON, lines(&bad));
     bad.bearer(token).send().await.expect(200);
-    let request = "DELETE /users?filter=id%20pr&confirm=1100";
+    let request = "DELETE /bulk/users?filter=id%20pr&confirm=1100";
     let mut stream = Talk::begin(&service, request, &authorization(Some(token))).await;
     assert!(stream.head().await.starts_with("200 OK\r\n"));
     // The results of the batches that were charged arrive although the next one has to wait.
     for number in 1..=512 {
         assert_eq!(stream.line().await.expect("a result")["line"], number);
     }
-    let import = service.request("POST", "/users").body(NDJSON, "{\"username\":\"one\"}\n");
+    let import = service.request("POST", "/bulk/users").body(NDJSON, "{\"username\":\"one\"}\n");
     let import = import.bearer(other["key"].as_str().expect("a key")).send();
     let import = timeout(Duration::from_secs(20), import).await.expect("a result");
     assert!(import.expect(200).text().contains(r#""created":1,"#));
@@ -331,4 +332,32 @@ pub(crate) async fn a_limited_change_reports_each_batch_and_blocks_no_import(bac
     let (rest, whole) = stream.rest().await;
     let [last] = rest.as_slice() else { panic!("{rest:?}") };
     assert_eq!((&last["line"], &last["status"], whole), (&json!(513), &json!(401), false));
+}
+
+pub(crate) async fn the_collection_of_single_users_changes_none_of_them(backend: Backend) {
+    let (service, users) = with_users(&backend).await;
+    let line = format!("{}\n", json!({"id": users[0]["id"], "title": "T"}));
+    for target in ["/users", "/users?username=ada&confirm=1", "/users?username=ada&dry_run=true"] {
+        for method in ["PATCH", "DELETE"] {
+            let request = || service.request(method, target);
+            for request in
+                [request(), request().json(&json!({})), request().body(NDJSON, line.as_str())]
+            {
+                let reply = request.send().await.refused(405, "method-not-allowed");
+                assert_eq!(reply.header("allow"), "GET, HEAD, POST, OPTIONS", "{method} {target}");
+            }
+        }
+    }
+    for (target, allow) in [
+        ("/bulk/users", "GET, HEAD, POST, PATCH, DELETE, OPTIONS"),
+        ("/bulk/groups", "GET, HEAD, OPTIONS"),
+        ("/bulk/deleted-users", "GET, HEAD, OPTIONS"),
+        ("/groups", "GET, HEAD, POST, OPTIONS"),
+    ] {
+        let reply = service.request("PUT", target).json(&json!({})).send().await;
+        let reply = reply.refused(405, "method-not-allowed");
+        assert_eq!(reply.header("allow"), allow, "{target}");
+    }
+    let all = service.get("/users").await.expect(200).json();
+    assert_eq!(all["items"], json!(users));
 }

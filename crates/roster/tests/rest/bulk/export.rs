@@ -51,7 +51,7 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
     service.delete(&path(&all.remove(4))).await.expect(204);
     all[0] = service.patch(&all[0], json!({"nickname": "A"})).await.expect(200).json();
     let reply = export(&service, "").await.expect(200);
-    assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
+    assert_eq!(reply.header("vary"), "Accept-Encoding");
     assert_eq!(reply.header("cache-control"), "private, no-cache");
     assert!(reply.header("roster-position").ends_with("-7"));
     assert_eq!((reply.find("etag"), reply.find("link")), (None, None));
@@ -65,9 +65,8 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
 
 pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) {
     let service = backend.open().await;
-    let lines = |target: &str| service.request("GET", target).header("accept", NDJSON).send();
-    for target in ["/groups", "/deleted-users"] {
-        assert_eq!(lines(target).await.expect(200).text(), "");
+    for target in ["/bulk/groups", "/bulk/deleted-users"] {
+        assert_eq!(service.get(target).await.expect(200).text(), "");
     }
     let (mut groups, mut deleted) = (Vec::new(), Vec::new());
     for name in ["one", "two", "three"] {
@@ -81,32 +80,33 @@ pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) 
     let oldest_first = deleted.clone();
     deleted.reverse();
     for (target, expected) in [
-        ("/groups", &groups[..]),
-        ("/groups?external_id=A-7&limit=2", &groups[..2]),
-        ("/groups?display_name=TWO", &groups[1..2]),
-        ("/deleted-users", &deleted[..]),
-        ("/deleted-users?limit=1", &deleted[..1]),
-        ("/deleted-users?sort=deleted_at", &oldest_first[..]),
+        ("/bulk/groups", &groups[..]),
+        ("/bulk/groups?external_id=A-7&limit=2", &groups[..2]),
+        ("/bulk/groups?display_name=TWO", &groups[1..2]),
+        ("/bulk/deleted-users", &deleted[..]),
+        ("/bulk/deleted-users?limit=1", &deleted[..1]),
+        ("/bulk/deleted-users?sort=deleted_at", &oldest_first[..]),
     ] {
-        let reply = lines(target).await.expect(200);
+        let reply = service.get(target).await.expect(200);
         assert_eq!(reply.text().lines().collect::<Vec<_>>(), expected, "{target}");
         assert_eq!(reply.header("content-type"), NDJSON);
-        assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
+        assert_eq!(reply.header("vary"), "Accept-Encoding");
         assert_eq!((reply.find("etag"), reply.find("link")), (None, None), "{target}");
         assert!(reply.header("roster-position").ends_with("-9"), "{target}");
-        let head = service.request("HEAD", target).header("accept", NDJSON).send().await;
+        let head = service.request("HEAD", target).send().await;
         assert_eq!(head.expect(200).header("content-type"), NDJSON, "{target}");
     }
-    let named = lines("/groups?fields=display_name&limit=1").await.expect(200).json();
+    let named = service.get("/bulk/groups?fields=display_name&limit=1").await.expect(200).json();
     assert_eq!(named.as_object().map(serde_json::Map::len), Some(3), "{named}");
-    let dated = lines("/deleted-users?fields=deleted_at&limit=1").await.expect(200).json();
+    let dated =
+        service.get("/bulk/deleted-users?fields=deleted_at&limit=1").await.expect(200).json();
     assert_eq!(dated.as_object().map(serde_json::Map::len), Some(3), "{dated}");
     for (target, parameter) in [
-        ("/groups?count=true", "count"),
-        ("/groups?sort=display_name", "sort"),
-        ("/deleted-users?count=true", "count"),
+        ("/bulk/groups?count=true", "count"),
+        ("/bulk/groups?sort=display_name", "sort"),
+        ("/bulk/deleted-users?count=true", "count"),
     ] {
-        let faults = lines(target).await.refused(400, "invalid-query").faults();
+        let faults = service.get(target).await.refused(400, "invalid-query").faults();
         let expected = (parameter.to_owned(), "conflicting-parameter".to_owned());
         assert_eq!(faults, [expected], "{target}");
     }
@@ -120,7 +120,7 @@ pub(crate) async fn an_export_of_groups_has_more_than_one_page(backend: Backend)
         let group = service.request("POST", "/groups").json(&body).send().await.expect(201);
         expected.push(group.text().to_owned());
     }
-    let lines = service.request("GET", "/groups").header("accept", NDJSON).send().await;
+    let lines = service.get("/bulk/groups").await;
     assert_eq!(lines.expect(200).text().lines().collect::<Vec<_>>(), expected);
 }
 
@@ -215,10 +215,9 @@ pub(crate) async fn an_export_may_be_a_search_or_end_early(backend: Backend) {
     let all = fill(&service).await;
     let rows: &[(&str, &[usize])] = &[
         ("q=ada", &[0]),
-        ("q=ada&sort=id&count=false&limit=50", &[0]),
+        ("q=ada&limit=50", &[0]),
         ("q=nobody", &[]),
-        ("sort=id&count=false", &[0, 1, 2, 3, 4]),
-        ("sort=created_at&limit=1000", &[0, 1, 2, 3, 4]),
+        ("limit=1000", &[0, 1, 2, 3, 4]),
         ("limit=5", &[0, 1, 2, 3, 4]),
         ("limit=2", &[0, 1]),
         ("limit=1&status=suspended", &[1]),
@@ -228,6 +227,16 @@ pub(crate) async fn an_export_may_be_a_search_or_end_early(backend: Backend) {
         let expected: Vec<_> = expected.iter().map(|index| &all[*index]).collect();
         let found = users(export(&service, &format!("?{query}")).await);
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+    // A client of the list may send its defaults here too, which mean what an export does anyway.
+    // They are not documented.
+    for (query, expected) in [
+        ("q=ada&sort=id&count=false&limit=50", &all[..1]),
+        ("sort=id&count=false", &all),
+        ("sort=created_at&limit=1000", &all),
+    ] {
+        let request = service.request("GET", &format!("/bulk/users?{query}"));
+        assert_eq!(users(request.unwitnessed().await), expected, "{query}");
     }
 }
 
@@ -261,47 +270,95 @@ pub(crate) async fn what_belongs_to_pages_is_refused(backend: Backend) {
     assert_eq!(places, ["colour", "count", "fields", "sort"]);
 }
 
-pub(crate) async fn the_form_that_is_liked_best_is_sent(backend: Backend) {
+/// Each export, and the list of the same records.
+const EXPORTS: [(&str, &str); 3] = [
+    ("/bulk/users", "/users"),
+    ("/bulk/groups", "/groups"),
+    ("/bulk/deleted-users", "/deleted-users"),
+];
+
+/// A response with this `Accept`, or without one.
+async fn accepting(service: &Service, target: &str, accept: Option<&str>) -> Reply {
+    let request = service.request("GET", target);
+    match accept {
+        Some(accept) => request.header("accept", accept).send().await,
+        None => request.send().await,
+    }
+}
+
+pub(crate) async fn an_export_is_ndjson_and_a_list_is_json(backend: Backend) {
+    let service = backend.open().await;
+    fill(&service).await;
+    for (export, list) in EXPORTS {
+        for accept in [
+            None,
+            Some("*/*"),
+            Some("application/*"),
+            Some("text/csv, */*;q=0.1"),
+            Some("application/x-ndjson, application/json"),
+            Some("application/json;q=0.5, application/x-ndjson;q=0.9"),
+            Some("application/jsonl, application/json;q=0.5"),
+        ] {
+            for (target, media_type) in [(export, NDJSON), (list, "application/json")] {
+                let reply = accepting(&service, target, accept).await.expect(200);
+                assert_eq!(reply.header("content-type"), media_type, "{target} {accept:?}");
+                assert_eq!(reply.header("vary"), "Accept-Encoding", "{target} {accept:?}");
+            }
+        }
+        for accept in [
+            NDJSON,
+            "Application/X-NDJSON",
+            "application/ndjson",
+            "application/jsonl",
+            "text/csv, application/x-ndjson;q=0.1",
+            "application/json;q=0, */*",
+        ] {
+            let reply = accepting(&service, export, Some(accept)).await.expect(200);
+            assert_eq!(reply.header("content-type"), NDJSON, "{export} {accept}");
+        }
+        for accept in
+            ["application/json", "text/csv", "application/json-seq", "application/x-ndjson;q=0"]
+        {
+            let reply = accepting(&service, export, Some(accept)).await;
+            let reply = reply.refused(406, "not-acceptable");
+            assert!(reply.text().contains(NDJSON), "{}", reply.text());
+        }
+    }
+}
+
+pub(crate) async fn a_list_is_no_export_and_names_it(backend: Backend) {
     let service = backend.open().await;
     let user = fill(&service).await.remove(0);
-    let json = "application/json";
-    for (accept, expected) in [
-        ("*/*", json),
-        ("application/*", json),
-        ("application/x-ndjson, application/json", json),
-        ("application/json;q=0.5, application/x-ndjson;q=0.9", NDJSON),
-        ("Application/X-NDJSON", NDJSON),
-        ("application/ndjson", NDJSON),
-        ("application/jsonl, application/json;q=0.5", NDJSON),
-        ("text/csv, application/x-ndjson;q=0.1", NDJSON),
-        ("application/json;q=0, */*", NDJSON),
-    ] {
-        let reply = service.request("GET", "/users").header("accept", accept).send().await;
-        let reply = reply.expect(200);
-        assert_eq!(reply.header("content-type"), expected);
-        assert_eq!(reply.header("vary"), "Accept, Accept-Encoding");
+    for (export, list) in EXPORTS {
+        for accept in [
+            NDJSON,
+            "Application/X-NDJSON",
+            "application/ndjson",
+            "application/jsonl",
+            "text/csv, application/x-ndjson;q=0.1",
+        ] {
+            let reply = accepting(&service, list, Some(accept)).await;
+            let reply = reply.refused(406, "not-acceptable");
+            assert!(reply.text().contains(export), "{accept}: {}", reply.text());
+        }
+        for accept in ["text/csv", "application/json-seq", "application/json;q=0, */*"] {
+            accepting(&service, list, Some(accept)).await.refused(406, "not-acceptable");
+        }
     }
-    for accept in ["text/csv", "application/json-seq", "application/x-ndjson;q=0"] {
-        let reply = service.request("GET", "/users").header("accept", accept).send().await;
-        let reply = reply.refused(406, "not-acceptable");
-        assert!(reply.text().contains(NDJSON), "{}", reply.text());
-    }
-    // Other lists do not have this media type.
+    // Other lists and records have no export.
     let gone = service.left(json!({"username": "gone"})).await;
     let groups = format!("{}/groups", path(&user));
     for target in [path(&user), kept(&gone), groups, "/events".to_owned()] {
-        let reply = service.request("GET", &target).header("accept", NDJSON).send().await;
-        reply.refused(406, "not-acceptable");
+        let reply = accepting(&service, &target, Some(NDJSON)).await;
+        let reply = reply.refused(406, "not-acceptable");
+        assert!(!reply.text().contains("/bulk/"), "{target}: {}", reply.text());
     }
 }
 
 pub(crate) async fn the_head_of_an_export_reads_no_user(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
-    let head = |query: &str| {
-        let request = service.request("HEAD", &format!("/users{query}"));
-        request.header("accept", NDJSON).send()
-    };
+    let head = |query: &str| service.request("HEAD", &format!("/bulk/users{query}")).send();
     let pages = service.store.pages();
     let reply = head("?filter=email+pr").await.expect(200);
     assert_eq!(service.store.pages(), pages);
@@ -317,16 +374,17 @@ pub(crate) async fn the_head_of_an_export_reads_no_user(backend: Backend) {
 pub(crate) async fn an_export_has_no_tag_that_a_condition_could_name(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
-    let tag = service.get("/users").await.header("etag").to_owned();
-    let held = |name: &'static str, value: &str| {
-        let request = service.request("GET", "/users").header("accept", NDJSON);
-        request.header(name, value).send()
-    };
-    held("if-match", &tag).await.refused(412, "version-mismatch");
-    held("if-match", "\"1\"").await.refused(412, "version-mismatch");
-    held("if-match", "1").await.refused(400, "invalid-request");
-    held("if-match", "*").await.expect(200);
-    held("if-none-match", &tag).await.expect(200);
+    for (export, list) in EXPORTS {
+        let tag = service.get(list).await.header("etag").to_owned();
+        let held = |name: &'static str, value: &str| {
+            service.request("GET", export).header(name, value).send()
+        };
+        held("if-match", &tag).await.refused(412, "version-mismatch");
+        held("if-match", "\"1\"").await.refused(412, "version-mismatch");
+        held("if-match", "1").await.refused(400, "invalid-request");
+        held("if-match", "*").await.expect(200);
+        held("if-none-match", &tag).await.expect(200);
+    }
 }
 
 pub(crate) async fn events_continue_from_the_position_of_an_export(backend: Backend) {
@@ -411,7 +469,7 @@ pub(crate) async fn a_record_that_cannot_be_cut_breaks_the_body_off(backend: Bac
     let service = backend.open().await;
     service.store.make_page(endless(b"{\"id\":"));
     let headers = format!("accept: {NDJSON}\r\n");
-    let mut talk = Talk::begin(&service, "GET /users?fields=username", &headers).await;
+    let mut talk = Talk::begin(&service, "GET /bulk/users?fields=username", &headers).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     assert_eq!(talk.rest().await, (Vec::new(), false));
 }

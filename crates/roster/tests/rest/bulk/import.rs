@@ -264,7 +264,7 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     }
     let both = import(&service, "?dry_run=1&on_conflict=1&x=1", body).await;
     assert_eq!(both.refused(400, "invalid-query").faults().len(), 3);
-    let post = || service.request("POST", "/users");
+    let post = || service.request("POST", "/bulk/users");
     for key in ["k", "\"k\"", ""] {
         let marked = post().header("idempotency-key", key).body(super::NDJSON, body);
         let marked = marked.send().await.refused(400, "invalid-idempotency-key");
@@ -281,7 +281,7 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     }
     for other in ["application/ndjsonl", "application/json-lines", "application/json-seq"] {
         let other = post().body(other, body).send().await.refused(415, "unsupported-media-type");
-        assert!(other.header("accept").contains(super::NDJSON));
+        assert_eq!(other.header("accept"), super::NDJSON);
     }
     assert_eq!(service.head().await.position, 0);
     for (number, (media, accept)) in [
@@ -299,16 +299,43 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     }
 }
 
+pub(crate) async fn one_user_is_json_and_many_are_lines(backend: Backend) {
+    let service = backend.open().await;
+    let body = r#"{"username":"ada"}"#;
+    for query in ["", "?on_conflict=skip", "?dry_run=true"] {
+        for media_type in [
+            super::NDJSON,
+            "Application/X-NDJSON",
+            "application/ndjson",
+            "application/jsonl; charset=utf-8",
+        ] {
+            let one = service.request("POST", &format!("/users{query}")).body(media_type, body);
+            let one = one.send().await.refused(415, "unsupported-media-type");
+            assert_eq!(one.header("accept"), "application/json", "{media_type}");
+            assert!(one.text().contains("POST /bulk/users"), "{media_type}: {}", one.text());
+        }
+        for media_type in ["application/json", "application/json; charset=utf-8", "text/plain"] {
+            let target = format!("/bulk/users{query}");
+            let many = service.request("POST", &target).body(media_type, body).send().await;
+            let many = many.refused(415, "unsupported-media-type");
+            assert_eq!(many.header("accept"), super::NDJSON, "{media_type}");
+        }
+        let bare = service.request("POST", &format!("/bulk/users{query}")).bytes(body);
+        bare.send().await.refused(415, "unsupported-media-type");
+    }
+    assert_eq!(service.head().await.position, 0);
+}
+
 pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(backend: Backend) {
     let base_url = "http://roster.test/v1";
     let service = backend.open_with(Setup { base_url, ..Setup::default() }).await;
-    let request = service.request("POST", "/v1/users").body(super::NDJSON, "{}\n{\n");
+    let request = service.request("POST", "/v1/bulk/users").body(super::NDJSON, "{}\n{\n");
     let told = verdicts(request.send().await);
     for (verdict, code) in told.iter().zip(["invalid-user", "malformed-json"]) {
         assert_eq!(verdict["problem"]["type"], format!("{base_url}/problems/{code}"));
     }
-    let request = service.request("GET", "/v1/users").header("accept", super::NDJSON);
-    assert_eq!(users(request.send().await), Vec::<Value>::new());
+    let request = service.get("/v1/bulk/users").await;
+    assert_eq!(users(request), Vec::<Value>::new());
 }
 
 pub(crate) async fn responses_of_imports_and_exports(backend: Backend) {
@@ -321,15 +348,15 @@ pub(crate) async fn responses_of_imports_and_exports(backend: Backend) {
     page.note("import, dry", &import(&service, "?dry_run=true&on_conflict=skip", body).await);
     page.note("import, replacing", &import(&service, "?on_conflict=replace", body).await);
     page.note("import of nothing", &import(&service, "", "").await);
-    let marked = service.request("POST", "/users").header("idempotency-key", "k");
+    let marked = service.request("POST", "/bulk/users").header("idempotency-key", "k");
     page.note("import with a key", &marked.body(super::NDJSON, body).send().await);
     page.note("import, otherwise", &import(&service, "?on_conflict=update", body).await);
     page.note("export", &export(&service, "").await);
     page.note("export, cut", &export(&service, "?fields=name&filter=name+pr").await);
     page.note("export of nobody", &export(&service, "?status=suspended").await);
     page.note("export by pages", &export(&service, "?limit=5&sort=name&q=ada").await);
-    let head = service.request("HEAD", "/users").header("accept", super::NDJSON);
-    page.note("export, head", &head.send().await);
+    let head = service.request("HEAD", "/bulk/users").send().await;
+    page.note("export, head", &head);
     page.settle("bulk");
 }
 

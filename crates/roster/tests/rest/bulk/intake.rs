@@ -166,7 +166,7 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) 
     let service = backend.open().await;
     let headers = format!("content-type: {NDJSON}\r\nexpect: 100-continue\r\n");
     let chunked = format!("{headers}transfer-encoding: chunked\r\n");
-    let mut talk = Talk::begin(&service, "POST /users", &chunked).await;
+    let mut talk = Talk::begin(&service, "POST /bulk/users", &chunked).await;
     assert!(talk.head().await.starts_with("100 Continue"));
     talk.send(line("ada")).await;
     talk.end().await;
@@ -175,7 +175,7 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) 
     assert!(whole);
     assert_eq!(counted(told)[0]["status"], 201);
     // A request rejected because of its head gets no `100 Continue`.
-    let mut talk = Talk::begin(&service, "POST /users?on_conflict=no", &chunked).await;
+    let mut talk = Talk::begin(&service, "POST /bulk/users?on_conflict=no", &chunked).await;
     assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
 }
 
@@ -246,6 +246,23 @@ pub(crate) async fn after_a_full_disk_the_other_lines_are_refused_without_an_att
     assert_eq!(service.head().await.position, 0);
     let again = import(&service, "", line("ada")).await.expect(200);
     assert!(again.text().contains("\"status\":201"), "{}", again.text());
+}
+
+pub(crate) async fn no_line_is_executed_if_the_caller_cannot_be_checked(backend: Backend) {
+    let service = backend.open().await;
+    service.get("/users").await.expect(200);
+    for (fault, status, code) in
+        [(Fault::Unavailable, 503, "unavailable"), (Fault::Internal, 500, "internal")]
+    {
+        service.store.fail_keys(fault);
+        // The keys are cached for a second.
+        sleep(Duration::from_millis(1_100)).await;
+        let refused = import(&service, "", line("ada")).await.refused(status, code);
+        assert!(!refused.text().contains("7G"), "{}", refused.text());
+        service.store.fail_keys(None);
+        assert_eq!(service.head().await.position, 0);
+    }
+    assert_eq!(verdicts(import(&service, "", line("ada")).await)[0]["status"], 201);
 }
 
 /// The text of a new key that may write.

@@ -12,7 +12,10 @@ use super::{
     NDJSON, lines,
     talk::{Talk, authorization},
 };
-use crate::service::{Backend, Service};
+use crate::{
+    service::{Backend, Service},
+    store::Fault,
+};
 
 /// The time after which nothing more is sent. A second is promised; the rest is for a busy machine.
 const SHUT_OUT: Duration = Duration::from_millis(1500);
@@ -25,7 +28,7 @@ fn line(name: &str) -> String {
 pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Talk {
     let headers = authorization(credential);
     let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
-    let mut talk = Talk::begin(service, "POST /users", &headers).await;
+    let mut talk = Talk::begin(service, "POST /bulk/users", &headers).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     let name = format!("u{}", service.head().await.position);
     talk.send(line(&name)).await;
@@ -42,7 +45,7 @@ pub(crate) async fn begin_line(
 ) -> Talk {
     let headers = authorization(credential);
     let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
-    let mut talk = Talk::begin(service, &format!("{method} /users"), &headers).await;
+    let mut talk = Talk::begin(service, &format!("{method} /bulk/users"), &headers).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     talk.send(&line.to_string()).await;
     talk
@@ -65,7 +68,7 @@ pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Ta
     let next = Some(PageKey { key: SortKey::Id, id });
     service.store.make_page(Page { items, next, position: 3, total: None, examined: None });
     let headers = format!("{}accept: {NDJSON}\r\n", authorization(credential));
-    let mut talk = Talk::begin(service, "GET /users", &headers).await;
+    let mut talk = Talk::begin(service, "GET /bulk/users", &headers).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     for _ in 0..10 {
         assert_eq!(talk.line().await.expect("a user")["username"], "ada");
@@ -196,10 +199,10 @@ pub(crate) async fn streams_end_when_keys_cannot_be_read(backend: Backend) {
     let key = service.new_key(&["users:read", "users:write"]).await;
     let import = importing(&service, Some(text(&key))).await;
     let export = exporting(&service, Some(text(&key))).await;
-    service.store.fail_keys(true);
+    service.store.fail_keys(Fault::Unavailable);
     // The keys are cached for a second.
     tokio::time::sleep(Duration::from_millis(500)).await;
     tokio::join!(import_ends(&service, import, 503, "unavailable"), export_ends(export));
-    service.store.fail_keys(false);
+    service.store.fail_keys(None);
     service.get("/events").await.expect(200);
 }

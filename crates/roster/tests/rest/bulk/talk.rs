@@ -51,7 +51,7 @@ impl Talk {
     pub(super) async fn import_by(service: &Service, query: &str, key: Option<&str>) -> Self {
         let key = authorization(key);
         let headers = format!("{key}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
-        Self::begin(service, &format!("POST /users{query}"), &headers).await
+        Self::begin(service, &format!("POST /bulk/users{query}"), &headers).await
     }
 
     /// Begins an export.
@@ -62,7 +62,7 @@ impl Talk {
     /// Begins an export with a key.
     pub(super) async fn export_by(service: &Service, key: Option<&str>) -> Self {
         let headers = format!("{}accept: {NDJSON}\r\n", authorization(key));
-        Self::begin(service, "GET /users", &headers).await
+        Self::begin(service, "GET /bulk/users", &headers).await
     }
 
     /// Whether the answer has ended by now.

@@ -13,7 +13,7 @@ fn refused() -> Answer {
 }
 
 fn refused_json() -> Answer {
-    refused().with("accept", "application/json, application/x-ndjson")
+    refused().with("accept", "application/json")
 }
 
 fn typed(content_type: &str) -> Vec<u8> {
@@ -53,7 +53,19 @@ pub(super) fn rows() -> Vec<Row> {
             "type: lines of JSON for one user",
             TYPE,
             send("PUT", "/users/<id>", "Content-Type: application/x-ndjson\r\n", USER),
-            refused().with("accept", "application/json"),
+            refused_json(),
+        ),
+        row(
+            "type: lines of JSON for a new user",
+            "RFC 9110 section 15.5.16: the detail says what takes them",
+            typed("application/x-ndjson"),
+            refused_json().saying("POST /bulk/users"),
+        ),
+        row(
+            "type: one user for the resource of many",
+            TYPE,
+            send("POST", "/bulk/users", JSON, USER),
+            refused().with("accept", "application/x-ndjson"),
         ),
         refuses("type: a patch in a POST", merge),
         refuses("type: two in one line", "application/json, text/plain"),
@@ -87,7 +99,7 @@ pub(super) fn rows() -> Vec<Row> {
             "type: a patch in a PUT",
             TYPE,
             send("PUT", "/users/<id>", "Content-Type: application/merge-patch+json\r\n", b"{}"),
-            refused().with("accept", "application/json"),
+            refused_json(),
         ),
         row("type: a merge patch", "RFC 7396", patch(merge, b"{\"title\":\"Dr\"}"), ours(200)),
         row(

@@ -6,7 +6,8 @@ const NOT_HERE: &str = "RFC 9110 section 15.5.6: 405 with what the path offers";
 const UNKNOWN: &str = "RFC 9110 section 15.6.2: a method that we do not know is 501";
 const OPTIONS: &str = "RFC 9110 section 9.3.7: what the path offers, all of it";
 
-const USERS: &str = "GET, HEAD, POST, PATCH, DELETE, OPTIONS";
+const USERS: &str = "GET, HEAD, POST, OPTIONS";
+const MANY: &str = "GET, HEAD, POST, PATCH, DELETE, OPTIONS";
 const USER: &str = "GET, HEAD, PUT, PATCH, DELETE, OPTIONS";
 const DELETED: &str = "GET, HEAD, DELETE, OPTIONS";
 const RESTORE: &str = "POST, OPTIONS";
@@ -122,6 +123,12 @@ pub(super) fn rows() -> Vec<Row> {
             ours(200).head().without("content-length").with("content-type", "application/json"),
         ),
         row(
+            "method: HEAD of an export",
+            "RFC 9110 section 8.6: no record is read, so no length is told",
+            ask("HEAD", "/bulk/users", ""),
+            ours(200).head().without("content-length").with("content-type", "application/x-ndjson"),
+        ),
+        row(
             "method: HEAD of a list with a fault in its query",
             "RFC 9110 section 9.3.2: everything is checked",
             ask("HEAD", "/users?limit=0", ""),
@@ -142,6 +149,10 @@ pub(super) fn allowed() -> Vec<Row> {
         options("allow: a user", "/users/<id>", USER),
         options("allow: events of a user", "/users/<id>/events", READS),
         options("allow: deleted users", "/deleted-users", READS),
+        options("allow: groups", "/groups", USERS),
+        options("allow: many users", "/bulk/users", MANY),
+        options("allow: all groups", "/bulk/groups", READS),
+        options("allow: all deleted users", "/bulk/deleted-users", READS),
         options("allow: a deleted user", "/deleted-users/<id>", DELETED),
         options("allow: a restore", "/deleted-users/<id>/restore", RESTORE),
         options("allow: events", "/events", READS),
@@ -156,6 +167,12 @@ pub(super) fn allowed() -> Vec<Row> {
         refused("not here: PUT on users", "PUT", "/users", USERS),
         refused("not here: TRACE on users", "TRACE", "/users", USERS),
         refused("not here: QUERY on users", "QUERY", "/users", USERS),
+        refused("not here: PATCH on users", "PATCH", "/users", USERS),
+        refused("not here: DELETE on users", "DELETE", "/users", USERS),
+        refused("not here: PATCH on groups", "PATCH", "/groups", USERS),
+        refused("not here: PUT on many users", "PUT", "/bulk/users", MANY),
+        refused("not here: POST on all groups", "POST", "/bulk/groups", READS),
+        refused("not here: DELETE on all deleted users", "DELETE", "/bulk/deleted-users", READS),
         refused("not here: POST on a user", "POST", "/users/<id>", USER),
         refused("not here: TRACE on a user", "TRACE", "/users/<id>", USER),
         refused("not here: CONNECT on a path", "CONNECT", "/users", USERS),

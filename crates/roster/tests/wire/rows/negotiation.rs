@@ -38,6 +38,22 @@ pub(super) fn rows() -> Vec<Row> {
         refused("accept: no range at all", "/users/<id>", "json"),
         refused("accept: problems alone", "/users/<id>", "application/problem+json"),
         refused("accept: XML of a list", "/users", "application/xml"),
+        row(
+            "accept: lines of JSON of a list",
+            "RFC 9110 section 15.5.7: the detail says what has them",
+            accept("/users", "application/x-ndjson"),
+            problem(406, "not-acceptable").saying("/bulk/users"),
+        ),
+        refused("accept: JSON of an export", "/bulk/users", "application/json"),
+        row(
+            "accept: nothing said of an export",
+            "RFC 9110 section 12.5.1: without Accept, whatever there is",
+            ask("HEAD", "/bulk/users", ""),
+            ours(200)
+                .head()
+                .with("content-type", "application/x-ndjson")
+                .with("vary", "Accept-Encoding"),
+        ),
         refused("accept: JSON of a page", "/docs", "application/json"),
         refused("accept: HTML of the description", "/openapi.json", "text/html"),
         row(

@@ -1,4 +1,5 @@
-//! `PATCH` and `DELETE /users` with conditions in the query: one change of every user that matches.
+//! `PATCH` and `DELETE /bulk/users` with conditions in the query: one change of every user that
+//! matches.
 //!
 //! A dry run counts the users that match and returns the first of them as they would be. A real run
 //! must state this count, so a condition that matches other users than expected changes nothing. It
@@ -24,11 +25,10 @@ use roster_server::{BodySender, Gone, StreamedBody};
 use tokio::task::yield_now;
 
 use super::{
-    super::list_query::{ListForm, UserListQuery},
     batch::BATCH_LINES_MAX,
     bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
-    export::read_page,
+    export::read_again,
     flight::Flight,
     intake::is_full,
     line_result::{LineResult, Tally},
@@ -45,6 +45,7 @@ use crate::{
     rest::{
         list::{refuse_if_match, separate},
         respond::{DRY_RUN, PRIVATE, TRUE, position},
+        users::{ListForm, UserListQuery},
     },
     state::AppState,
 };
@@ -172,6 +173,15 @@ fn number(text: &str) -> Result<u64, ParameterFault> {
 fn required(parameter: &'static str, detail: &'static str) -> Problem {
     let fault = Fault::of_parameter(parameter, "required", detail);
     Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into())
+}
+
+/// Reads a page. After a transient error it reads again.
+async fn read_page(
+    directory: &Directory,
+    may: Permit<ReadUsers>,
+    query: &PageQuery,
+) -> Result<Page, StoreError> {
+    read_again(|| directory.list(may, query.clone())).await
 }
 
 /// The users that match: their number, and the first ones.

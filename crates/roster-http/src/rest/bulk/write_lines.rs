@@ -1,5 +1,5 @@
-//! `POST`, `PATCH` and `DELETE /users` as `application/x-ndjson`: one write per line in, one result
-//! per line out.
+//! `POST`, `PATCH` and `DELETE /bulk/users` as `application/x-ndjson`: one write per line in, one
+//! result per line out.
 //!
 //! Each line is one atomic write. The lines are executed in order, and the result of a line is sent
 //! after its commit. This module checks the request before the first line. Then two tasks run, one

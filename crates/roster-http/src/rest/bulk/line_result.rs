@@ -2,11 +2,8 @@
 
 use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
 
-use super::{
-    super::ignores_id,
-    bulk_query::{BulkQuery, LineKind},
-};
-use crate::problem::Problem;
+use super::bulk_query::{BulkQuery, LineKind};
+use crate::{problem::Problem, rest::respond::ignores_id};
 
 /// The result of one line.
 #[derive(Debug)]

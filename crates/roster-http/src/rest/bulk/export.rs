@@ -1,4 +1,4 @@
-//! Lists as `application/x-ndjson`: all records in one response.
+//! Exports as `application/x-ndjson`: all records in one response.
 //!
 //! The records are read in pages, one page ahead of the page that is being sent. So a slow client
 //! uses two pages of memory and no resources of the store. Each line is a record as it was
@@ -14,7 +14,7 @@ use axum::{
 };
 use http::{
     HeaderMap, Method,
-    header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
+    header::{CACHE_CONTROL, CONTENT_TYPE},
 };
 use roster_core::{
     Directory, StoreError,
@@ -23,12 +23,17 @@ use roster_core::{
 use roster_server::{BodySender, Room, StreamedBody};
 use tokio::time::sleep;
 
-use super::{
-    list::{BY_ACCEPT, ListQuery, refuse_if_match},
-    respond,
-};
 use crate::{
-    access::Lease, extract::NDJSON, problem::Problem, request::Call, state::AppState, turns::Turns,
+    access::Lease,
+    extract::NDJSON,
+    problem::Problem,
+    request::Call,
+    rest::{
+        list::{ListQuery, refuse_if_match},
+        respond,
+    },
+    state::AppState,
+    turns::Turns,
 };
 
 /// Pauses in milliseconds before a page is read again after a transient error.
@@ -73,7 +78,7 @@ pub(super) async fn export<S: ExportSource>(
 ) -> Result<Response, Problem> {
     let may = call.permit()?;
     let lines_left = if query.has("limit") { query.limit } else { usize::MAX };
-    refuse_if_match(&call.parts.headers, "NDJSON has no tag, so no If-Match matches")?;
+    refuse_if_match(&call.parts.headers, "an export has no tag, so no If-Match matches")?;
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
@@ -95,7 +100,6 @@ pub(super) async fn export<S: ExportSource>(
 fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
     headers.insert(CONTENT_TYPE, NDJSON.header());
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
-    headers.insert(VARY, BY_ACCEPT);
     respond::position(headers, app.directory.log_id(), position);
 }
 

@@ -1,0 +1,114 @@
+//! `/bulk/users`: exports, imports, changes and deletions of many users.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{FromRequest as _, Request, State},
+    response::Response,
+};
+use roster_core::{
+    Directory, Draft, Failure, Refusal, StoreError, Stored,
+    access::{Permit, ReadUsers},
+    json,
+    limits::PAGE_SIZE_MAX,
+    list::{Page, PageKey, PageQuery},
+    project::Members,
+};
+
+use super::{
+    bulk_query::LineKind,
+    export::{self, ExportPage, ExportSource},
+    matching::{MatchingChange, change_matching},
+    write_lines::write_lines,
+};
+use crate::{
+    extract::{BodyKind, NDJSON, negotiate, sends_lines},
+    problem::Problem,
+    request::{Call, UnreadCall},
+    rest::{
+        respond::write_record,
+        users::{ListForm, UserListQuery},
+    },
+    state::AppState,
+};
+
+/// The number of users per read. A limit above the maximum of a page means for the engine that the
+/// read has low priority.
+const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
+
+/// `GET /bulk/users`: returns every user that matches, one on each line, in the order of ids.
+pub(crate) async fn export(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
+    negotiate(&call.parts.headers, &[NDJSON])?;
+    let UserListQuery { mut page, fields, query, .. } =
+        UserListQuery::read(&app, &call, ListForm::Lines, |_| Ok(false))?;
+    page.limit = STREAMED_AT_ONCE;
+    export::export(&app, &call, &query, Users { page, members: fields.members() }).await
+}
+
+/// `POST /bulk/users`: creates a user for each line, or updates the one that exists.
+pub(crate) async fn import(
+    State(app): State<AppState>,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    write_lines(&app, call, LineKind::CREATE).await
+}
+
+/// `PATCH /bulk/users`: changes the users that the lines name or that match the query.
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let has_lines = sends_lines(request.headers());
+    let call = UnreadCall::from_request(request, &app).await?;
+    if has_lines {
+        return write_lines(&app, call, LineKind::Patch).await;
+    }
+    let bytes_max = app.settings.body_bytes_max;
+    let body = call.read_and_authorize(&app, BodyKind::PatchOfMany, bytes_max, json::read);
+    let (call, patch, facts) = body.await?;
+    Draft::check_patch_of_many(&patch, facts.bytes)
+        .map_err(|found| Failure::from(Refusal::Invalid(found)))?;
+    change_matching(&app, &call, MatchingChange::Patch(Arc::new(patch))).await
+}
+
+/// `DELETE /bulk/users`: deletes the users that the lines name or that match the query.
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let has_lines = sends_lines(request.headers());
+    let call = UnreadCall::from_request(request, &app).await?;
+    if has_lines {
+        return write_lines(&app, call, LineKind::Delete).await;
+    }
+    change_matching(&app, &call.without_body(), MatchingChange::Delete).await
+}
+
+/// The users that an export reads.
+struct Users {
+    page: PageQuery,
+    members: Option<Members>,
+}
+
+impl ExportSource for Users {
+    type Right = ReadUsers;
+    type Item = Stored;
+    type Key = PageKey;
+
+    async fn read(
+        &self,
+        directory: &Directory,
+        may: Permit<ReadUsers>,
+    ) -> Result<ExportPage<Stored, PageKey>, StoreError> {
+        let Page { items, next, position, .. } = directory.list(may, self.page.clone()).await?;
+        Ok(ExportPage { items, next, position })
+    }
+
+    fn continue_after(&mut self, key: PageKey) {
+        self.page.after = Some(key);
+    }
+
+    fn write(&self, item: &Stored, out: &mut Vec<u8>) -> Option<()> {
+        write_record(item, self.members.as_ref(), out)
+    }
+}
