@@ -5,6 +5,11 @@
 
 /// The maximum size of a record as JSON, in bytes.
 pub const USER_BYTES_MAX: usize = 64 * 1024;
+/// The maximum size of a row of CSV, in bytes. Quotation marks are doubled in it, so the row of the
+/// largest record may have twice its size.
+pub const CSV_ROW_BYTES_MAX: usize = 2 * USER_BYTES_MAX;
+/// The maximum number of columns of a file of CSV.
+pub const CSV_COLUMNS_MAX: usize = 512;
 /// A write may add this many times its own bytes to the change log without being charged.
 pub const LOG_FREE_FACTOR: usize = 16;
 /// The bytes that any write may add to the change log without being charged.

@@ -335,12 +335,19 @@ impl Reply {
         reply
     }
 
-    /// The pointers and codes of `errors`.
+    /// The places and codes of `errors`.
     pub fn faults(&self) -> Vec<(String, String)> {
-        let body = self.json();
-        let errors = body["errors"].as_array().cloned().unwrap_or_default();
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let place = |error: &Value| text(error.get("pointer").unwrap_or(&error["parameter"]));
-        errors.iter().map(|error| (place(error), text(&error["code"]))).collect()
+        faults(&self.json())
     }
+}
+
+/// The places and codes of the errors of a problem.
+pub fn faults(problem: &Value) -> Vec<(String, String)> {
+    let errors = problem["errors"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let place = |error: &Value| {
+        let places = ["pointer", "parameter", "column"];
+        places.iter().find_map(|name| error.get(name).map(text)).expect("a place")
+    };
+    errors.iter().map(|error| (place(error), text(&error["code"]))).collect()
 }

@@ -7,7 +7,7 @@ use roster_http::problem::registry;
 use serde_json::{Value, json};
 
 use crate::{
-    client::{Reply, Request},
+    client::{Reply, Request, faults},
     service::{Service, member_path, path},
 };
 
@@ -100,6 +100,9 @@ impl Service {
         if !bare {
             assert_eq!(reply.find("x-content-type-options"), Some("nosniff"), "{}", reply.text());
         }
+        if !bare && reply.find("content-type") == Some("application/x-ndjson") {
+            self.witness_lines(reply.text());
+        }
         let by_scim = reply.exchange.path.contains("/scim/v2");
         if reply.status() < 400 || bare || by_scim {
             return;
@@ -114,5 +117,19 @@ impl Service {
         let mut codes = self.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
         codes.insert(code.to_owned());
         codes.extend(reply.faults().into_iter().map(|(_, code)| code));
+    }
+
+    /// Records the codes of the results of lines.
+    fn witness_lines(&self, lines: &str) {
+        let mut codes = self.seen.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.lines().filter(|line| line.contains("\"problem\":")) {
+            let line: Value = serde_json::from_str(line).expect("a line is JSON");
+            let problem = &line["problem"];
+            let Some(code) = problem["code"].as_str() else { continue };
+            let kind = registry::find(code).unwrap_or_else(|| panic!("{code} is registered"));
+            assert_eq!(line["status"], kind.status);
+            codes.insert(code.to_owned());
+            codes.extend(faults(problem).into_iter().map(|(_, code)| code));
+        }
     }
 }

@@ -21,6 +21,11 @@ impl Members {
         Self(members)
     }
 
+    /// Whether it has this member.
+    pub fn has(&self, attribute: Attribute) -> bool {
+        self.0.contains(&attribute)
+    }
+
     /// Appends the record with only these members; `None` if the bytes are not a record.
     pub fn project(&self, record: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let mut separator = b'{';

@@ -8,60 +8,110 @@
 /// the lengths.
 const LENGTH_MAX: usize = 64;
 
-/// The names of our members in other directories and standards, in lower case without separators.
-const SYNONYMS: [(&str, &str); 51] = [
+/// The names of our members in other directories, in standards, and in the tables of people who
+/// speak English, French, German or Spanish, in lower case without separators.
+const SYNONYMS: [(&str, &str); 95] = [
+    ("abteilung", "department"),
+    ("accountname", "username"),
     ("active", "status"),
     ("address", "addresses"),
+    ("anrede", "honorific_prefix"),
+    ("apellido", "family_name"),
+    ("apellidos", "family_name"),
     ("avatar", "picture"),
     ("avatarurl", "picture"),
+    ("benutzername", "username"),
     ("cell", "phone_number"),
     ("company", "organization"),
+    ("correo", "email"),
+    ("correoelectronico", "email"),
+    ("courriel", "email"),
     ("created", "created_at"),
     ("custom", "attributes"),
     ("customattributes", "attributes"),
     ("disabled", "status"),
     ("emailaddress", "email"),
     ("emailaddresses", "emails"),
+    ("emailadresse", "email"),
+    ("emailwork", "email"),
     ("employeeid", "employee_number"),
     ("enabled", "status"),
+    ("firma", "organization"),
     ("firstname", "given_name"),
     ("forename", "given_name"),
     ("fullname", "name"),
+    ("funktion", "title"),
+    ("handy", "phone_number"),
     ("homepage", "profile"),
     ("image", "picture"),
     ("isactive", "status"),
     ("jobtitle", "title"),
-    ("language", "preferred_language"),
+    ("kostenstelle", "cost_center"),
     ("lang", "preferred_language"),
+    ("language", "preferred_language"),
     ("lastmodified", "updated_at"),
     ("lastname", "family_name"),
     ("login", "username"),
     ("loginname", "username"),
     ("mail", "email"),
+    ("mailadresse", "email"),
     ("metadata", "attributes"),
+    ("mitarbeiternummer", "employee_number"),
+    ("mobil", "phone_number"),
     ("mobile", "phone_number"),
     ("mobilephone", "phone_number"),
+    ("mobilnummer", "phone_number"),
     ("modified", "updated_at"),
     ("modifiedat", "updated_at"),
+    ("nachname", "family_name"),
+    ("nom", "family_name"),
+    ("nombre", "given_name"),
+    ("nomdefamille", "family_name"),
+    ("organisation", "organization"),
+    ("personalnummer", "employee_number"),
     ("phone", "phone_number"),
     ("phones", "phone_numbers"),
     ("photo", "picture"),
+    ("position", "title"),
     ("preferredusername", "username"),
+    ("prenom", "given_name"),
+    ("primaryemail", "email"),
     ("profileurl", "profile"),
     ("properties", "attributes"),
+    ("prénom", "given_name"),
+    ("samaccountname", "username"),
     ("secondname", "middle_name"),
+    ("sprache", "preferred_language"),
+    ("staffnumber", "employee_number"),
     ("state", "status"),
     ("street", "street_address"),
     ("surname", "family_name"),
     ("suspended", "status"),
+    ("tel", "phone_number"),
+    ("telefon", "phone_number"),
+    ("telefonnummer", "phone_number"),
+    ("telefono", "phone_number"),
     ("telephone", "phone_number"),
+    ("telephonenumber", "phone_number"),
+    ("teléfono", "phone_number"),
     ("timezone", "zoneinfo"),
     ("tz", "zoneinfo"),
     ("updated", "updated_at"),
+    ("userid", "username"),
+    ("userprincipalname", "username"),
     ("uuid", "id"),
+    ("vollername", "name"),
+    ("vorname", "given_name"),
     ("website", "profile"),
+    ("workemail", "email"),
+    ("zeitzone", "zoneinfo"),
     ("zip", "postal_code"),
 ];
+
+/// The member that a word names elsewhere. The word is in lower case without separators.
+pub fn synonym(word: &str) -> Option<&'static str> {
+    SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
+}
 
 /// The candidate that a word most likely means, if one is similar.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -69,7 +119,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         return None;
     }
     let plain_word = without_separators(word);
-    let synonym = SYNONYMS.iter().find(|(other, _)| *other == plain_word).map(|(_, name)| *name);
+    let synonym = synonym(&plain_word);
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
         let plain_candidate = without_separators(candidate);

@@ -62,7 +62,9 @@ fn of_problem(code: ProblemCode, base_url: &str) -> Json {
 
 fn of_violation(kind: &ViolationKind, base_url: &str) -> Json {
     let code = match kind.place {
-        Place::Pointer(_) => ProblemCode::InvalidUser,
+        Place::Pointer(_) | Place::Cell(..) => ProblemCode::InvalidUser,
+        Place::Column(_) if kind.code.ends_with("-cell") => ProblemCode::MalformedCsv,
+        Place::Column(_) => ProblemCode::InvalidColumns,
         Place::Parameter(_) => ProblemCode::InvalidQuery,
     };
     let mut explained = described(kind.code, [kind.title, kind.meaning, kind.remedy], base_url);
@@ -107,6 +109,10 @@ impl From<&ViolationKind> for Fault {
         match kind.place {
             Place::Pointer(pointer) => Self::at(pointer, kind.code, kind.detail),
             Place::Parameter(name) => Self::of_parameter(name, kind.code, kind.detail),
+            Place::Cell(pointer, header) => {
+                Self::at(pointer, kind.code, kind.detail).with_column(header.to_owned())
+            }
+            Place::Column(header) => Self::in_column(header.to_owned(), kind.code, kind.detail),
         }
     }
 }

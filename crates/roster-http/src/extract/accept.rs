@@ -17,6 +17,8 @@ pub(crate) const SCIM_JSON: Media = Media("application/scim+json");
 pub(crate) const NDJSON: Media = Media("application/x-ndjson");
 /// Further names of [`NDJSON`], in requests.
 const NDJSON_NAMES: [&str; 2] = ["application/jsonl", "application/ndjson"];
+/// One record in each row (RFC 4180). The header row is always there.
+pub(crate) const CSV: Media = Media("text/csv; charset=utf-8; header=present");
 /// An HTML page.
 pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Metrics for Prometheus.

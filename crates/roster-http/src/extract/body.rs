@@ -17,15 +17,16 @@ use crate::{
     problem::{Problem, ProblemCode},
 };
 
-use super::accept::NDJSON;
+use super::accept::{CSV, Media, NDJSON};
 
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 const TAKES_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TAKES_SCIM: HeaderValue = HeaderValue::from_static("application/scim+json, application/json");
 const TAKES_PATCH: HeaderValue =
     HeaderValue::from_static("application/merge-patch+json, application/json");
+const TAKES_LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson, text/csv");
 const TAKES_PATCH_OR_LINES: HeaderValue = HeaderValue::from_static(
-    "application/merge-patch+json, application/json, application/x-ndjson",
+    "application/merge-patch+json, application/json, application/x-ndjson, text/csv",
 );
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
@@ -40,7 +41,7 @@ pub(crate) enum BodyKind {
     MergePatch,
     /// A JSON Merge Patch, on a path that also accepts lines of patches.
     PatchOfMany,
-    /// Users, one JSON text per line.
+    /// Users, one JSON text per line, or one row of CSV each.
     Lines,
     /// JSON of SCIM, or JSON. A missing media type means the same, except from a browser.
     Scim,
@@ -63,16 +64,17 @@ impl BodyKind {
             Self::NewUser | Self::Json => (ACCEPT, TAKES_JSON),
             Self::MergePatch => (ACCEPT_PATCH, TAKES_PATCH),
             Self::PatchOfMany => (ACCEPT_PATCH, TAKES_PATCH_OR_LINES),
-            Self::Lines => (ACCEPT, NDJSON.header()),
+            Self::Lines => (ACCEPT, TAKES_LINES),
             Self::Scim | Self::ScimStrict => (ACCEPT, TAKES_SCIM),
         }
     }
 }
 
-/// Whether the media type is that of one JSON text per line.
-pub(crate) fn sends_lines(headers: &HeaderMap) -> bool {
+/// The media type of a body with many records: one JSON text per line, or one row of CSV each.
+/// `None` for any other.
+pub(crate) fn lines_type(headers: &HeaderMap) -> Option<Media> {
     let name = content_type(headers).split(';').next().unwrap_or_default();
-    NDJSON.is_named(name.trim())
+    [NDJSON, CSV].into_iter().find(|media| media.is_named(name.trim()))
 }
 
 /// Checks the headers of a body of lines.
@@ -120,7 +122,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
         BodyKind::MergePatch | BodyKind::PatchOfMany => {
             is("application/json") || is("application/merge-patch+json")
         }
-        BodyKind::Lines => NDJSON.is_named(name),
+        BodyKind::Lines => NDJSON.is_named(name) || CSV.is_named(name),
         BodyKind::Scim | BodyKind::ScimStrict => {
             is("application/scim+json") || is("application/json")
         }
@@ -131,7 +133,8 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
     for (parameter, value) in parts.filter_map(|part| part.split_once('=')) {
         let utf8 = value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8");
         if parameter.trim().eq_ignore_ascii_case("charset") && !utf8 {
-            return Err(unsupported(kind, "JSON is UTF-8 (RFC 8259 section 8.1); send it so"));
+            let detail = "JSON is UTF-8 (RFC 8259 section 8.1), and so is CSV here; send it so";
+            return Err(unsupported(kind, detail));
         }
     }
     Ok(())
@@ -151,16 +154,16 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
             "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
              application/json'"
         }
-        BodyKind::NewUser if NDJSON.is_named(sent) => {
-            "send one user as application/json; POST /bulk/users takes a user a line"
+        BodyKind::NewUser if NDJSON.is_named(sent) || CSV.is_named(sent) => {
+            "send one user as application/json; POST /bulk/users takes a user a line, or CSV"
         }
         BodyKind::NewUser | BodyKind::Json => "send Content-Type: application/json",
         BodyKind::MergePatch => "send Content-Type: application/merge-patch+json",
         BodyKind::PatchOfMany => {
-            "send Content-Type: application/merge-patch+json, or application/x-ndjson for a patch \
-             a line"
+            "send Content-Type: application/merge-patch+json, or application/x-ndjson or text/csv \
+             for a patch a line"
         }
-        BodyKind::Lines => "send Content-Type: application/x-ndjson",
+        BodyKind::Lines => "send Content-Type: application/x-ndjson or text/csv",
         BodyKind::Scim | BodyKind::ScimStrict => "send Content-Type: application/scim+json",
     }
 }

@@ -17,10 +17,10 @@ mod read_options;
 mod write_options;
 
 pub(crate) use accept::{
-    HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
+    CSV, HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
 };
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
-pub(crate) use body::{BodyKind, check_lines, read_bytes, sends_lines};
+pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes};
 pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
     refused, target, text, unknown,

@@ -39,12 +39,16 @@ pub(crate) struct Fault {
     detail: Cow<'static, str>,
     /// The position in the value, in bytes.
     position: Option<usize>,
+    /// The column of the cell, if the record was a row of CSV.
+    column: Option<String>,
 }
 
 #[derive(Debug)]
 enum Place {
     Pointer(String),
     Parameter(String),
+    /// A column of CSV that has no member.
+    Column(String),
 }
 
 impl Fault {
@@ -67,7 +71,22 @@ impl Fault {
     }
 
     fn new(place: Place, code: &'static str, detail: Cow<'static, str>) -> Self {
-        Self { place, code: code.into(), detail, position: None }
+        Self { place, code: code.into(), detail, position: None, column: None }
+    }
+
+    /// An error of a column of CSV.
+    pub(crate) fn in_column(
+        header: String,
+        code: &'static str,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(Place::Column(header), code, detail.into())
+    }
+
+    /// Adds the column of the cell.
+    pub(crate) fn with_column(mut self, header: String) -> Self {
+        self.column = Some(header);
+        self
     }
 
     /// Adds the position in the value, in bytes.
@@ -141,6 +160,42 @@ impl Problem {
         });
     }
 
+    /// Adds the column of each member.
+    pub(crate) fn name_columns<'c>(&mut self, column: impl Fn(&str) -> Option<&'c str>) {
+        let errors = mem::take(&mut self.errors);
+        self.errors = errors.map(|mut fault| {
+            if let (Place::Pointer(pointer), None) = (&fault.place, &fault.column) {
+                fault.column = column(pointer).map(str::to_owned);
+            }
+            fault
+        });
+    }
+
+    /// Whether a row of CSV, or the text of one of its cells, could not be read.
+    pub(crate) fn is_about_cells(&self) -> bool {
+        let is_text = |fault: &Fault| matches!(&*fault.code, "invalid-encoding" | "formula");
+        self.code == ProblemCode::MalformedCsv || self.errors.items().iter().any(is_text)
+    }
+
+    /// The code, the column and the detail for one row of CSV. The detail has that of every error.
+    pub(crate) fn in_one_row(&self) -> (String, String, String) {
+        let items = self.errors.items();
+        let code = items.first().map_or(self.code.as_str(), |first| &first.code);
+        let column_of = |fault: &Fault| match &fault.place {
+            Place::Column(header) => Some(header.clone()),
+            Place::Pointer(_) | Place::Parameter(_) => fault.column.clone(),
+        };
+        let column = items.iter().find_map(column_of).unwrap_or_default();
+        let of_fault = |fault: &Fault| match column_of(fault) {
+            Some(column) => format!("{column}: {}", fault.detail),
+            None => fault.detail.clone().into_owned(),
+        };
+        let own = self.detail.as_deref().unwrap_or(self.code.kind().detail).to_owned();
+        let details: Vec<String> = items.iter().map(of_fault).collect();
+        let detail = if details.is_empty() { own } else { details.join("; ") };
+        (code.to_owned(), column, detail)
+    }
+
     /// Adds a header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
@@ -187,7 +242,8 @@ impl Problem {
         let kind = self.code.kind();
         let mut words = self.detail.as_deref().unwrap_or(kind.detail).to_owned();
         for fault in self.errors.items() {
-            let (Place::Pointer(place) | Place::Parameter(place)) = &fault.place;
+            let (Place::Pointer(place) | Place::Parameter(place) | Place::Column(place)) =
+                &fault.place;
             words.extend(["; ", place, ": ", &fault.detail]);
         }
         if self.errors.omitted() > 0 {
@@ -229,12 +285,14 @@ impl Fault {
         let (name, place) = match self.place {
             Place::Pointer(pointer) => ("pointer", pointer),
             Place::Parameter(parameter) => ("parameter", parameter),
+            Place::Column(header) => ("column", header),
         };
         let mut members = vec![
             (name.to_owned(), Json::Text(place)),
             ("code".to_owned(), Json::Text(self.code.into_owned())),
             ("detail".to_owned(), Json::Text(self.detail.into_owned())),
         ];
+        members.extend(self.column.map(|header| ("column".to_owned(), Json::Text(header))));
         let position = self.position.and_then(|position| i64::try_from(position).ok());
         members.extend(position.map(|position| ("position".to_owned(), Json::Int(position))));
         Json::Object(members)

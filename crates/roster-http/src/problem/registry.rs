@@ -1,8 +1,7 @@
 //! The registry of problem codes: one row for each.
 //!
-//! The pages at `/problems`, the API description and the tests all use this table, so each code
-//! exists only here. Codes are permanent: rows are added, never renamed or removed. No text here
-//! contains a value of a request.
+//! The pages at `/problems`, the API description and the tests all use this table. Codes are
+//! permanent: rows are added, never renamed or removed. No text here has a value of a request.
 
 pub use super::kind::ProblemKind;
 use super::kind::problems;
@@ -69,6 +68,14 @@ problems! {
             deep, repeats a member, has text after its end, or is not valid Unicode.",
         remedy: "Send one JSON object, written by a JSON library.",
         detail: "trailing comma at line 1 column 27",
+    }
+    MalformedCsv {
+        code: "malformed-csv",
+        status: 400,
+        title: "The text is not CSV",
+        meaning: "A quotation mark, the number of cells of a row, or the encoding is wrong.",
+        remedy: "Write the file with a CSV library, or save it as CSV UTF-8.",
+        detail: "the row has 3 cells, and the header 5",
     }
     Unauthenticated {
         code: "unauthenticated",
@@ -358,6 +365,14 @@ problems! {
             each with its location in the body.",
         remedy: "Correct the named members.",
         detail: "1 member needs attention",
+    }
+    InvalidColumns {
+        code: "invalid-columns",
+        status: 422,
+        title: "The columns are not valid",
+        meaning: "A column of CSV has no member, or that of another column.",
+        remedy: "Correct the header row, or map its columns with `map=COLUMN:MEMBER`.",
+        detail: "1 column needs attention",
     }
     InvalidGroup {
         code: "invalid-group",

@@ -27,6 +27,10 @@ pub enum Place {
     Pointer(&'static str),
     /// In the query, by name.
     Parameter(&'static str),
+    /// In the header row of CSV, by the column.
+    Column(&'static str),
+    /// In a row of CSV, by the member and its column.
+    Cell(&'static str, &'static str),
 }
 
 /// The violation with this code.
@@ -246,6 +250,70 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         detail: "Roster keeps no passwords; leave them to the identity provider in front",
     },
     ViolationKind {
+        code: "unknown-column",
+        title: "The column is not known",
+        meaning: "The header row of a CSV file names a column that has no member. It is refused \
+            rather than ignored, so that no column is lost data.",
+        remedy: "Name the column as the member or as its path in SCIM, or map it: \
+            `map=COLUMN:MEMBER`, or `map=COLUMN:` to ignore it. `map=guess` guesses common names.",
+        place: Place::Column("Nick"),
+        detail: "did you mean nickname? map=COLUMN:MEMBER names its member, and map=COLUMN: \
+            ignores it",
+    },
+    ViolationKind {
+        code: "duplicate-column",
+        title: "Two columns have one member",
+        meaning: "Two columns of a CSV file have the same member, so a row has two values for it.",
+        remedy: "Remove one of the columns, or ignore it with `map=COLUMN:`.",
+        place: Place::Column("E-mail"),
+        detail: "the column email has the same member",
+    },
+    ViolationKind {
+        code: "misquoted-cell",
+        title: "The quotation marks of a cell are wrong",
+        meaning: "A quotation mark in a row of CSV neither opens a cell, nor closes it, nor is \
+            doubled inside it. The row after it begins on the next line.",
+        remedy: "Put the whole cell in quotation marks, and double those inside it.",
+        place: Place::Column("Full name"),
+        detail: "a quotation mark neither opens nor closes the cell, nor is doubled inside it, or \
+            the row has more than 65536 bytes",
+    },
+    ViolationKind {
+        code: "missing-cell",
+        title: "The row has too few cells",
+        meaning: "A row of CSV has fewer cells than the header row. The column is the first one \
+            without a cell.",
+        remedy: "Write a cell for each column; it may be empty.",
+        place: Place::Column("Full name"),
+        detail: "the row has 3 cells, and the header 5",
+    },
+    ViolationKind {
+        code: "extra-cell",
+        title: "The row has too many cells",
+        meaning: "A row of CSV has more cells than the header row. Often a cell with the delimiter \
+            in it has no quotation marks.",
+        remedy: "Put cells with the delimiter in quotation marks, or name the column.",
+        place: Place::Column("cell 6"),
+        detail: "the row has 6 cells, and the header 5",
+    },
+    ViolationKind {
+        code: "invalid-encoding",
+        title: "The cell is not UTF-8",
+        meaning: "The bytes of a cell are not text in UTF-8.",
+        remedy: "Save the file as CSV UTF-8, and send it again.",
+        place: Place::Cell("/name", "Full name"),
+        detail: "the text is not UTF-8; save the file as CSV UTF-8",
+    },
+    ViolationKind {
+        code: "formula",
+        title: "The cell is a formula",
+        meaning: "A spreadsheet would execute the text of the cell.",
+        remedy: "Send the result of the formula. If the text itself is the value, put an \
+            apostrophe before it, as exports do.",
+        place: Place::Cell("/title", "Position"),
+        detail: "a spreadsheet would execute this; if it is the value, put an apostrophe before it",
+    },
+    ViolationKind {
         code: "unknown-parameter",
         title: "The parameter is not known",
         meaning: "The path has no query parameter of this name. It is refused rather than \
@@ -307,10 +375,12 @@ mod tests {
     fn examples_point_somewhere() {
         for kind in VIOLATIONS {
             match kind.place {
-                Place::Pointer(pointer) => {
+                Place::Pointer(pointer) | Place::Cell(pointer, _) => {
                     assert!(pointer.is_empty() || pointer.starts_with('/'), "{}", kind.code);
                 }
-                Place::Parameter(name) => assert!(!name.is_empty(), "{}", kind.code),
+                Place::Parameter(name) | Place::Column(name) => {
+                    assert!(!name.is_empty(), "{}", kind.code);
+                }
             }
         }
     }

@@ -62,7 +62,10 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         Code::UsernameTaken | Code::EmailTaken | Code::ExternalIdTaken | Code::GroupNameTaken => {
             Some(ScimType::Uniqueness)
         }
-        Code::InvalidRequest
+        // SCIM has no CSV.
+        Code::MalformedCsv
+        | Code::InvalidColumns
+        | Code::InvalidRequest
         | Code::InvalidIdempotencyKey
         | Code::Unauthenticated
         | Code::InsufficientScope

@@ -87,7 +87,9 @@ fn check_problem(response: &Response, exchange: &Exchange, body: &Value) -> Resu
         return Err("request_id is not X-Request-Id".to_owned());
     }
     for fault in at(body, "/errors").as_array().into_iter().flatten() {
-        if fault.get("pointer").is_some() == fault.get("parameter").is_some() {
+        let places = ["pointer", "parameter", "column"].map(|name| fault.get(name).is_some());
+        // A cell has a member and a column.
+        if !matches!(places, [true, false, _] | [false, true, false] | [false, false, true]) {
             return Err(format!("{fault} names not exactly one place"));
         }
     }

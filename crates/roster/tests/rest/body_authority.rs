@@ -22,6 +22,7 @@ use crate::{
 };
 
 const NDJSON: &str = "application/x-ndjson";
+const CSV: &str = "text/csv";
 const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
 const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 
@@ -141,15 +142,16 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
     let mut begun: Vec<(Operation, Begun<'_>)> = Vec::new();
     let mut imports = Vec::new();
     for Upload { operation, method, route, media_type } in uploads() {
-        if media_type == NDJSON {
-            let id = &fixture.user["id"];
-            let line = match operation.id() {
-                "importUsers" => json!({"username": "grace"}),
-                "patchUsers" => json!({"id": id, "name": "Ada"}),
-                // A caller has two streams of lines at a time.
+        if media_type == NDJSON || media_type == CSV {
+            let id = fixture.user["id"].as_str().expect("an id");
+            // A caller has two streams of lines at a time.
+            let (text, number) = match (operation.id(), media_type.as_str()) {
+                ("importUsers", NDJSON) => (json!({"username": "grace"}).to_string(), 1),
+                ("patchUsers", CSV) => (format!("id,name\r\n{id},Ada"), 2),
                 _ => continue,
             };
-            imports.push(begin_line(service, &method, &line, key).await);
+            let talk = begin_line(service, (&method, &media_type), &text, key).await;
+            imports.push((talk, number));
             continue;
         }
         let mut target = fixture.target(route);
@@ -164,7 +166,7 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
         };
         begun.push((operation, request.begin().await));
     }
-    assert_eq!(imports.len(), 2, "users are created and patched as lines");
+    assert_eq!(imports.len(), 2, "users are created as lines and patched as rows");
     change().await;
     let before = everything(service).await;
     for (operation, begun) in begun {
@@ -174,8 +176,8 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
         assert!(challenge.is_some_and(|told| told.starts_with("Bearer ")), "{}", operation.id());
         reply.refused(401, "unauthenticated");
     }
-    for import in imports {
-        line_is_refused(import).await;
+    for (import, number) in imports {
+        line_is_refused(import, number).await;
     }
     assert_eq!(everything(service).await, before);
 }

@@ -1,6 +1,10 @@
 //! `/bulk`: imports, exports, and changes of many users, one record per line.
 
 pub(crate) mod change;
+pub(crate) mod csv;
+pub(crate) mod csv_names;
+pub(crate) mod csv_results;
+pub(crate) mod csv_round_trip;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod intake;

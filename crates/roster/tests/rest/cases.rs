@@ -244,6 +244,36 @@ macro_rules! with_all_cases {
                 a_dry_run_always_returns_the_user,
                 responses_of_dry_runs,
             }
+            mod csv {
+                good_rows_among_bad_ones_are_stored_and_no_others,
+                a_table_has_the_same_results_as_the_lines,
+                every_usual_form_of_csv_is_read,
+                a_file_without_a_valid_header_executes_nothing,
+                what_an_import_of_csv_does_not_take_is_refused,
+                pieces_of_a_file_may_be_cut_anywhere,
+                a_result_of_a_row_follows_its_commit_while_the_stream_rests,
+                a_row_that_is_cut_off_is_not_executed,
+                a_header_row_that_does_not_come_is_408,
+            }
+            mod csv_names {
+                a_column_is_named_as_its_member_or_as_its_path_in_scim,
+                cells_of_attributes_have_their_declared_types,
+                the_caller_maps_columns,
+                names_that_people_write_are_guessed_if_asked,
+                an_empty_cell_is_no_value,
+                an_error_names_the_column_of_its_cell,
+            }
+            mod csv_results {
+                each_row_patches_the_user_that_it_names,
+                each_row_deletes_the_user_that_it_names,
+                a_dry_run_of_csv_stores_nothing,
+                a_table_of_results_can_be_corrected_and_sent_again,
+                an_export_has_a_column_for_each_member,
+            }
+            mod csv_round_trip {
+                users_that_leave_as_csv_come_back_unchanged,
+                a_file_can_be_written_by_another_program,
+            }
             mod import {
                 a_line_has_the_result_of_a_single_request,
                 a_line_of_an_export_with_a_script_for_a_url_is_rejected,

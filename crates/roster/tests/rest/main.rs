@@ -47,7 +47,10 @@ mod transcripts;
 mod upsert;
 mod writes;
 
-use bulk::{change, export, import, intake, on_conflict, shut_out};
+use bulk::{
+    change, csv, csv_names, csv_results, csv_round_trip, export, import, intake, on_conflict,
+    shut_out,
+};
 use roster_test_service::{
     client,
     service::{self, Backend, Engine},

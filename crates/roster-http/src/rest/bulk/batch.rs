@@ -5,15 +5,13 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use roster_core::{
     Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal, Start,
-    StoreError, Tags, Timestamp, UserId, Violation, ViolationCode,
-    json::{self, JsonFault},
-    limits::USER_BYTES_MAX,
-    violation::TOLERATED,
+    StoreError, Tags, Timestamp, UserId, Violation, ViolationCode, violation::TOLERATED,
 };
 
-use super::{bulk_query::LineKind, lines::Line};
+use super::{bulk_query::LineKind, lines::Line, splitter::Format};
 use crate::{
     extract::JsonParser,
     limits::admission::LogCharges,
@@ -39,6 +37,8 @@ pub(super) struct Slot {
     pub(super) number: u64,
     /// The id of a user to create, as it was sent.
     pub(super) sent_id: Option<String>,
+    /// The text of a row: its result may repeat it or name a column.
+    pub(super) text: Option<Bytes>,
     /// The error of a line that cannot be parsed or is refused. The other lines have a write.
     unread: Option<Problem>,
 }
@@ -49,43 +49,39 @@ impl Batch {
         &mut self,
         number: u64,
         line: &Line,
-        (kind, parser, charges): (LineKind, &JsonParser, &LogCharges),
+        (kind, format): (LineKind, &Format),
+        (parser, charges): (&JsonParser, &LogCharges),
     ) {
-        let mut sent_id = None;
+        let (mut sent_id, mut kept) = (None, None);
         let unread = match line {
             Line::Whole(text) => {
                 self.bytes += text.len();
-                match parser.read(text, move |text| read_write(kind, text)).await {
-                    Ok(Ok(Ok(write))) => {
+                kept = matches!(format, Format::Csv(_)).then(|| text.clone());
+                let format = format.clone();
+                match parser.read(text, move |text| read_write(kind, &format, text)).await {
+                    Ok(Ok(write)) => {
                         if let BulkWrite::Create(draft, _) = &write {
                             sent_id = draft.sent_id().map(str::to_owned);
                         }
                         self.writes.push((write, charges.start(text.len())));
                         None
                     }
-                    Err(problem) => Some(problem),
-                    Ok(Ok(Err(violation))) => {
-                        Some(Failure::Refused(Refusal::Invalid(violation.into())).into())
-                    }
-                    Ok(Err(fault)) => {
-                        // The result has the number of the line. The position within the line is
-                        // enough here.
-                        let detail = fault.detail.replace(" at line 1 column ", " at column ");
-                        Some(Problem::saying(ProblemCode::MalformedJson, detail))
-                    }
+                    Ok(Err(problem)) | Err(problem) => Some(problem),
                 }
             }
             Line::TooLong => {
-                let detail = format!("send at most {USER_BYTES_MAX} bytes a line");
+                let bytes_max = format.bytes_max();
+                let detail = format!("send at most {bytes_max} bytes a line");
                 Some(Problem::saying(ProblemCode::BodyTooLarge, detail))
             }
+            Line::Misquoted(cell) => Some(format.misquoted(*cell)),
         };
-        self.slots.push(Slot { number, sent_id, unread });
+        self.slots.push(Slot { number, sent_id, text: kept, unread });
     }
 
     /// Adds a line that is not executed.
     pub(super) fn refuse(&mut self, number: u64, problem: Problem) {
-        self.slots.push(Slot { number, sent_id: None, unread: Some(problem) });
+        self.slots.push(Slot { number, sent_id: None, text: None, unread: Some(problem) });
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -113,9 +109,9 @@ impl Batch {
 }
 
 /// The write of a line.
-fn read_write(kind: LineKind, text: &[u8]) -> Result<Result<BulkWrite, Violation>, JsonFault> {
-    let tree = json::read(text)?;
-    Ok(match kind {
+fn read_write(kind: LineKind, format: &Format, text: &[u8]) -> Result<BulkWrite, Problem> {
+    let tree = format.read(text)?;
+    let write = match kind {
         LineKind::Create(upsert) => {
             let is_record = is_record(&tree);
             let mut draft = match upsert.on_conflict {
@@ -132,7 +128,8 @@ fn read_write(kind: LineKind, text: &[u8]) -> Result<Result<BulkWrite, Violation
             read_id(&tree).map(|id| BulkWrite::Patch(id, Preconditions::default(), Arc::new(tree)))
         }
         LineKind::Delete => read_deletion(&tree),
-    })
+    };
+    write.map_err(|violation| Failure::Refused(Refusal::Invalid(violation.into())).into())
 }
 
 const ID_NEEDED: &str = "send one JSON object a line, with the id of a user";

@@ -2,8 +2,11 @@
 
 use roster_core::{MatchBy, Mode, OnConflict, Upsert};
 
+use super::csv::Mapping;
 use crate::{
-    extract::{boolean, check_upsert, dry_run, read_each, read_upsert, unknown},
+    extract::{
+        boolean, check_upsert, dry_run, duplicate, invalid, read_all, read_upsert, refused, unknown,
+    },
     problem::Problem,
 };
 
@@ -40,16 +43,20 @@ pub(super) struct BulkQuery {
 }
 
 impl BulkQuery {
-    /// Reads the query of a request with lines of this kind.
+    /// Reads the query of a request with lines of this kind. Only columns have a mapping.
     pub(super) fn read(
         query: Option<&str>,
         kind: LineKind,
         may_read: bool,
+        mut mapping: Option<&mut Mapping>,
     ) -> Result<Self, Problem> {
         let mut read = Self { kind, mode: Mode::Write, keeps_ids: false, may_read };
         let takes_conditions = matches!(kind, LineKind::Patch | LineKind::Delete);
-        read_each(query, |parameter| {
+        let (_, faults) = read_all(query, |parameter, is_repeated| {
             let (name, value) = (parameter.name.as_ref(), parameter.value());
+            if is_repeated && name != "map" {
+                return Err(duplicate());
+            }
             let is_upsert = match &mut read.kind {
                 LineKind::Create(options) => read_upsert(name, &value, options)?,
                 LineKind::Patch | LineKind::Delete => false,
@@ -60,6 +67,23 @@ impl BulkQuery {
                 "keep_ids" if matches!(kind, LineKind::Create(_)) => {
                     read.keeps_ids = boolean(&value)?;
                 }
+                "map" => match (&mut mapping, value.rsplit_once(':')) {
+                    (None, _) => {
+                        let detail = "only the columns of text/csv are mapped; leave map out";
+                        return Err(("conflicting-parameter", detail.to_owned()));
+                    }
+                    (Some(mapping), _) if value == "guess" => mapping.guesses = true,
+                    (Some(mapping), Some((column, _)))
+                        if mapping.given.iter().any(|(given, _)| given == column) =>
+                    {
+                        let detail = format!("map the column {column} once");
+                        return Err(("duplicate-parameter", detail));
+                    }
+                    (Some(mapping), Some((column, member))) => {
+                        mapping.given.push((column.to_owned(), member.to_owned()));
+                    }
+                    (Some(_), None) => return Err(invalid("give COLUMN:MEMBER, or guess")),
+                },
                 _ if takes_conditions && CONDITIONS.contains(&name) => {
                     let detail = "the lines name the users; leave conditions out";
                     return Err(("conflicting-parameter", detail.to_owned()));
@@ -68,6 +92,9 @@ impl BulkQuery {
             }
             Ok(())
         })?;
+        if !faults.is_empty() {
+            return Err(refused(faults));
+        }
         if let LineKind::Create(options) = read.kind {
             check_upsert(options)?;
         }

@@ -1,4 +1,4 @@
-//! Exports as `application/x-ndjson`: all records in one response.
+//! Exports: all records in one response, one on each line or in each row.
 //!
 //! The records are read in pages, one page ahead of the page that is being sent. So a slow client
 //! uses two pages of memory and no resources of the store. Each line is a record as it was
@@ -6,7 +6,7 @@
 //! because the store is overloaded is first repeated, because otherwise the client would have to
 //! start from the beginning. Before each page is sent, the caller's credential is checked again.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use axum::{
     body::Body,
@@ -25,7 +25,7 @@ use tokio::time::sleep;
 
 use crate::{
     access::Lease,
-    extract::NDJSON,
+    extract::{Media, NDJSON},
     problem::Problem,
     request::Call,
     rest::{
@@ -57,6 +57,11 @@ pub(super) trait ExportSource: Send + Sync + 'static {
     /// Makes the page after this position the current one.
     fn continue_after(&mut self, key: Self::Key);
 
+    /// The media type, and what comes before the first record.
+    fn form(&self) -> (Media, Vec<u8>) {
+        (NDJSON, Vec::new())
+    }
+
     /// Appends the line of a record, without its end; `None` if the record cannot be read.
     fn write(&self, item: &Self::Item, out: &mut Vec<u8>) -> Option<()>;
 }
@@ -79,26 +84,27 @@ pub(super) async fn export<S: ExportSource>(
     let may = call.permit()?;
     let lines_left = if query.has("limit") { query.limit } else { usize::MAX };
     refuse_if_match(&call.parts.headers, "an export has no tag, so no If-Match matches")?;
+    let (media, header) = source.form();
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
-        describe(app, response.headers_mut(), position);
+        describe(app, response.headers_mut(), media, position);
         return Ok(response);
     }
     let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
     let first = source.read(&app.directory, may).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
-    describe(app, response.headers_mut(), first.position);
+    describe(app, response.headers_mut(), media, first.position);
     let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
-    let export = Export { directory, lease, source, lines_left, request_id };
+    let export = Export { directory, lease, source, header, lines_left, request_id };
     tokio::spawn(export.send(first, sender));
     Ok(response)
 }
 
-fn describe(app: &AppState, headers: &mut HeaderMap, position: i64) {
-    headers.insert(CONTENT_TYPE, NDJSON.header());
+fn describe(app: &AppState, headers: &mut HeaderMap, media: Media, position: i64) {
+    headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
     respond::position(headers, app.directory.log_id(), position);
 }
@@ -122,6 +128,8 @@ struct Export<S: ExportSource> {
     directory: Directory,
     lease: Lease<S::Right>,
     source: S,
+    /// What comes before the first record, until it is sent.
+    header: Vec<u8>,
     /// How many records may still be sent.
     lines_left: usize,
     request_id: String,
@@ -137,7 +145,8 @@ impl<S: ExportSource> Export<S> {
             };
             page.items.truncate(self.lines_left);
             self.lines_left -= page.items.len();
-            let Some(lines) = self.lines(&page.items).await else {
+            let begun = mem::take(&mut self.header);
+            let Some(lines) = self.lines(begun, &page.items).await else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
@@ -174,9 +183,9 @@ impl<S: ExportSource> Export<S> {
         None
     }
 
-    /// The records of a page, one per line; `None` if a record cannot be projected.
-    async fn lines(&self, items: &[S::Item]) -> Option<Vec<u8>> {
-        let (mut out, mut turns) = (Vec::new(), Turns::default());
+    /// The records of a page, one per line, behind `out`; `None` if a record cannot be projected.
+    async fn lines(&self, mut out: Vec<u8>, items: &[S::Item]) -> Option<Vec<u8>> {
+        let mut turns = Turns::default();
         for item in items {
             self.source.write(item, &mut out)?;
             out.push(b'\n');

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use roster_core::{
     BulkWrite, Caller, Directory, Failure, Mode, Outcome, StoreError,
     access::{Permit, RestoreIds, WriteUsers},
-    limits::USER_BYTES_MAX,
+    json::write_json,
 };
 use roster_server::{BodyFault, Upload};
 use tokio::{
@@ -24,10 +24,12 @@ use super::{
     bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     clashes::Clashes,
+    csv::{Columns, header_of_results, row_of_result},
     flight::Flight,
     line_result::{LineResult, Tally},
-    lines::{Line, Lines},
+    lines::Line,
     outbox::Parcel,
+    splitter::{Format, Splitter},
 };
 use crate::{
     access::Lease, extract::JsonParser, limits::admission::LogCharges, problem::Problem,
@@ -53,6 +55,17 @@ enum Source {
     Stopped,
 }
 
+/// The body of a request with lines.
+pub(super) struct Body {
+    pub(super) upload: Upload,
+    pub(super) lines: Splitter,
+    pub(super) format: Format,
+    /// The columns, if the results are rows of CSV.
+    pub(super) table: Option<Arc<Columns>>,
+    /// The number of lines before the first record.
+    pub(super) number: u64,
+}
+
 /// A running import.
 pub(super) struct Intake {
     directory: Directory,
@@ -65,9 +78,12 @@ pub(super) struct Intake {
     batches: Arc<Semaphore>,
     upload: Upload,
     source: Source,
-    lines: Lines,
-    /// The next line, which waits for the caller's rate limit.
-    next: Option<Line>,
+    lines: Splitter,
+    format: Format,
+    /// The columns, if the results are rows of CSV.
+    table: Option<Arc<Columns>>,
+    /// The next line, which waits for the caller's rate limit, and the number of its lines.
+    next: Option<(Line, u64)>,
     charges: LineCharges,
     log_charges: LogCharges,
     parser: JsonParser,
@@ -91,7 +107,7 @@ impl Intake {
         app: &AppState,
         (query, keep): (BulkQuery, Option<Permit<RestoreIds>>),
         (lease, caller, client): (Lease<WriteUsers>, Caller, IpAddr),
-        upload: Upload,
+        Body { upload, lines, format, table, number }: Body,
         results: mpsc::Sender<Parcel>,
     ) -> Self {
         let upsert = match query.kind {
@@ -109,13 +125,15 @@ impl Intake {
             batches: Arc::clone(&app.transfers.batches),
             upload,
             source: Source::Open,
-            lines: Lines::new(USER_BYTES_MAX),
+            lines,
+            format,
+            table,
             next: None,
             charges: LineCharges::new(app, caller.actor.clone(), client),
             log_charges: app.admission.log_charges(&caller.actor, client),
             caller,
             parser: app.json.clone(),
-            number: 0,
+            number,
             batch: Batch::default(),
             flight: Flight::new(),
             clashes,
@@ -129,6 +147,7 @@ impl Intake {
 
     /// Executes all lines. `first` is a part of the body that has already arrived.
     pub(super) async fn run(mut self, first: Option<Piece>) {
+        self.begin().await;
         if let Some(first) = first {
             self.take(first);
         }
@@ -157,6 +176,21 @@ impl Intake {
         self.end().await;
     }
 
+    /// Sends what comes before the results: the header row, or in a dry run of CSV the members of
+    /// the columns.
+    async fn begin(&mut self) {
+        let mut out = Vec::new();
+        match (&self.table, &self.format) {
+            (Some(table), _) => header_of_results(table, &mut out),
+            (None, Format::Csv(columns)) if self.query.mode == Mode::DryRun => {
+                write_json(&mut out, &columns.describe());
+                out.push(b'\n');
+            }
+            (None, _) => return,
+        }
+        self.send(Parcel::Results(out)).await;
+    }
+
     async fn end(&mut self) {
         let (lines, failed) = (self.tally.lines(), self.tally.failed);
         let whole = self.source == Source::Ended;
@@ -164,7 +198,7 @@ impl Intake {
         let kind = self.query.kind;
         tracing::info!(request_id, whole, ?kind, lines, failed, "a bulk request ended");
         if whole {
-            let done = self.tally.done(kind);
+            let done = if self.table.is_some() { String::new() } else { self.tally.done(kind) };
             self.send(Parcel::Done(done)).await;
         }
         // The last result. Without a `done` line, the response is incomplete.
@@ -172,7 +206,7 @@ impl Intake {
             let code = problem.code.as_str();
             tracing::warn!(request_id, code, "an import was stopped");
             let mut out = Vec::new();
-            LineResult::Failed(problem, None).write(number, &self.base_url, &mut out);
+            self.write(None, number, LineResult::Failed(problem, None), &mut out);
             self.send(Parcel::Results(out)).await;
         }
     }
@@ -204,26 +238,25 @@ impl Intake {
     /// Reads lines until no complete line is available, the batch is full, or the caller's rate
     /// limit is reached.
     async fn read_lines(&mut self) {
-        let mut bytes_since_yield = 0;
+        let (mut lines_since_yield, mut bytes_since_yield) = (0, 0);
         while self.source != Source::Stopped
             && !self.batch.is_full()
-            && let Some(line) = self.next.take().or_else(|| self.next_line())
+            && let Some((line, count)) = self.next.take().or_else(|| self.next_line())
         {
             // A blank line has a number but no result.
             let blank = matches!(&line, Line::Whole(text) if text.trim_ascii().is_empty());
             if !blank && !self.charges.charge() {
-                self.next = Some(line);
+                self.next = Some((line, count));
                 break;
             }
-            self.number += 1;
             if !blank {
                 self.take_line(&line).await;
             }
+            self.number += count;
             bytes_since_yield += line.len();
-            if self.number.is_multiple_of(YIELD_AFTER_LINES)
-                || bytes_since_yield >= YIELD_AFTER_BYTES
-            {
-                bytes_since_yield = 0;
+            lines_since_yield += 1;
+            if lines_since_yield >= YIELD_AFTER_LINES || bytes_since_yield >= YIELD_AFTER_BYTES {
+                (lines_since_yield, bytes_since_yield) = (0, 0);
                 yield_now().await;
             }
         }
@@ -234,15 +267,15 @@ impl Intake {
         if self.query.mode == Mode::Write
             && let Err(problem) = self.log_charges.check()
         {
-            return self.batch.refuse(self.number, problem);
+            return self.batch.refuse(self.number + 1, problem);
         }
-        let how = (self.query.kind, &self.parser, &self.log_charges);
-        self.batch.take(self.number, line, how).await;
+        let how = (self.query.kind, &self.format);
+        let with = (&self.parser, &self.log_charges);
+        self.batch.take(self.number + 1, line, how, with).await;
     }
 
-    fn next_line(&mut self) -> Option<Line> {
-        let line = self.lines.next();
-        line.or_else(|| if self.source == Source::Ended { self.lines.last() } else { None })
+    fn next_line(&mut self) -> Option<(Line, u64)> {
+        self.lines.next(self.source == Source::Ended)
     }
 
     async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {
@@ -281,12 +314,19 @@ impl Intake {
         self.is_full |= results.iter().any(is_full);
         let mut out = Vec::with_capacity(slots.len() * 80);
         for (slot, result) in joined(slots, results) {
-            let number = slot.number;
             let result = self.line_result(&slot, result);
             self.tally.count(&result);
-            result.write(number, &self.base_url, &mut out);
+            self.write(slot.text.as_deref(), slot.number, result, &mut out);
         }
         self.send(Parcel::Results(out)).await;
+    }
+
+    /// Writes the result of a line. A table repeats its text.
+    fn write(&self, text: Option<&[u8]>, number: u64, result: LineResult, out: &mut Vec<u8>) {
+        match &self.table {
+            Some(columns) => row_of_result(columns, (text, number), &result, out),
+            None => result.write(number, &self.base_url, out),
+        }
     }
 
     fn line_result(&mut self, slot: &Slot, result: Result<Outcome, Problem>) -> LineResult {
@@ -294,6 +334,8 @@ impl Intake {
             (Some(clashes), Ok(outcome)) => clashes.check(outcome).map_err(Problem::from),
             (_, result) => result,
         };
+        let text = slot.text.as_deref();
+        let result = result.map_err(|problem| self.format.name_columns(problem, text));
         if let Err(problem) = &result {
             self.log(problem);
         }

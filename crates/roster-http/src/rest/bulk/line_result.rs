@@ -78,6 +78,21 @@ impl LineResult {
         }
     }
 
+    /// The status that a request with only this line would have.
+    pub(super) const fn status(&self) -> u16 {
+        match self {
+            Self::Created(_) => 201,
+            Self::Replaced(_) | Self::Patched(_) | Self::Unchanged(_) | Self::Skipped(_) => 200,
+            Self::Deleted(_) => 204,
+            Self::Failed(problem, _) => problem.code.kind().status,
+        }
+    }
+
+    /// Why the line was rejected or failed.
+    pub(super) const fn problem(&self) -> Option<&Problem> {
+        if let Self::Failed(problem, _) = self { Some(problem) } else { None }
+    }
+
     /// Appends the result of the line with this number.
     pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
         let user = |written: Option<Written>| match written {
@@ -87,19 +102,20 @@ impl LineResult {
             }
             None => String::new(),
         };
-        let of_user = |status: u16, written: Option<Written>| {
+        let status = self.status();
+        let of_user = |written: Option<Written>| {
             format!("{{\"line\":{number},\"status\":{status}{}}}\n", user(written))
         };
         let text = match self {
-            Self::Created(written) => of_user(201, written),
-            Self::Replaced(written) | Self::Patched(written) => of_user(200, written),
-            Self::Unchanged(written) => of_user(200, Some(written)),
-            Self::Deleted(written) => of_user(204, written),
+            Self::Created(written)
+            | Self::Replaced(written)
+            | Self::Patched(written)
+            | Self::Deleted(written) => of_user(written),
+            Self::Unchanged(written) => of_user(Some(written)),
             Self::Skipped(met) => {
-                format!("{{\"line\":{number},\"status\":200,\"skipped\":true{}}}\n", user(met))
+                format!("{{\"line\":{number},\"status\":{status},\"skipped\":true{}}}\n", user(met))
             }
             Self::Failed(problem, id) => {
-                let status = problem.code.kind().status;
                 let id = id.map(|id| format!("\"id\":\"{id}\",")).unwrap_or_default();
                 let start = format!("{{\"line\":{number},\"status\":{status},{id}\"problem\":");
                 out.extend_from_slice(start.as_bytes());

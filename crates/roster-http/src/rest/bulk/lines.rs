@@ -10,6 +10,8 @@ use bytes::{Buf as _, Bytes};
 pub(super) enum Line {
     Whole(Bytes),
     TooLong,
+    /// The first line of a row of CSV whose quotation marks are wrong in this cell, counted from 0.
+    Misquoted(usize),
 }
 
 impl Line {
@@ -17,7 +19,7 @@ impl Line {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Whole(text) => text.len(),
-            Self::TooLong => 0,
+            Self::TooLong | Self::Misquoted(_) => 0,
         }
     }
 }

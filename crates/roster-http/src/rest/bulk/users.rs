@@ -6,6 +6,7 @@ use axum::{
     extract::{FromRequest as _, Request, State},
     response::Response,
 };
+use http::{HeaderValue, header::VARY};
 use roster_core::{
     Directory, Draft, Failure, Refusal, StoreError, Stored,
     access::{Permit, ReadUsers},
@@ -17,12 +18,13 @@ use roster_core::{
 
 use super::{
     bulk_query::LineKind,
+    csv::CsvUsers,
     export::{self, ExportPage, ExportSource},
     matching::{MatchingChange, change_matching},
     write_lines::write_lines,
 };
 use crate::{
-    extract::{BodyKind, NDJSON, negotiate, sends_lines},
+    extract::{BodyKind, CSV, Media, NDJSON, lines_type, negotiate},
     problem::Problem,
     request::{Call, UnreadCall},
     rest::{
@@ -36,13 +38,18 @@ use crate::{
 /// read has low priority.
 const STREAMED_AT_ONCE: usize = 2 * PAGE_SIZE_MAX;
 
-/// `GET /bulk/users`: returns every user that matches, one on each line, in the order of ids.
+/// `GET /bulk/users`: returns every user that matches, one on each line or in each row, in the
+/// order of ids.
 pub(crate) async fn export(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
-    negotiate(&call.parts.headers, &[NDJSON])?;
+    let media = negotiate(&call.parts.headers, &[NDJSON, CSV])?;
     let UserListQuery { mut page, fields, query, .. } =
         UserListQuery::read(&app, &call, ListForm::Lines, |_| Ok(false))?;
     page.limit = STREAMED_AT_ONCE;
-    export::export(&app, &call, &query, Users { page, members: fields.members() }).await
+    let members = fields.members();
+    let rows = (media == CSV).then(|| CsvUsers::new(members.as_ref(), &app.directory.schema()));
+    let mut response = export::export(&app, &call, &query, Users { page, members, rows }).await?;
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
 }
 
 /// `POST /bulk/users`: creates a user for each line, or updates the one that exists.
@@ -58,7 +65,7 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let has_lines = sends_lines(request.headers());
+    let has_lines = lines_type(request.headers()).is_some();
     let call = UnreadCall::from_request(request, &app).await?;
     if has_lines {
         return write_lines(&app, call, LineKind::Patch).await;
@@ -76,7 +83,7 @@ pub(crate) async fn delete(
     State(app): State<AppState>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let has_lines = sends_lines(request.headers());
+    let has_lines = lines_type(request.headers()).is_some();
     let call = UnreadCall::from_request(request, &app).await?;
     if has_lines {
         return write_lines(&app, call, LineKind::Delete).await;
@@ -88,6 +95,8 @@ pub(crate) async fn delete(
 struct Users {
     page: PageQuery,
     members: Option<Members>,
+    /// How they are written, if they are rows of CSV.
+    rows: Option<CsvUsers>,
 }
 
 impl ExportSource for Users {
@@ -108,7 +117,18 @@ impl ExportSource for Users {
         self.page.after = Some(key);
     }
 
+    fn form(&self) -> (Media, Vec<u8>) {
+        self.rows.as_ref().map_or((NDJSON, Vec::new()), |rows| (CSV, rows.header()))
+    }
+
     fn write(&self, item: &Stored, out: &mut Vec<u8>) -> Option<()> {
-        write_record(item, self.members.as_ref(), out)
+        match &self.rows {
+            Some(rows) => {
+                rows.write(&item.record, out)?;
+                out.push(b'\r');
+                Some(())
+            }
+            None => write_record(item, self.members.as_ref(), out),
+        }
     }
 }

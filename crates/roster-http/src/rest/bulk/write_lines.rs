@@ -1,5 +1,4 @@
-//! `POST`, `PATCH` and `DELETE /bulk/users` as `application/x-ndjson`: one write per line in, one
-//! result per line out.
+//! `POST`, `PATCH` and `DELETE /bulk/users` with lines or rows: one write for each, and one result.
 //!
 //! Each line is one atomic write. The lines are executed in order, and the result of a line is sent
 //! after its commit. This module checks the request before the first line. Then two tasks run, one
@@ -8,22 +7,32 @@
 use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
+use http::{
+    HeaderMap,
+    header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
+};
 use roster_core::{
-    Mode, OnConflict,
+    Mode, OnConflict, UserSchema,
     access::{RestoreIds, Scope},
+    limits::USER_BYTES_MAX,
 };
 use roster_server::StreamedBody;
 use tokio::sync::mpsc;
 
 use super::{
     bulk_query::{BulkQuery, LineKind},
-    intake::Intake,
+    csv::{self, Beginning, Mapping},
+    intake::{Body, Intake},
+    lines::Lines,
     matching::check_preconditions,
     outbox::{Aside, deliver},
+    splitter::{Format, Splitter},
 };
 use crate::{
-    extract::{IDEMPOTENCY_KEY, NDJSON, check_lines, negotiate, refuse_preconditions},
+    extract::{
+        CSV, IDEMPOTENCY_KEY, Media, NDJSON, check_lines, lines_type, negotiate,
+        refuse_preconditions,
+    },
     problem::{Problem, ProblemCode},
     request::UnreadCall,
     rest::respond::{DRY_RUN, PRIVATE, TRUE},
@@ -36,20 +45,11 @@ pub(crate) async fn write_lines(
     kind: LineKind,
 ) -> Result<Response, Problem> {
     let headers = &call.parts.headers;
-    if headers.contains_key(IDEMPOTENCY_KEY) {
-        let detail = match kind {
-            LineKind::Create(_) => {
-                "an import takes no Idempotency-Key: after a break, send the stream again with \
-                 on_conflict=skip"
-            }
-            LineKind::Patch | LineKind::Delete => {
-                "lines take no Idempotency-Key: after a break, send those without a result again"
-            }
-        };
-        return Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail));
-    }
+    refuse_key(headers, kind)?;
     let may_read = call.context().authority.may(Scope::UsersRead);
-    let query = BulkQuery::read(call.parts.uri.query(), kind, may_read)?;
+    let sent = lines_type(headers);
+    let mut mapping = (sent == Some(CSV)).then(Mapping::default);
+    let query = BulkQuery::read(call.parts.uri.query(), kind, may_read, mapping.as_mut())?;
     let keep = query.keeps_ids.then(|| call.context().authority.permit::<RestoreIds>());
     let keep = keep.transpose()?;
     match query.kind {
@@ -57,7 +57,8 @@ pub(crate) async fn write_lines(
         LineKind::Create(_) => refuse_preconditions(headers)?,
         LineKind::Patch | LineKind::Delete => check_preconditions(headers)?,
     }
-    negotiate(headers, &[NDJSON])?;
+    let offered: &[Media] = if mapping.is_some() { &[NDJSON, CSV] } else { &[NDJSON] };
+    let media = negotiate(headers, offered)?;
     check_lines(headers)?;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
 
@@ -65,8 +66,21 @@ pub(crate) async fn write_lines(
     let request_id = call.context().request_id().to_owned();
     let expects_continue = headers.contains_key(EXPECT);
     let (mut upload, lease, caller) = call.stream(app, place)?;
-    // hyper sends `100 Continue` only while no response has begun.
-    let first = if expects_continue { Some(upload.next().await) } else { None };
+    let (lines, format, number, first) = if let Some(mapping) = &mapping {
+        let beginning =
+            csv::begin(&mut upload, mapping, UserSchema::clone(&app.directory.schema()));
+        let Beginning { columns, rows, lines, is_whole } = beginning.await?;
+        let first = is_whole.then_some(Ok(None));
+        (Splitter::Rows(rows), Format::Csv(Arc::new(columns)), lines, first)
+    } else {
+        // hyper sends `100 Continue` only while no response has begun.
+        let first = if expects_continue { Some(upload.next().await) } else { None };
+        (Splitter::Lines(Lines::new(USER_BYTES_MAX)), Format::Json, 0, first)
+    };
+    let table = match &format {
+        Format::Csv(columns) if media == CSV => Some(Arc::clone(columns)),
+        Format::Csv(_) | Format::Json => None,
+    };
     let (body, sender) = StreamedBody::new(&peer);
     let (results, parcels) = mpsc::channel(1);
     let aside = Aside {
@@ -80,15 +94,32 @@ pub(crate) async fn write_lines(
             tracing::error!(request_id, cause, "the results of an import were lost");
         }
     });
-    let intake = Intake::new(app, (query, keep), (lease, caller, client), upload, results);
+    let body_of_call = Body { upload, lines, format, table, number };
+    let intake = Intake::new(app, (query, keep), (lease, caller, client), body_of_call, results);
     tokio::spawn(intake.run(first));
 
     let mut response = body.into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, NDJSON.header());
+    headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, PRIVATE);
     if query.mode == Mode::DryRun {
         headers.insert(DRY_RUN, TRUE);
     }
     Ok(response)
+}
+
+fn refuse_key(headers: &HeaderMap, kind: LineKind) -> Result<(), Problem> {
+    if !headers.contains_key(IDEMPOTENCY_KEY) {
+        return Ok(());
+    }
+    let detail = match kind {
+        LineKind::Create(_) => {
+            "an import takes no Idempotency-Key: after a break, send the stream again with \
+             on_conflict=skip"
+        }
+        LineKind::Patch | LineKind::Delete => {
+            "lines take no Idempotency-Key: after a break, send those without a result again"
+        }
+    };
+    Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail))
 }

@@ -36,28 +36,29 @@ pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Ta
     talk
 }
 
-/// Begins to send one user: all but the end of its line.
+/// Begins to send one user: all but the end of its last line.
 pub(crate) async fn begin_line(
     service: &Service,
-    method: &str,
-    line: &Value,
+    (method, media_type): (&str, &str),
+    text: &str,
     credential: Option<&str>,
 ) -> Talk {
     let headers = authorization(credential);
-    let headers = format!("{headers}content-type: {NDJSON}\r\ntransfer-encoding: chunked\r\n");
+    let chunked = "transfer-encoding: chunked\r\n";
+    let headers = format!("{headers}content-type: {media_type}\r\n{chunked}");
     let mut talk = Talk::begin(service, &format!("{method} /bulk/users"), &headers).await;
+    talk.send(text).await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
-    talk.send(&line.to_string()).await;
     talk
 }
 
-/// Completes the only line of an import, which must not be executed.
-pub(crate) async fn line_is_refused(mut talk: Talk) {
+/// Completes the only record of an import, which must not be executed.
+pub(crate) async fn line_is_refused(mut talk: Talk, number: u64) {
     talk.try_send("\n").await;
     let (told, whole) = talk.rest().await;
     assert!(!whole, "no end that looks like one");
     let [last] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!((&last["line"], &last["status"]), (&json!(1), &json!(401)), "{last}");
+    assert_eq!((&last["line"], &last["status"]), (&json!(number), &json!(401)), "{last}");
 }
 
 /// Begins an endless export. Some users were received.

@@ -134,6 +134,12 @@ impl Talk {
         (lines, self.whole)
     }
 
+    /// The rest of a response that is no lines of JSON, and whether the body ended normally.
+    pub(super) async fn text(mut self) -> (String, bool) {
+        while self.take_chunk() || self.more().await {}
+        (String::from_utf8(self.body).expect("UTF-8"), self.whole)
+    }
+
     /// Parses one complete chunk of the response, if it was received.
     fn take_chunk(&mut self) -> bool {
         let Some(end) = self.raw.windows(2).position(|two| two == b"\r\n") else { return false };

@@ -20,6 +20,11 @@ fn typed(content_type: &str) -> Vec<u8> {
     send("POST", "/users", &format!("Content-Type: {content_type}\r\n"), USER)
 }
 
+fn rows_of(content_type: &str, content: &str) -> Vec<u8> {
+    let content_type = format!("Content-Type: {content_type}\r\n");
+    send("POST", "/bulk/users", &content_type, content.as_bytes())
+}
+
 fn coded(coding: &str) -> Vec<u8> {
     send("POST", "/users", &format!("{JSON}Content-Encoding: {coding}\r\n"), USER)
 }
@@ -65,7 +70,28 @@ pub(super) fn rows() -> Vec<Row> {
             "type: one user for the resource of many",
             TYPE,
             send("POST", "/bulk/users", JSON, USER),
-            refused().with("accept", "application/x-ndjson"),
+            refused().with("accept", "application/x-ndjson, text/csv"),
+        ),
+        row(
+            "type: CSV for a new user",
+            "RFC 9110 section 15.5.16: the detail says what takes it",
+            typed("text/csv"),
+            refused_json().saying("POST /bulk/users"),
+        ),
+        row(
+            "type: CSV in another charset",
+            "RFC 7111 section 5.1: UTF-8 is the default, and the only one here",
+            rows_of("text/csv; charset=iso-8859-1", "username\r\nada\r\n"),
+            refused().with("accept", "application/x-ndjson, text/csv"),
+        ),
+        row(
+            "type: CSV for a patch of many",
+            "RFC 5789 section 2.2: Accept-Patch names it",
+            send("PATCH", "/bulk/users?username=ada", "Content-Type: text/plain\r\n", b"{}"),
+            refused().with(
+                "accept-patch",
+                "application/merge-patch+json, application/json, application/x-ndjson, text/csv",
+            ),
         ),
         refuses("type: a patch in a POST", merge),
         refuses("type: two in one line", "application/json, text/plain"),

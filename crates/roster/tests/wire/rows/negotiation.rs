@@ -52,8 +52,19 @@ pub(super) fn rows() -> Vec<Row> {
             ours(200)
                 .head()
                 .with("content-type", "application/x-ndjson")
-                .with("vary", "Accept-Encoding"),
+                .with("vary", "Accept, Accept-Encoding"),
         ),
+        row(
+            "accept: rows of CSV of an export",
+            "RFC 9110 section 12.5.5: what was chosen by Accept says so in Vary",
+            ask("HEAD", "/bulk/users", "Accept: application/json, text/*\r\n"),
+            ours(200)
+                .head()
+                .with("content-type", "text/csv; charset=utf-8; header=present")
+                .with("vary", "Accept, Accept-Encoding"),
+        ),
+        refused("accept: CSV of a list", "/users", "text/csv"),
+        refused("accept: CSV of an export of groups", "/bulk/groups", "text/csv"),
         refused("accept: JSON of a page", "/docs", "application/json"),
         refused("accept: HTML of the description", "/openapi.json", "text/html"),
         row(

@@ -1,0 +1,189 @@
+//! The members that the names of columns mean.
+//!
+//! A column is named as the member, such as `given_name`, `emails[0].value`, `manager.id` or
+//! `attributes.badge`, or as its path in SCIM, such as `name.givenName` or `phoneNumbers[0].type`.
+//! Only a caller who asks for it has other names guessed.
+
+use std::borrow::Cow;
+
+use roster_core::{
+    Attribute, Part, UserSchema,
+    attribute::{Kind, Shape},
+    text::{nearest, synonym},
+};
+use roster_scim::schema::{scim_part, scim_path};
+
+/// What a column has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Member(Attribute),
+    /// SCIM's `active`: the status as a boolean.
+    Active,
+    /// A part of a member that is one object.
+    Part {
+        of: Attribute,
+        part: Part,
+    },
+    /// A part of an entry of a list.
+    Entry {
+        list: Attribute,
+        index: usize,
+        part: Part,
+    },
+    /// A member of `attributes`.
+    Attribute(String),
+}
+
+impl Target {
+    /// The name of the member.
+    pub(super) fn name(&self) -> Cow<'static, str> {
+        match self {
+            Self::Member(attribute) => attribute.name().into(),
+            Self::Active => Attribute::Status.name().into(),
+            Self::Part { of, part } => format!("{}.{}", of.name(), part.name()).into(),
+            Self::Entry { list, index, part } => {
+                format!("{}[{index}].{}", list.name(), part.name()).into()
+            }
+            Self::Attribute(name) => format!("attributes.{name}").into(),
+        }
+    }
+
+    /// The pointer to the member in the record (RFC 6901).
+    pub(super) fn pointer(&self) -> String {
+        match self {
+            Self::Member(attribute) => format!("/{}", attribute.name()),
+            Self::Active => format!("/{}", Attribute::Status.name()),
+            Self::Part { of, part } => format!("/{}/{}", of.name(), part.name()),
+            Self::Entry { list, index, part } => {
+                format!("/{}/{index}/{}", list.name(), part.name())
+            }
+            Self::Attribute(name) => {
+                format!("/attributes/{}", name.replace('~', "~0").replace('/', "~1"))
+            }
+        }
+    }
+}
+
+/// Finds the members of columns.
+pub(super) struct Names<'s> {
+    schema: &'s UserSchema,
+    guesses: bool,
+}
+
+impl<'s> Names<'s> {
+    pub(super) const fn new(schema: &'s UserSchema, guesses: bool) -> Self {
+        Self { schema, guesses }
+    }
+
+    /// The member of a column that the caller maps to a name; `None` for an empty one.
+    pub(super) fn given(&self, name: &str) -> Result<Option<Target>, String> {
+        if name.is_empty() { Ok(None) } else { self.find(name).map(Some) }
+    }
+
+    /// The member of a column. The error says what to do.
+    pub(super) fn find(&self, header: &str) -> Result<Target, String> {
+        let found = own(header).or_else(|| of_scim(header)).or_else(|| self.of_extension(header));
+        let guess = || self.guesses.then(|| self.guess(header)).flatten();
+        found.or_else(guess).ok_or_else(|| {
+            let meant = nearest(header, Attribute::ALL.iter().map(|known| known.name()));
+            let meant = meant.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+            format!("{meant}map=COLUMN:MEMBER names its member, and map=COLUMN: ignores it")
+        })
+    }
+
+    /// The declared member with a path of SCIM.
+    fn of_extension(&self, header: &str) -> Option<Target> {
+        let (urn, name) = header.rsplit_once(':')?;
+        let is_of = |own: &String| own.eq_ignore_ascii_case(urn);
+        let found = self.schema.members.iter().find(|member| {
+            member.scim_schema.as_ref().is_some_and(is_of) && member.name.eq_ignore_ascii_case(name)
+        });
+        found.map(|member| Target::Attribute(member.name.clone()))
+    }
+
+    /// The member that people call so.
+    fn guess(&self, header: &str) -> Option<Target> {
+        let plain = |name: &str| -> String {
+            name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let word = plain(header);
+        let member = synonym(&word).and_then(Attribute::from_name);
+        let same = |known: &&Attribute| plain(known.name()) == word;
+        let member = member.or_else(|| Attribute::ALL.iter().find(same).copied());
+        // A list has no form in one cell that people write.
+        let member = member.filter(|known| !matches!(known.kind(), Kind::Many(_) | Kind::One(_)));
+        let declared = || {
+            let same = self.schema.members.iter().find(|member| plain(&member.name) == word);
+            same.map(|member| Target::Attribute(member.name.clone()))
+        };
+        member.map(Target::Member).or_else(declared)
+    }
+}
+
+/// The member with one of our names.
+fn own(header: &str) -> Option<Target> {
+    if let Some(attribute) = Attribute::from_name(header) {
+        return Some(Target::Member(attribute));
+    }
+    let (name, part) = header.split_once('.')?;
+    if name == Attribute::Attributes.name() {
+        return (!part.is_empty()).then(|| Target::Attribute(part.to_owned()));
+    }
+    let (name, index) = indexed(name)?;
+    of_parts(Attribute::from_name(name)?, index, |known| known.name() == part)
+}
+
+/// The member with a path of SCIM, which has no case.
+fn of_scim(header: &str) -> Option<Target> {
+    let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+    // The URN of its schema may be before the attribute.
+    let (urn, path) =
+        header.rsplit_once(':').map_or((None, header), |(urn, path)| (Some(urn), path));
+    let (name, part) = path.split_once('.').map_or((path, None), |(name, part)| (name, Some(part)));
+    let (name, index) = indexed(name)?;
+    let with_path = |attribute: &&Attribute| {
+        scim_path(**attribute).is_some_and(|path| {
+            same(path.attribute, name)
+                && urn.is_none_or(|urn| same(path.urn, urn))
+                && path.sub_attribute.is_none_or(|own| part.is_some_and(|part| same(own, part)))
+        })
+    };
+    let attribute = *Attribute::ALL.iter().find(with_path)?;
+    let has_sub_attribute = scim_path(attribute).is_some_and(|path| path.sub_attribute.is_some());
+    match part {
+        _ if attribute == Attribute::Status && part.is_none() => Some(Target::Active),
+        Some(part) if !has_sub_attribute => {
+            of_parts(attribute, index, |known| same(scim_part(known), part))
+        }
+        _ => index.is_none().then_some(Target::Member(attribute)),
+    }
+}
+
+/// The part of a member that is an object, or of the entry with this index.
+fn of_parts(
+    attribute: Attribute,
+    index: Option<usize>,
+    is_named: impl Fn(Part) -> bool,
+) -> Option<Target> {
+    let part_of =
+        |shape: &Shape| shape.parts.iter().map(|(part, _)| *part).find(|part| is_named(*part));
+    match (attribute.kind(), index) {
+        (Kind::One(shape), None) => Some(Target::Part { of: attribute, part: part_of(shape)? }),
+        (Kind::Many(shape), Some(index)) if index < shape.entries_max => {
+            Some(Target::Entry { list: attribute, index, part: part_of(shape)? })
+        }
+        _ => None,
+    }
+}
+
+/// A name, and the index in brackets behind it.
+fn indexed(name: &str) -> Option<(&str, Option<usize>)> {
+    match name.split_once('[') {
+        None => Some((name, None)),
+        Some((name, index)) => {
+            let index = index.strip_suffix(']')?;
+            let is_number = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+            Some((name, Some(index.parse().ok().filter(|_| is_number)?)))
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Splits a stream of pieces into the rows of a CSV file (RFC 4180).
+//!
+//! A quoted cell may have line ends, so a row may span several lines. One wrong quotation mark
+//! would join a row with the rows after it. Such a row, and one of several lines with a wrong
+//! number of cells, is given back as its first line alone, and the next row begins on the next
+//! line. Rows end with LF or CRLF; the last row may have no end.
+
+use bytes::Bytes;
+
+use crate::rest::bulk::lines::Line;
+
+/// The rows of a stream, as far as it has arrived.
+#[derive(Debug)]
+pub(in super::super) struct Rows {
+    delimiter: u8,
+    /// The number of cells of a row.
+    cells: usize,
+    bytes_max: usize,
+    /// The bytes that no row has taken, and the position where the first of them is.
+    held: Vec<u8>,
+    start: usize,
+    /// How much of the held bytes is scanned, and what was found there.
+    scanned: usize,
+    quoted: bool,
+    /// Where the first line of the row ends, if the row has more lines.
+    first_end: Option<usize>,
+    line_ends: u64,
+    /// Whether the rest of a line that is too long is skipped.
+    skips: bool,
+    progress: u64,
+}
+
+impl Rows {
+    /// A splitter with this delimiter, this number of cells, and this maximum length of a row.
+    pub(in super::super) fn new(delimiter: u8, cells: usize, bytes_max: usize) -> Self {
+        Self {
+            delimiter,
+            cells,
+            bytes_max,
+            held: Vec::new(),
+            start: 0,
+            scanned: 0,
+            quoted: false,
+            first_end: None,
+            line_ends: 0,
+            skips: false,
+            progress: 0,
+        }
+    }
+
+    /// Adds the next piece.
+    pub(in super::super) fn feed(&mut self, piece: &[u8]) {
+        self.held.drain(..self.start);
+        self.scanned -= self.start;
+        self.first_end = self.first_end.map(|end| end - self.start);
+        self.start = 0;
+        self.held.extend_from_slice(piece);
+    }
+
+    /// The next complete row, and the number of its lines.
+    pub(in super::super) fn next(&mut self) -> Option<(Line, u64)> {
+        if self.skips && !self.skip_line() {
+            return None;
+        }
+        while let Some(byte) = self.held.get(self.scanned).copied() {
+            if byte == b'"' {
+                self.quoted = !self.quoted;
+            } else if byte == b'\n' && !self.quoted {
+                return Some(self.end_row(self.scanned, self.scanned + 1));
+            } else if byte == b'\n' {
+                self.first_end.get_or_insert(self.scanned);
+                self.line_ends += 1;
+            }
+            self.scanned += 1;
+            // The byte beyond the limit may be the CR of the row's end.
+            if self.scanned - self.start > self.bytes_max + 1 {
+                return Some(self.give_up_long());
+            }
+        }
+        None
+    }
+
+    /// The rows that are left after the stream has ended.
+    pub(in super::super) fn last(&mut self) -> Option<(Line, u64)> {
+        if let Some(row) = self.next() {
+            return Some(row);
+        }
+        if self.skips || self.start >= self.held.len() {
+            return None;
+        }
+        if self.quoted {
+            return Some(self.give_up(self.held.len()));
+        }
+        Some(self.end_row(self.held.len(), self.held.len()))
+    }
+
+    /// The number of bytes of rows since the last call.
+    pub(in super::super) const fn take_progress(&mut self) -> u64 {
+        let progress = self.progress;
+        self.progress = 0;
+        progress
+    }
+
+    fn end_row(&mut self, end: usize, next: usize) -> (Line, u64) {
+        let row = self.held.get(self.start..end).unwrap_or_default();
+        let row = row.strip_suffix(b"\r").unwrap_or(row);
+        if row.len() > self.bytes_max {
+            let lines = self.line_ends + 1;
+            self.begin(next);
+            return (Line::TooLong, lines);
+        }
+        let cells = count_cells(row, self.delimiter);
+        if cells.is_err() || (self.first_end.is_some() && cells != Ok(self.cells)) {
+            return self.give_up(next);
+        }
+        if !row.trim_ascii().is_empty() {
+            self.progress += u64::try_from(row.len()).unwrap_or_default();
+        }
+        let (row, lines) = (Bytes::copy_from_slice(row), self.line_ends + 1);
+        self.begin(next);
+        (Line::Whole(row), lines)
+    }
+
+    /// Gives up a row that has too many bytes so far.
+    fn give_up_long(&mut self) -> (Line, u64) {
+        if self.first_end.is_some() {
+            return self.give_up(self.held.len());
+        }
+        // It is one line, whose rest is skipped.
+        self.skips = true;
+        self.begin(self.scanned);
+        (Line::TooLong, 1)
+    }
+
+    /// Gives up the first line of a row that ends before `next`.
+    fn give_up(&mut self, next: usize) -> (Line, u64) {
+        let end = self.first_end.unwrap_or(next);
+        let line = self.held.get(self.start..end).unwrap_or_default();
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        // A row that is too long may have no such cell in its first line.
+        let cell = count_cells(line, self.delimiter).err().unwrap_or_default();
+        self.begin(self.first_end.map_or(next, |end| end + 1));
+        (Line::Misquoted(cell), 1)
+    }
+
+    fn begin(&mut self, next: usize) {
+        (self.start, self.scanned) = (next, next);
+        (self.quoted, self.first_end, self.line_ends) = (false, None, 0);
+    }
+
+    /// Skips the rest of a line. Returns false if its end has not arrived.
+    fn skip_line(&mut self) -> bool {
+        let rest = self.held.get(self.start..).unwrap_or_default();
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let next = end.map_or(self.held.len(), |end| self.start + end + 1);
+        self.begin(next);
+        self.skips = end.is_none();
+        !self.skips
+    }
+}
+
+/// The number of cells of a row. The error is the first cell with a quotation mark that neither
+/// opens it, nor closes it, nor is doubled inside it, counted from 0.
+pub(super) fn count_cells(row: &[u8], delimiter: u8) -> Result<usize, usize> {
+    let (mut rest, mut before) = (row, 0);
+    loop {
+        if let Some(quoted) = rest.strip_prefix(b"\"") {
+            match behind_quoted(quoted).map(<[u8]>::split_first) {
+                Some(None) => return Ok(before + 1),
+                Some(Some((byte, after))) if *byte == delimiter => rest = after,
+                Some(Some(_)) | None => return Err(before),
+            }
+        } else {
+            let end = rest.iter().position(|byte| *byte == delimiter || *byte == b'"');
+            match end.and_then(|end| rest.get(end..)).and_then(<[u8]>::split_first) {
+                None => return Ok(before + 1),
+                Some((b'"', _)) => return Err(before),
+                Some((_, after)) => rest = after,
+            }
+        }
+        before += 1;
+    }
+}
+
+/// What follows the closing quotation mark of a cell.
+fn behind_quoted(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        let end = rest.iter().position(|byte| *byte == b'"')?;
+        rest = rest.get(end + 1..)?;
+        match rest.strip_prefix(b"\"") {
+            Some(after) => rest = after,
+            None => return Some(rest),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(pieces: &[&[u8]]) -> Vec<(String, u64)> {
+        let mut rows = Rows::new(b',', 2, 40);
+        let mut found = Vec::new();
+        let mut take = |row: (Line, u64)| {
+            let text = match row.0 {
+                Line::Whole(text) => String::from_utf8_lossy(&text).into_owned(),
+                Line::TooLong => "<too long>".to_owned(),
+                Line::Misquoted(cell) => format!("<misquoted {cell}>"),
+            };
+            found.push((text, row.1));
+        };
+        for piece in pieces {
+            rows.feed(piece);
+            while let Some(row) = rows.next() {
+                take(row);
+            }
+        }
+        while let Some(row) = rows.last() {
+            take(row);
+        }
+        found
+    }
+
+    #[test]
+    fn wherever_the_pieces_are_cut_the_rows_are_the_same() {
+        let long = "x".repeat(41);
+        for (text, expected) in [
+            ("a,b\r\nc,d\n\ne", vec![("a,b", 1), ("c,d", 1), ("", 1), ("e", 1)]),
+            ("\"a\r\n\"\"b\"\"\",c\nd", vec![("\"a\r\n\"\"b\"\"\",c", 2), ("d", 1)]),
+            // An open quotation mark spoils its own line alone.
+            ("a,\"b\nc,d\ne,\"f, g\"\n", vec![("<misquoted 1>", 1), ("c,d", 1), ("e,\"f, g\"", 1)]),
+            // So does one that a quotation mark of another row closes.
+            (
+                "\"a\nb,c\nd\"\ne,f\n",
+                vec![("<misquoted 0>", 1), ("b,c", 1), ("<misquoted 0>", 1), ("e,f", 1)],
+            ),
+            ("a,\"b\nc,d\ne\"\n", vec![("a,\"b\nc,d\ne\"", 3)]),
+            ("a,\"b\nc,d", vec![("<misquoted 1>", 1), ("c,d", 1)]),
+            ("a,\"b\"c\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
+            ("a,b\"c\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
+            ("a,b\"c\"\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
+            (&format!("{long}\na"), vec![("<too long>", 1), ("a", 1)]),
+            (&long, vec![("<too long>", 1)]),
+            (
+                &format!("\"a\n{}\nb\n{}\nc", "x".repeat(30), "y".repeat(30)),
+                vec![
+                    ("<misquoted 0>", 1),
+                    (&"x".repeat(30), 1),
+                    ("b", 1),
+                    (&"y".repeat(30), 1),
+                    ("c", 1),
+                ],
+            ),
+            (
+                &format!("\"a\n{}\"\nb", "x".repeat(60)),
+                vec![("<misquoted 0>", 1), ("<too long>", 1), ("b", 1)],
+            ),
+        ] {
+            let expected: Vec<_> =
+                expected.into_iter().map(|(row, lines)| (row.to_owned(), lines)).collect();
+            assert_eq!(split(&[text.as_bytes()]), expected, "{text:?}");
+            for size in 1..text.len() {
+                let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+                assert_eq!(split(&pieces), expected, "{text:?} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_not_kept() {
+        let mut rows = Rows::new(b',', 2, 40);
+        rows.feed(&[b'x'; 100]);
+        assert_eq!(rows.next(), Some((Line::TooLong, 1)));
+        for _ in 0..1_000 {
+            rows.feed(&[b'x'; 100]);
+            assert_eq!(rows.next(), None);
+        }
+        assert!(rows.held.capacity() < 1_000);
+        rows.feed(b"\na\n");
+        assert_eq!(rows.next(), Some((Line::Whole(Bytes::from_static(b"a")), 1)));
+    }
+}
