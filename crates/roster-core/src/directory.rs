@@ -60,6 +60,15 @@ pub enum BulkWrite {
     Patch(UserId, Preconditions, Arc<Json>),
     /// Delete a user.
     Delete(UserId, Preconditions),
+    /// Create a group with these members, or change the one that has its name.
+    Group {
+        /// The group.
+        draft: Box<GroupDraft>,
+        /// Its members.
+        members: BTreeSet<UserId>,
+        /// The change of the group that has the name; `None` to reject the write then.
+        otherwise: Option<Box<(GroupEdit, MembersEdit)>>,
+    },
 }
 
 impl Directory {
@@ -105,17 +114,21 @@ impl Directory {
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
         let command = |(write, start)| {
-            let (act, preconditions) = match write {
-                BulkWrite::Create(draft, upsert) => (self.new_user(draft, upsert), None),
+            let (act, preconditions): (Act, _) = match write {
+                BulkWrite::Create(draft, upsert) => (self.new_user(draft, upsert).into(), None),
                 BulkWrite::Patch(id, preconditions, patch) => {
-                    (UserAct::Patch { id, patch }, Some(preconditions))
+                    (UserAct::Patch { id, patch }.into(), Some(preconditions))
                 }
                 BulkWrite::Delete(id, preconditions) => {
-                    (UserAct::Delete { id }, Some(preconditions))
+                    (UserAct::Delete { id }.into(), Some(preconditions))
+                }
+                BulkWrite::Group { draft, members, otherwise } => {
+                    let id = self.clock.new_id();
+                    (GroupAct::Create { id, draft, members, otherwise }.into(), None)
                 }
             };
             Command {
-                act: act.into(),
+                act,
                 preconditions: preconditions.unwrap_or_default(),
                 at,
                 caller: caller.clone(),
@@ -366,7 +379,7 @@ impl Directory {
         terms: Terms,
     ) -> Result<Outcome, Failure> {
         let (id, draft) = (self.clock.new_id(), Box::new(draft));
-        self.execute(GroupAct::Create { id, draft, members }, terms).await
+        self.execute(GroupAct::Create { id, draft, members, otherwise: None }, terms).await
     }
 
     /// Changes a group, its members, or both at once.

@@ -125,6 +125,7 @@ macro_rules! operations {
             PatchUsers PATCH "/bulk/users" "patchUsers" UsersWrite bulk::users::patch;
             DeleteUsers DELETE "/bulk/users" "deleteUsers" UsersWrite bulk::users::delete;
             ExportGroups GET "/bulk/groups" "exportGroups" UsersRead bulk::groups::export;
+            ImportGroups POST "/bulk/groups" "importGroups" UsersWrite bulk::groups::import;
             ExportDeletedUsers GET "/bulk/deleted-users" "exportDeletedUsers" DeletedUsersRead
                 bulk::deleted_users::export;
             GetSchema GET "/schema" "getSchema" UsersRead rest::schema::get;

@@ -78,7 +78,8 @@ impl Pair {
             for user in some {
                 members.extend(self.oracle.get(user).await.map(|user| user.id));
             }
-            let command = self.oracle.command(GroupAct::Create { id, draft, members });
+            let command =
+                self.oracle.command(GroupAct::Create { id, draft, members, otherwise: None });
             for harness in [&self.oracle, &self.subject] {
                 let outcomes = harness.execute(vec![command.clone()]).await;
                 assert!(matches!(*outcomes, [Ok(_)]), "{outcomes:?}");

@@ -21,6 +21,8 @@ pub enum GroupAct {
         draft: Box<GroupDraft>,
         /// Its first members.
         members: BTreeSet<UserId>,
+        /// The change of the group that has the name already; `None` to reject the command then.
+        otherwise: Option<Box<(GroupEdit, MembersEdit)>>,
     },
     /// Change a group, its members, or both at once.
     Change {
@@ -110,9 +112,32 @@ impl GroupAct {
     /// function is called.
     pub fn members_named(&self) -> usize {
         match self {
+            // Those of the other change are the same ones.
             Self::Create { members, .. } => members.len(),
             Self::Change { members, .. } => members.named(),
             Self::Edit { .. } | Self::Delete { .. } => 0,
+        }
+    }
+
+    /// The key of the name of the group that is changed if it exists already.
+    pub fn name_to_find(&self) -> Option<String> {
+        match self {
+            Self::Create { draft, otherwise: Some(_), .. } => draft.name_key(),
+            Self::Create { .. } | Self::Change { .. } | Self::Edit { .. } | Self::Delete { .. } => {
+                None
+            }
+        }
+    }
+
+    /// The operation once it is known which group has the name to find.
+    #[must_use]
+    pub fn on_holder(self, holder: Option<GroupId>) -> Self {
+        match (self, holder) {
+            (Self::Create { otherwise: Some(otherwise), .. }, Some(id)) => {
+                let (edit, members) = *otherwise;
+                Self::Change { id, edit, members }
+            }
+            (act, _) => act,
         }
     }
 

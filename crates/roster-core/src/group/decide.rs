@@ -114,7 +114,7 @@ pub fn sketch(
         caller: command.caller.clone(),
     };
     match act {
-        GroupAct::Create { id, draft, members } => {
+        GroupAct::Create { id, draft, members, .. } => {
             check_member_count(members.len(), GROUP_MEMBERS_CHANGE_MAX)?;
             let written = draft.resolve(None).map_err(Refusal::Invalid)?;
             let group = Group {

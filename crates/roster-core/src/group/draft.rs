@@ -3,7 +3,7 @@
 //! As for users, a value that equals the stored one is not checked again, `null` and an empty text
 //! are absent, and members that the server sets may be in the body.
 
-use super::{Group, GroupId};
+use super::{Group, GroupId, group_name_key};
 use crate::{
     json::Json,
     limits::TEXT_LENGTH_MAX,
@@ -56,6 +56,11 @@ impl GroupDraft {
             external_id: external_id.map(short_nfc),
             ..Self::default()
         }
+    }
+
+    /// The key of its name, if it has one.
+    pub(super) fn name_key(&self) -> Option<String> {
+        self.display_name.as_deref().map(group_name_key)
     }
 
     /// Adds a violation for each unknown member that a patch removes.

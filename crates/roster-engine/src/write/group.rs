@@ -88,6 +88,12 @@ impl<F: Facts> Batch<'_, F> {
         act: &GroupAct,
         command: &Command,
     ) -> Result<Executed, CommandError> {
+        if let Some(key) = act.name_to_find() {
+            let holder = self.group_of_name(&key)?;
+            if holder.is_some() {
+                return self.execute_group(&act.clone().on_holder(holder), command);
+            }
+        }
         let id = act.id();
         self.writes.groups.others += act.members_named();
         let current = if act.is_about_one_that_is_there() { self.group(id)? } else { None };

@@ -43,6 +43,8 @@ pub(crate) enum BodyKind {
     PatchOfMany,
     /// Users, one JSON text per line, or one row of CSV each.
     Lines,
+    /// Groups, one JSON text per line.
+    GroupLines,
     /// JSON of SCIM, or JSON. A missing media type means the same, except from a browser.
     Scim,
     /// JSON of SCIM, or JSON.
@@ -65,6 +67,7 @@ impl BodyKind {
             Self::MergePatch => (ACCEPT_PATCH, TAKES_PATCH),
             Self::PatchOfMany => (ACCEPT_PATCH, TAKES_PATCH_OR_LINES),
             Self::Lines => (ACCEPT, TAKES_LINES),
+            Self::GroupLines => (ACCEPT, NDJSON.header()),
             Self::Scim | Self::ScimStrict => (ACCEPT, TAKES_SCIM),
         }
     }
@@ -78,9 +81,10 @@ pub(crate) fn lines_type(headers: &HeaderMap) -> Option<Media> {
 }
 
 /// Checks the headers of a body of lines.
-pub(crate) fn check_lines(headers: &HeaderMap) -> Result<(), Problem> {
-    check_type(BodyKind::Lines, headers)?;
-    check_coding(BodyKind::Lines, headers)
+pub(crate) fn check_lines(headers: &HeaderMap, is_of_groups: bool) -> Result<(), Problem> {
+    let kind = if is_of_groups { BodyKind::GroupLines } else { BodyKind::Lines };
+    check_type(kind, headers)?;
+    check_coding(kind, headers)
 }
 
 /// Reads the whole body.
@@ -111,7 +115,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     // The value of nearly all clients, compared without parsing.
-    if sent == "application/json" && kind != BodyKind::Lines {
+    if sent == "application/json" && !matches!(kind, BodyKind::Lines | BodyKind::GroupLines) {
         return Ok(());
     }
     let mut parts = sent.split(';').map(str::trim);
@@ -123,6 +127,7 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
             is("application/json") || is("application/merge-patch+json")
         }
         BodyKind::Lines => NDJSON.is_named(name) || CSV.is_named(name),
+        BodyKind::GroupLines => NDJSON.is_named(name),
         BodyKind::Scim | BodyKind::ScimStrict => {
             is("application/scim+json") || is("application/json")
         }
@@ -150,6 +155,9 @@ fn content_type(headers: &HeaderMap) -> &str {
 fn wanted(kind: BodyKind, sent: &str) -> &'static str {
     let form = "application/x-www-form-urlencoded";
     match kind {
+        BodyKind::Lines | BodyKind::GroupLines if sent.eq_ignore_ascii_case(form) => {
+            "with curl, add -H 'Content-Type: application/x-ndjson'"
+        }
         _ if sent.eq_ignore_ascii_case(form) => {
             "send JSON; with curl, use --json in place of -d, or add -H 'Content-Type: \
              application/json'"
@@ -164,6 +172,7 @@ fn wanted(kind: BodyKind, sent: &str) -> &'static str {
              for a patch a line"
         }
         BodyKind::Lines => "send Content-Type: application/x-ndjson or text/csv",
+        BodyKind::GroupLines => "send Content-Type: application/x-ndjson",
         BodyKind::Scim | BodyKind::ScimStrict => "send Content-Type: application/scim+json",
     }
 }

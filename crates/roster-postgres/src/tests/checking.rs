@@ -28,7 +28,7 @@ async fn fill(store: &Postgres) {
     apply(store, restore(20, 5)).await.unwrap();
     apply(store, purge(21, 6)).await.unwrap();
     let draft = Box::new(GroupDraft::of(Some("Readers".to_owned()), None));
-    let act = GroupAct::Create { id: id(50), draft, members: [id(1)].into() };
+    let act = GroupAct::Create { id: id(50), draft, members: [id(1)].into(), otherwise: None };
     apply(store, command(22, act)).await.unwrap();
 }
 

@@ -68,7 +68,7 @@ pub(super) fn purge(at: u64, n: u64) -> Command {
 pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> Command {
     let draft = Box::new(GroupDraft::of(Some(name.to_owned()), Some(format!("x{n}"))));
     let members = members.iter().copied().map(id).collect();
-    command(n, GroupAct::Create { id: id(n), draft, members })
+    command(n, GroupAct::Create { id: id(n), draft, members, otherwise: None })
 }
 
 /// The create command, with its behaviour on a conflict.

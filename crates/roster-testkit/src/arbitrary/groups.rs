@@ -29,8 +29,8 @@ const SEARCHES: &[&str] = &["o", "ONE", "stra", "z tw", "zw", "%"];
 /// A write of a group.
 #[derive(Clone, Debug)]
 pub enum GroupStep {
-    /// Create a group with members.
-    Create(Json, Vec<Index>),
+    /// Create a group with members; or, if one has the name, add the members to it.
+    Create(Json, Vec<Index>, bool),
     /// Change a group.
     Change(Index, GroupEdited, MembersEdited, Held),
     /// Delete a group.
@@ -108,7 +108,8 @@ pub(super) fn group_step() -> BoxedStrategy<GroupStep> {
         2 => some().prop_map(MembersEdited::All),
     ];
     prop_oneof![
-        4 => (body(), some()).prop_map(|(body, members)| GroupStep::Create(body, members)),
+        4 => (body(), some(), any::<bool>())
+            .prop_map(|(body, members, merges)| GroupStep::Create(body, members, merges)),
         8 => (any::<Index>(), edit, members, held())
             .prop_map(|(which, edit, members, held)| GroupStep::Change(which, edit, members, held)),
         1 => (any::<Index>(), held()).prop_map(|(which, held)| GroupStep::Delete(which, held)),

@@ -28,7 +28,10 @@ impl Harness {
     /// The act that creates a group with a new id.
     pub fn grouping(&self, body: &Value, members: &[UserId]) -> GroupAct {
         let draft = Box::new(GroupDraft::parse(tree(body)));
-        GroupAct::Create { id: self.new_id(), draft, members: members.iter().copied().collect() }
+        {
+            let (id, members) = (self.new_id(), members.iter().copied().collect());
+            GroupAct::Create { id, draft, members, otherwise: None }
+        }
     }
 
     /// Adds and removes members of a group.

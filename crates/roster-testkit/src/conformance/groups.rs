@@ -81,6 +81,39 @@ pub async fn a_group_name_is_unique_by_its_key(harness: Harness) {
     harness.act(rename).await.expect("the name is free");
 }
 
+pub async fn a_group_that_has_the_name_is_changed_if_the_command_says_how(harness: Harness) {
+    let ada = harness.user(json!({"username": "ada"})).await.id;
+    let bob = harness.user(json!({"username": "bob"})).await.id;
+    let otherwise = |edit, members| Some(Box::new((edit, members)));
+    let create = |name: &str, members: &[UserId], then| {
+        let act = harness.grouping(&json!({"display_name": name}), members);
+        let GroupAct::Create { id, draft, members, .. } = act else { unreachable!() };
+        GroupAct::Create { id, draft, members, otherwise: then }
+    };
+    let adding = |user| MembersEdit::Delta { added: [user].into(), removed: [].into() };
+    let patch = GroupEdit::Patch(Box::new(tree(&json!({"external_id": "x"}))));
+    // Nobody has the name yet, so the group is created.
+    let act = create("Core", &[ada], otherwise(patch.clone(), adding(bob)));
+    let first = harness.act(act).await.expect("a new group");
+    assert_eq!(first.effect, Effect::Changed(EventKind::GroupCreated));
+    let act = create("CORE", &[], otherwise(patch, adding(bob)));
+    let merged = harness.act(act).await.expect("the same group");
+    assert_eq!((merged.stored.id, merged.stored.version), (first.stored.id, 2));
+    assert_eq!(view(&merged.stored)["external_id"], "x");
+    let members = harness.members_of(first.stored.id).await.expect("it exists");
+    assert_eq!(members.iter().map(|member| member.id).collect::<Vec<_>>(), [ada, bob]);
+    let kept = create("core", &[], otherwise(GroupEdit::Keep, MembersEdit::Keep));
+    let kept = harness.act(kept).await.expect("nothing to do");
+    assert_eq!((kept.effect, kept.stored.version), (Effect::Unchanged, 2));
+    let act = create("core", &[], otherwise(GroupEdit::Keep, adding(harness.new_id())));
+    assert!(harness.act(act).await.is_err(), "the change of the group follows the rules");
+    assert_eq!(harness.preview(create("core", &[], None)).await, group(GroupRefusal::NameTaken));
+    let all = MembersEdit::All([bob].into());
+    let preview = harness.preview(create("core", &[], otherwise(GroupEdit::Keep, all))).await;
+    assert_eq!(preview.expect("a change").stored.version, 3);
+    assert_eq!(harness.group_now(first.stored.id).await.expect("it exists").version, 2);
+}
+
 pub async fn writes_of_groups_follow_the_rules_of_users(harness: Harness) {
     let body = json!({"display_name": "one", "external_id": "x"});
     let id = harness.act(harness.grouping(&body, &[])).await.expect("valid").stored.id;

@@ -292,6 +292,7 @@ macro_rules! conformance {
             $crate::conformance_cases! { $factory, groups:
                 a_created_group_is_read_back_unchanged,
                 a_group_name_is_unique_by_its_key,
+                a_group_that_has_the_name_is_changed_if_the_command_says_how,
                 writes_of_groups_follow_the_rules_of_users,
                 adding_or_removing_a_member_changes_only_the_group,
                 all_members_can_be_replaced_together,

@@ -24,6 +24,10 @@ impl State {
         act: &GroupAct,
         command: &Command,
     ) -> Result<Outcome, Failure> {
+        let holder = act.name_to_find().and_then(|key| {
+            self.groups.values().find(|group| group.name_key() == key).map(|group| group.id)
+        });
+        let act = &act.clone().on_holder(holder);
         let id = act.id();
         let sketch = sketch(rules, self.groups.get(&id), act, command)?;
         let facts = self.facts(&sketch);

@@ -79,11 +79,15 @@ impl Pair {
 
     async fn group_act(&mut self, step: GroupStep) -> Option<Conditional> {
         Some(match step {
-            GroupStep::Create(body, members) => {
+            GroupStep::Create(body, members, merges) => {
                 let id = self.oracle.new_id();
                 self.groups.push(id);
+                let members = self.members_at(&members);
+                let added = MembersEdit::Delta { added: members.clone(), removed: BTreeSet::new() };
+                let edit = GroupEdit::Patch(Box::new(body.clone()));
+                let otherwise = merges.then(|| Box::new((edit, added)));
                 let draft = Box::new(GroupDraft::parse(body));
-                GroupAct::Create { id, draft, members: self.members_at(&members) }.into()
+                GroupAct::Create { id, draft, members, otherwise }.into()
             }
             GroupStep::Change(which, edit, members, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;

@@ -335,6 +335,12 @@ macro_rules! with_all_cases {
                 blank_lines_do_not_keep_an_import_alive,
                 an_import_beyond_its_callers_limit_slows_down,
             }
+            mod group_lines {
+                groups_are_imported_with_their_members,
+                a_group_that_exists_is_skipped_replaced_or_merged,
+                a_group_of_many_members_takes_several_lines,
+                what_an_import_of_groups_does_not_take_is_refused,
+            }
             mod export {
                 every_user_comes_in_the_order_of_ids_as_it_is_kept,
                 groups_and_deleted_users_are_exported_too,

@@ -11,7 +11,7 @@ use roster_core::{
     StoreError, Tags, Timestamp, UserId, Violation, ViolationCode, violation::TOLERATED,
 };
 
-use super::{bulk_query::LineKind, lines::Line, splitter::Format};
+use super::{bulk_query::LineKind, group_line::read_group, lines::Line, splitter::Format};
 use crate::{
     extract::JsonParser,
     limits::admission::LogCharges,
@@ -111,6 +111,7 @@ impl Batch {
 /// The write of a line.
 fn read_write(kind: LineKind, format: &Format, text: &[u8]) -> Result<BulkWrite, Problem> {
     let tree = format.read(text)?;
+    let is_of_groups = matches!(kind, LineKind::Group(_));
     let write = match kind {
         LineKind::Create(upsert) => {
             let is_record = is_record(&tree);
@@ -123,13 +124,17 @@ fn read_write(kind: LineKind, format: &Format, text: &[u8]) -> Result<BulkWrite,
             }
             Ok(BulkWrite::Create(draft, upsert))
         }
+        LineKind::Group(on_conflict) => read_group(tree, on_conflict),
         // The `version` of the line is a precondition, as in the body of any patch.
         LineKind::Patch => {
             read_id(&tree).map(|id| BulkWrite::Patch(id, Preconditions::default(), Arc::new(tree)))
         }
         LineKind::Delete => read_deletion(&tree),
     };
-    write.map_err(|violation| Failure::Refused(Refusal::Invalid(violation.into())).into())
+    write.map_err(|violation| {
+        let failure = Failure::Refused(Refusal::Invalid(violation.into()));
+        if is_of_groups { Problem::of_group(failure) } else { failure.into() }
+    })
 }
 
 const ID_NEEDED: &str = "send one JSON object a line, with the id of a user";
@@ -193,12 +198,13 @@ fn is_record(tree: &Json) -> bool {
 pub(super) fn joined(
     slots: Vec<Slot>,
     results: Vec<Result<Outcome, Failure>>,
+    problem: impl Fn(Failure) -> Problem,
 ) -> impl Iterator<Item = (Slot, Result<Outcome, Problem>)> {
     let mut results = results.into_iter();
     slots.into_iter().map(move |mut slot| {
         let result = match slot.unread.take() {
             Some(problem) => Err(problem),
-            None => results.next().unwrap_or_else(no_result).map_err(Problem::from),
+            None => results.next().unwrap_or_else(no_result).map_err(&problem),
         };
         (slot, result)
     })

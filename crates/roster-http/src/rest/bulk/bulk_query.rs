@@ -23,6 +23,8 @@ pub(crate) enum LineKind {
     Patch,
     /// Each has the `id` of a user to delete.
     Delete,
+    /// Each has a group to create, and its members.
+    Group(OnConflict),
 }
 
 impl LineKind {
@@ -59,7 +61,14 @@ impl BulkQuery {
             }
             let is_upsert = match &mut read.kind {
                 LineKind::Create(options) => read_upsert(name, &value, options)?,
-                LineKind::Patch | LineKind::Delete => false,
+                LineKind::Group(on_conflict) if name == "on_conflict" => {
+                    let mut upsert =
+                        Upsert { on_conflict: *on_conflict, match_by: MatchBy::Unique };
+                    let is_read = read_upsert(name, &value, &mut upsert)?;
+                    *on_conflict = upsert.on_conflict;
+                    is_read
+                }
+                LineKind::Group(_) | LineKind::Patch | LineKind::Delete => false,
             };
             match name {
                 "dry_run" => read.mode = dry_run(&value)?,

@@ -112,7 +112,7 @@ impl Intake {
     ) -> Self {
         let upsert = match query.kind {
             LineKind::Create(upsert) => Some(upsert),
-            LineKind::Patch | LineKind::Delete => None,
+            LineKind::Patch | LineKind::Delete | LineKind::Group(_) => None,
         };
         let upsert = upsert.filter(|_| query.mode == Mode::DryRun);
         let clashes = upsert.map(|upsert| Clashes::new(app.directory.rules(), upsert));
@@ -313,7 +313,9 @@ impl Intake {
         self.lease.progress(slots.len());
         self.is_full |= results.iter().any(is_full);
         let mut out = Vec::with_capacity(slots.len() * 80);
-        for (slot, result) in joined(slots, results) {
+        let is_of_groups = matches!(self.query.kind, LineKind::Group(_));
+        let problem = if is_of_groups { Problem::of_group } else { Problem::from };
+        for (slot, result) in joined(slots, results, problem) {
             let result = self.line_result(&slot, result);
             self.tally.count(&result);
             self.write(slot.text.as_deref(), slot.number, result, &mut out);

@@ -1,6 +1,6 @@
 //! The result of a line, and the totals of all lines, as sent to the client.
 
-use roster_core::{Effect, EventKind, Json, Mode, Outcome, UserId, json::write_json};
+use roster_core::{Effect, EventKind, Json, Mode, OnConflict, Outcome, UserId, json::write_json};
 
 use super::bulk_query::{BulkQuery, LineKind};
 use crate::{problem::Problem, rest::respond::ignores_id};
@@ -69,7 +69,15 @@ impl LineResult {
             (LineKind::Create(_), Effect::Changed(EventKind::Created)) => {
                 Self::Created(is_stored.then_some(written))
             }
-            (LineKind::Create(_), _) => Self::Replaced(shown.filter(|_| is_stored)),
+            (LineKind::Group(_), Effect::Changed(EventKind::GroupCreated)) => {
+                Self::Created(is_stored.then_some(written))
+            }
+            (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => {
+                Self::Skipped(shown.filter(|_| is_stored))
+            }
+            (LineKind::Create(_) | LineKind::Group(_), _) => {
+                Self::Replaced(shown.filter(|_| is_stored))
+            }
             (LineKind::Patch, Effect::Unchanged | Effect::Skipped) if may_read => {
                 Self::Unchanged(written)
             }
@@ -152,7 +160,7 @@ impl Tally {
         let Self { created, replaced, skipped, patched, unchanged, deleted, failed } = self;
         let lines = self.lines();
         let counts = match kind {
-            LineKind::Create(_) => {
+            LineKind::Create(_) | LineKind::Group(_) => {
                 format!("\"created\":{created},\"replaced\":{replaced},\"skipped\":{skipped}")
             }
             LineKind::Patch => format!("\"patched\":{patched},\"unchanged\":{unchanged}"),

@@ -12,6 +12,7 @@ mod csv;
 pub(crate) mod deleted_users;
 mod export;
 mod flight;
+mod group_line;
 pub(crate) mod groups;
 mod intake;
 mod line_result;

@@ -12,7 +12,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
 };
 use roster_core::{
-    Mode, OnConflict, UserSchema,
+    Mode, OnConflict, Upsert, UserSchema,
     access::{RestoreIds, Scope},
     limits::USER_BYTES_MAX,
 };
@@ -47,19 +47,21 @@ pub(crate) async fn write_lines(
     let headers = &call.parts.headers;
     refuse_key(headers, kind)?;
     let may_read = call.context().authority.may(Scope::UsersRead);
-    let sent = lines_type(headers);
+    let is_of_groups = matches!(kind, LineKind::Group(_));
+    let sent = lines_type(headers).filter(|media| !is_of_groups || *media != CSV);
     let mut mapping = (sent == Some(CSV)).then(Mapping::default);
     let query = BulkQuery::read(call.parts.uri.query(), kind, may_read, mapping.as_mut())?;
     let keep = query.keeps_ids.then(|| call.context().authority.permit::<RestoreIds>());
     let keep = keep.transpose()?;
     match query.kind {
-        LineKind::Create(upsert) if upsert.on_conflict == OnConflict::Fail => {}
-        LineKind::Create(_) => refuse_preconditions(headers)?,
+        LineKind::Create(Upsert { on_conflict: OnConflict::Fail, .. })
+        | LineKind::Group(OnConflict::Fail) => {}
+        LineKind::Create(_) | LineKind::Group(_) => refuse_preconditions(headers)?,
         LineKind::Patch | LineKind::Delete => check_preconditions(headers)?,
     }
     let offered: &[Media] = if mapping.is_some() { &[NDJSON, CSV] } else { &[NDJSON] };
     let media = negotiate(headers, offered)?;
-    check_lines(headers)?;
+    check_lines(headers, is_of_groups)?;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
 
     let (peer, client) = (call.context().peer.clone(), call.context().client);

@@ -63,6 +63,11 @@ pub(crate) async fn every_user_comes_in_the_order_of_ids_as_it_is_kept(backend: 
     assert_eq!(users(reply), all);
 }
 
+/// The exported line of a group without members.
+fn with_no_member(record: &str) -> String {
+    format!("{},\"members\":[]}}", &record[..record.len() - 1])
+}
+
 pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) {
     let service = backend.open().await;
     for target in ["/bulk/groups", "/bulk/deleted-users"] {
@@ -72,7 +77,7 @@ pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) 
     for name in ["one", "two", "three"] {
         let body = json!({"display_name": name, "external_id": "A-7"});
         let group = service.request("POST", "/groups").json(&body).send().await.expect(201);
-        groups.push(group.text().to_owned());
+        groups.push(with_no_member(group.text()));
         let user = service.left(json!({"username": name})).await;
         deleted.push(service.get(&kept(&user)).await.expect(200).text().to_owned());
         service.clock.step(1000);
@@ -118,7 +123,7 @@ pub(crate) async fn an_export_of_groups_has_more_than_one_page(backend: Backend)
     for number in 0..2100 {
         let body = json!({"display_name": format!("g{number}")});
         let group = service.request("POST", "/groups").json(&body).send().await.expect(201);
-        expected.push(group.text().to_owned());
+        expected.push(with_no_member(group.text()));
     }
     let lines = service.get("/bulk/groups").await;
     assert_eq!(lines.expect(200).text().lines().collect::<Vec<_>>(), expected);
