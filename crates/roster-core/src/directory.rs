@@ -35,7 +35,7 @@ use crate::{
         command::{Act, Caller, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
         edit::Edit,
         erasure::Erasure,
-        event::{EventsPage, EventsQuery},
+        event::{EventKind, EventsPage, EventsQuery},
         outcome::Outcome,
         start::Start,
     },
@@ -71,6 +71,23 @@ pub enum BulkWrite {
     },
 }
 
+/// A write of such a request, and what belongs to it alone.
+#[derive(Clone, Debug)]
+pub struct BulkLine {
+    /// The write.
+    pub write: BulkWrite,
+    /// Charges for its events, and lets its caller cancel it.
+    pub start: Option<Start>,
+    /// The request id of its events, if it is not that of the caller.
+    pub request_id: Option<String>,
+}
+
+impl From<BulkWrite> for BulkLine {
+    fn from(write: BulkWrite) -> Self {
+        Self { write, start: None, request_id: None }
+    }
+}
+
 impl Directory {
     /// The directory of a store.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
@@ -104,16 +121,20 @@ impl Directory {
     }
 
     /// Executes writes in order, each independently, with shared commits. The results have the
-    /// order of the writes. A [`Start`] charges for the events of its write.
+    /// order of the writes.
     pub async fn write_many(
         &self,
         _may: Permit<WriteUsers>,
-        writes: Vec<(BulkWrite, Option<Start>)>,
+        lines: Vec<BulkLine>,
         mode: Mode,
         caller: &Caller,
     ) -> Vec<Result<Outcome, Failure>> {
         let at = self.clock.now();
-        let command = |(write, start)| {
+        let command = |BulkLine { write, start, request_id }| {
+            let mut caller = caller.clone();
+            if let Some(request_id) = request_id {
+                caller.request_id = request_id;
+            }
             let (act, preconditions): (Act, _) = match write {
                 BulkWrite::Create(draft, upsert) => (self.new_user(draft, upsert).into(), None),
                 BulkWrite::Patch(id, preconditions, patch) => {
@@ -131,12 +152,12 @@ impl Directory {
                 act,
                 preconditions: preconditions.unwrap_or_default(),
                 at,
-                caller: caller.clone(),
+                caller,
                 idempotency: None,
                 start,
             }
         };
-        let commands: Vec<Command> = writes.into_iter().map(command).collect();
+        let commands: Vec<Command> = lines.into_iter().map(command).collect();
         match mode {
             Mode::Write => self.store.apply(commands).await,
             Mode::DryRun => {
@@ -147,6 +168,24 @@ impl Directory {
                 results
             }
         }
+    }
+
+    /// Whether a user was created by this caller in a request with this id, as far as the change
+    /// log goes back.
+    pub async fn is_created_in(
+        &self,
+        _may: Permit<WriteUsers>,
+        id: UserId,
+        caller: &Caller,
+        request_id: &str,
+    ) -> Result<bool, StoreError> {
+        let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(0, 1) };
+        let events = self.store.events(query).await?.events;
+        Ok(events.first().is_some_and(|(_, event)| {
+            event.kind == EventKind::Created
+                && event.request_id == request_id
+                && event.actor == caller.actor.to_string()
+        }))
     }
 
     /// Replaces a user.

@@ -89,7 +89,7 @@ pub use write::{capped, command, erasure, event, policy, violation};
 
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};
-pub use directory::{BulkWrite, Directory};
+pub use directory::{BulkLine, BulkWrite, Directory};
 pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOrigin};
 pub use group::{Group, GroupAct, GroupId, Member, MemberKind};
 pub use id::UserId;

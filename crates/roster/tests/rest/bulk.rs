@@ -10,6 +10,7 @@ pub(crate) mod group_lines;
 pub(crate) mod import;
 pub(crate) mod intake;
 pub(crate) mod on_conflict;
+pub(crate) mod resume;
 pub(crate) mod shut_out;
 mod talk;
 

@@ -341,6 +341,11 @@ macro_rules! with_all_cases {
                 a_group_of_many_members_takes_several_lines,
                 what_an_import_of_groups_does_not_take_is_refused,
             }
+            mod resume {
+                an_import_sent_again_tells_its_own_users_from_those_of_others,
+                rows_and_kept_ids_are_recognised_too,
+                lines_that_are_safe_to_repeat_take_no_key,
+            }
             mod export {
                 every_user_comes_in_the_order_of_ids_as_it_is_kept,
                 groups_and_deleted_users_are_exported_too,

@@ -49,7 +49,7 @@ mod writes;
 
 use bulk::{
     change, csv, csv_names, csv_results, csv_round_trip, export, group_lines, import, intake,
-    on_conflict, shut_out,
+    on_conflict, resume, shut_out,
 };
 use roster_test_service::{
     client,

@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use roster_core::{
-    Attribute, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions, Refusal, Start,
-    StoreError, Tags, Timestamp, UserId, Violation, ViolationCode, violation::TOLERATED,
+    Attribute, BulkLine, BulkWrite, Draft, Failure, Json, OnConflict, Outcome, Preconditions,
+    Refusal, StoreError, Tags, Timestamp, UserId, Violation, ViolationCode, violation::TOLERATED,
 };
 
-use super::{bulk_query::LineKind, group_line::read_group, lines::Line, splitter::Format};
+use super::{
+    bulk_query::LineKind, group_line::read_group, import_key::ImportKey, lines::Line,
+    splitter::Format,
+};
 use crate::{
     extract::JsonParser,
     limits::admission::LogCharges,
@@ -27,7 +30,7 @@ const BATCH_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     slots: Vec<Slot>,
-    writes: Vec<(BulkWrite, Option<Start>)>,
+    writes: Vec<BulkLine>,
     bytes: usize,
 }
 
@@ -50,7 +53,7 @@ impl Batch {
         number: u64,
         line: &Line,
         (kind, format): (LineKind, &Format),
-        (parser, charges): (&JsonParser, &LogCharges),
+        (parser, charges, key): (&JsonParser, &LogCharges, Option<&ImportKey>),
     ) {
         let (mut sent_id, mut kept) = (None, None);
         let unread = match line {
@@ -63,7 +66,9 @@ impl Batch {
                         if let BulkWrite::Create(draft, _) = &write {
                             sent_id = draft.sent_id().map(str::to_owned);
                         }
-                        self.writes.push((write, charges.start(text.len())));
+                        let start = charges.start(text.len());
+                        let request_id = key.map(|key| key.request_id(number, text));
+                        self.writes.push(BulkLine { write, start, request_id });
                         None
                     }
                     Ok(Err(problem)) | Err(problem) => Some(problem),
@@ -103,7 +108,7 @@ impl Batch {
     }
 
     /// The slots of the lines, and the writes of the valid ones.
-    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<(BulkWrite, Option<Start>)>) {
+    pub(super) fn into_parts(self) -> (Vec<Slot>, Vec<BulkLine>) {
         (self.slots, self.writes)
     }
 }

@@ -26,6 +26,7 @@ use super::{
     clashes::Clashes,
     csv::{Columns, header_of_results, row_of_result},
     flight::Flight,
+    import_key::{ImportKey, write_again},
     line_result::{LineResult, Tally},
     lines::Line,
     outbox::Parcel,
@@ -64,6 +65,8 @@ pub(super) struct Body {
     pub(super) table: Option<Arc<Columns>>,
     /// The number of lines before the first record.
     pub(super) number: u64,
+    /// Its `Idempotency-Key`.
+    pub(super) key: Option<String>,
 }
 
 /// A running import.
@@ -74,6 +77,8 @@ pub(super) struct Intake {
     /// Lets new users keep the ids of their lines.
     keep: Option<Permit<RestoreIds>>,
     caller: Caller,
+    /// The key of an import that can be sent again whole.
+    key: Option<ImportKey>,
     base_url: String,
     batches: Arc<Semaphore>,
     upload: Upload,
@@ -107,7 +112,7 @@ impl Intake {
         app: &AppState,
         (query, keep): (BulkQuery, Option<Permit<RestoreIds>>),
         (lease, caller, client): (Lease<WriteUsers>, Caller, IpAddr),
-        Body { upload, lines, format, table, number }: Body,
+        Body { upload, lines, format, table, number, key }: Body,
         results: mpsc::Sender<Parcel>,
     ) -> Self {
         let upsert = match query.kind {
@@ -131,6 +136,7 @@ impl Intake {
             next: None,
             charges: LineCharges::new(app, caller.actor.clone(), client),
             log_charges: app.admission.log_charges(&caller.actor, client),
+            key: key.map(|key| ImportKey::new(&caller.actor, &key)),
             caller,
             parser: app.json.clone(),
             number,
@@ -270,7 +276,7 @@ impl Intake {
             return self.batch.refuse(self.number + 1, problem);
         }
         let how = (self.query.kind, &self.format);
-        let with = (&self.parser, &self.log_charges);
+        let with = (&self.parser, &self.log_charges, self.key.as_ref());
         self.batch.take(self.number + 1, line, how, with).await;
     }
 
@@ -285,13 +291,13 @@ impl Intake {
         };
         let (slots, mut writes) = mem::take(&mut self.batch).into_parts();
         if let Some(keep) = self.keep {
-            for (write, _) in &mut writes {
-                if let BulkWrite::Create(draft, _) = write {
+            for line in &mut writes {
+                if let BulkWrite::Create(draft, _) = &mut line.write {
                     self.directory.keep_id(keep, draft);
                 }
             }
         }
-        let mode = self.query.mode;
+        let (mode, is_keyed) = (self.query.mode, self.key.is_some());
         let (directory, caller) = (self.directory.clone(), self.caller.clone());
         let is_full = self.is_full && mode == Mode::Write;
         let no_room = || StoreError::Full("there was no room for an earlier line".into());
@@ -301,7 +307,12 @@ impl Intake {
             } else if is_full {
                 writes.iter().map(|_| Err(Failure::Store(no_room()))).collect()
             } else {
-                directory.write_many(may, writes, mode, &caller).await
+                match mode {
+                    Mode::Write if is_keyed => write_again(&directory, may, writes, &caller).await,
+                    Mode::Write | Mode::DryRun => {
+                        directory.write_many(may, writes, mode, &caller).await
+                    }
+                }
             };
             drop(permit);
             (slots, results)

@@ -33,6 +33,8 @@ pub(super) struct Written {
     version: i64,
     /// Whether the line has another id, which was not used.
     ignores_id: bool,
+    /// Whether the same import created the user when it was sent before.
+    replayed: bool,
 }
 
 /// The number of lines by result.
@@ -56,12 +58,12 @@ impl LineResult {
         result: Result<Outcome, Problem>,
     ) -> Self {
         let BulkQuery { kind, mode, may_read, .. } = query;
-        let Outcome { effect, stored, .. } = match result {
+        let Outcome { effect, stored, replayed, .. } = match result {
             Ok(outcome) => outcome,
             Err(problem) => return Self::Failed(problem.for_caller(may_read), None),
         };
         let ignores_id = ignores_id(sent_id, stored.id);
-        let written = Written { id: stored.id, version: stored.version, ignores_id };
+        let written = Written { id: stored.id, version: stored.version, ignores_id, replayed };
         let shown = may_read.then_some(written);
         let is_stored = mode == Mode::Write;
         match (kind, effect) {
@@ -104,9 +106,10 @@ impl LineResult {
     /// Appends the result of the line with this number.
     pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
         let user = |written: Option<Written>| match written {
-            Some(Written { id, version, ignores_id }) => {
+            Some(Written { id, version, ignores_id, replayed }) => {
+                let replayed = if replayed { ",\"replayed\":true" } else { "" };
                 let ignored = if ignores_id { ",\"ignored\":[\"id\"]" } else { "" };
-                format!(",\"id\":\"{id}\",\"version\":{version}{ignored}")
+                format!(",\"id\":\"{id}\",\"version\":{version}{ignored}{replayed}")
             }
             None => String::new(),
         };

@@ -14,8 +14,8 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH},
 };
 use roster_core::{
-    BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions, StoreError, Stored,
-    Tags, UserId,
+    BulkLine, BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions,
+    StoreError, Stored, Tags, UserId,
     access::{Permit, ReadUsers, WriteUsers},
     json::write_json,
     limits::PAGE_SIZE_DEFAULT,
@@ -222,7 +222,7 @@ async fn preview(
     let caller = call.caller();
     let mut results = Vec::with_capacity(counted.first.len());
     for user in &counted.first {
-        let write = vec![(change.of(user), None)];
+        let write = vec![change.of(user).into()];
         results.extend(app.directory.write_many(may_write, write, Mode::DryRun, &caller).await);
         // The store may have had the result at once.
         yield_now().await;
@@ -374,7 +374,8 @@ impl Run {
         self.lease.progress(users.len());
         self.changed.extend(users.iter().map(|user| user.id));
         // The request has one body for all users, so no write has bytes of its own.
-        let write = |user| (self.change.of(user), self.log_charges.start(0));
+        let start = || self.log_charges.start(0);
+        let write = |user| BulkLine { start: start(), ..self.change.of(user).into() };
         let writes = users.iter().map(write).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A separate task releases the permit, even if the client is slow to read results.

@@ -14,6 +14,7 @@ mod export;
 mod flight;
 mod group_line;
 pub(crate) mod groups;
+mod import_key;
 mod intake;
 mod line_result;
 mod lines;

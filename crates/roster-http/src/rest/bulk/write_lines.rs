@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     extract::{
-        CSV, IDEMPOTENCY_KEY, Media, NDJSON, check_lines, lines_type, negotiate,
+        CSV, Media, NDJSON, check_lines, idempotency_key, lines_type, negotiate,
         refuse_preconditions,
     },
     problem::{Problem, ProblemCode},
@@ -45,12 +45,15 @@ pub(crate) async fn write_lines(
     kind: LineKind,
 ) -> Result<Response, Problem> {
     let headers = &call.parts.headers;
-    refuse_key(headers, kind)?;
     let may_read = call.context().authority.may(Scope::UsersRead);
     let is_of_groups = matches!(kind, LineKind::Group(_));
     let sent = lines_type(headers).filter(|media| !is_of_groups || *media != CSV);
     let mut mapping = (sent == Some(CSV)).then(Mapping::default);
     let query = BulkQuery::read(call.parts.uri.query(), kind, may_read, mapping.as_mut())?;
+    let key = idempotency_key(headers)?;
+    if key.is_some() {
+        check_takes_key(query.kind)?;
+    }
     let keep = query.keeps_ids.then(|| call.context().authority.permit::<RestoreIds>());
     let keep = keep.transpose()?;
     match query.kind {
@@ -96,7 +99,7 @@ pub(crate) async fn write_lines(
             tracing::error!(request_id, cause, "the results of an import were lost");
         }
     });
-    let body_of_call = Body { upload, lines, format, table, number };
+    let body_of_call = Body { upload, lines, format, table, number, key };
     let intake = Intake::new(app, (query, keep), (lease, caller, client), body_of_call, results);
     tokio::spawn(intake.run(first));
 
@@ -110,14 +113,19 @@ pub(crate) async fn write_lines(
     Ok(response)
 }
 
-fn refuse_key(headers: &HeaderMap, kind: LineKind) -> Result<(), Problem> {
-    if !headers.contains_key(IDEMPOTENCY_KEY) {
-        return Ok(());
-    }
+/// Rejects an `Idempotency-Key` on lines that are safe to send again without one.
+fn check_takes_key(kind: LineKind) -> Result<(), Problem> {
     let detail = match kind {
+        LineKind::Create(Upsert { on_conflict: OnConflict::Fail | OnConflict::Skip, .. }) => {
+            return Ok(());
+        }
         LineKind::Create(_) => {
-            "an import takes no Idempotency-Key: after a break, send the stream again with \
-             on_conflict=skip"
+            "with on_conflict=replace or merge, an import takes no Idempotency-Key: after a break, \
+             send it again; a line that changes nothing writes nothing"
+        }
+        LineKind::Group(_) => {
+            "an import of groups takes no Idempotency-Key: after a break, send it again with \
+             on_conflict=merge"
         }
         LineKind::Patch | LineKind::Delete => {
             "lines take no Idempotency-Key: after a break, send those without a result again"

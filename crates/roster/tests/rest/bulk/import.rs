@@ -268,11 +268,6 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     let both = import(&service, "?dry_run=1&on_conflict=1&x=1", body).await;
     assert_eq!(both.refused(400, "invalid-query").faults().len(), 3);
     let post = || service.request("POST", "/bulk/users");
-    for key in ["k", "\"k\"", ""] {
-        let marked = post().header("idempotency-key", key).body(super::NDJSON, body);
-        let marked = marked.send().await.refused(400, "invalid-idempotency-key");
-        assert!(marked.text().contains("on_conflict=skip"), "{}", marked.text());
-    }
     let utf16 = post().body("application/x-ndjson; charset=utf-16", body).send().await;
     assert_eq!(utf16.refused(415, "unsupported-media-type").header("accept"), TAKEN);
     let packed = post().header("content-encoding", "gzip").body(super::NDJSON, body).send().await;
