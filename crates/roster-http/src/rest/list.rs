@@ -81,7 +81,6 @@ impl<'a> ListQuery<'a> {
         let conflicts = [
             (is_sorted, "sort", "an export has the order of ids; leave sort out"),
             (self.has("cursor"), "cursor", "an export has no pages; leave cursor out"),
-            (self.count, "count", "an export has no place for a total; count the lines"),
         ];
         let found = conflicts.into_iter().filter(|(is_found, ..)| *is_found);
         found.map(|(_, name, detail)| (name, detail)).collect()

@@ -5,7 +5,7 @@ use roster_core::{
     Directory, StoreError,
     access::{Permit, ReadDeletedUsers},
     limits::PAGE_SIZE_MAX,
-    list::{DeletedKey, DeletedPage, DeletedQuery},
+    list::{DeletedKey, DeletedPage, DeletedQuery, Total},
     user::Deleted,
 };
 
@@ -52,6 +52,15 @@ impl ExportSource for DeletedUsers {
         let page = directory.list_deleted(may, self.page.clone()).await?;
         let DeletedPage { items, next, position, .. } = page;
         Ok(ExportPage { items, next, position })
+    }
+
+    async fn total(
+        &self,
+        directory: &Directory,
+        may: Permit<ReadDeletedUsers>,
+    ) -> Result<Option<Total>, StoreError> {
+        let counting = DeletedQuery { limit: 0, ..self.page.clone() };
+        Ok(Some(Total::Exactly(directory.list_deleted(may, counting).await?.total)))
     }
 
     fn continue_after(&mut self, key: DeletedKey) {

@@ -13,12 +13,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderMap, Method,
+    HeaderMap, HeaderName, HeaderValue, Method,
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
 use roster_core::{
     Directory, StoreError,
     access::{Permit, Right},
+    list::Total,
 };
 use roster_server::{BodySender, Room, StreamedBody};
 use tokio::time::sleep;
@@ -35,6 +36,9 @@ use crate::{
     state::AppState,
     turns::Turns,
 };
+
+const ROSTER_TOTAL: HeaderName = HeaderName::from_static("roster-total");
+const ROSTER_TOTAL_RELATION: HeaderName = HeaderName::from_static("roster-total-relation");
 
 /// Pauses in milliseconds before a page is read again after a transient error.
 const PAUSES_MS: [u64; 3] = [100, 400, 1_600];
@@ -53,6 +57,13 @@ pub(super) trait ExportSource: Send + Sync + 'static {
         directory: &Directory,
         may: Permit<Self::Right>,
     ) -> impl Future<Output = Result<ExportPage<Self::Item, Self::Key>, StoreError>> + Send;
+
+    /// The number of records that match.
+    fn total(
+        &self,
+        directory: &Directory,
+        may: Permit<Self::Right>,
+    ) -> impl Future<Output = Result<Option<Total>, StoreError>> + Send;
 
     /// Makes the page after this position the current one.
     fn continue_after(&mut self, key: Self::Key);
@@ -85,10 +96,12 @@ pub(super) async fn export<S: ExportSource>(
     let lines_left = if query.has("limit") { query.limit } else { usize::MAX };
     refuse_if_match(&call.parts.headers, "an export has no tag, so no If-Match matches")?;
     let (media, header) = source.form();
+    let total = if query.count { source.total(&app.directory, may).await? } else { None };
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
         describe(app, response.headers_mut(), media, position);
+        tell_total(response.headers_mut(), total);
         return Ok(response);
     }
     let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
@@ -96,6 +109,7 @@ pub(super) async fn export<S: ExportSource>(
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
     describe(app, response.headers_mut(), media, first.position);
+    tell_total(response.headers_mut(), total);
     let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
     let export = Export { directory, lease, source, header, lines_left, request_id };
@@ -107,6 +121,15 @@ fn describe(app: &AppState, headers: &mut HeaderMap, media: Media, position: i64
     headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
     respond::position(headers, app.directory.log_id(), position);
+}
+
+/// The number of records of an export, and whether there may be more.
+fn tell_total(headers: &mut HeaderMap, total: Option<Total>) {
+    let Some(Total::Exactly(number) | Total::AtLeast(number)) = total else { return };
+    headers.insert(ROSTER_TOTAL, number.into());
+    if matches!(total, Some(Total::AtLeast(_))) {
+        headers.insert(ROSTER_TOTAL_RELATION, HeaderValue::from_static("at_least"));
+    }
 }
 
 /// Reads a page. After a transient error it reads again.

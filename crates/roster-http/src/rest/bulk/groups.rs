@@ -7,7 +7,7 @@ use roster_core::{
     group::{GroupPage, GroupQuery, MembersPage, MembersQuery},
     json::write_text,
     limits::PAGE_SIZE_MAX,
-    list::{PageKey, SortKey},
+    list::{PageKey, SortKey, Total},
     project::Members,
 };
 
@@ -37,7 +37,7 @@ pub(crate) async fn export(State(app): State<AppState>, call: Call) -> Result<Re
     let GroupListQuery { page, fields, query, .. } = GroupListQuery::read(&app, &call)?;
     query.refuse_in_exports(page.sort != GroupQuery::first(0).sort)?;
     // A limit above the maximum of a page means for the engine that the read has low priority.
-    let page = GroupQuery { limit: 2 * PAGE_SIZE_MAX, ..page };
+    let page = GroupQuery { limit: 2 * PAGE_SIZE_MAX, count: false, ..page };
     let members = fields.members();
     let groups = Groups { page, shows_members: members.is_none(), members, rest: None };
     export::export(&app, &call, &query, groups).await
@@ -135,6 +135,15 @@ impl ExportSource for Groups {
         }
         let next = next.map(|after| LineKey { after: Some(after), rest: None });
         Ok(ExportPage { items, next, position })
+    }
+
+    async fn total(
+        &self,
+        directory: &Directory,
+        may: Permit<ReadUsers>,
+    ) -> Result<Option<Total>, StoreError> {
+        let counting = GroupQuery { limit: 0, count: true, ..self.page.clone() };
+        Ok(directory.list_groups(may, counting).await?.total)
     }
 
     fn continue_after(&mut self, LineKey { after, rest }: LineKey) {

@@ -12,7 +12,7 @@ use roster_core::{
     access::{Permit, ReadUsers},
     json,
     limits::PAGE_SIZE_MAX,
-    list::{Page, PageKey, PageQuery},
+    list::{Page, PageKey, PageQuery, Total},
     project::Members,
 };
 
@@ -44,7 +44,8 @@ pub(crate) async fn export(State(app): State<AppState>, call: Call) -> Result<Re
     let media = negotiate(&call.parts.headers, &[NDJSON, CSV])?;
     let UserListQuery { mut page, fields, query, .. } =
         UserListQuery::read(&app, &call, ListForm::Lines, |_| Ok(false))?;
-    page.limit = STREAMED_AT_ONCE;
+    // The total is read separately.
+    (page.limit, page.count) = (STREAMED_AT_ONCE, false);
     let members = fields.members();
     let rows = (media == CSV).then(|| CsvUsers::new(members.as_ref(), &app.directory.schema()));
     let mut response = export::export(&app, &call, &query, Users { page, members, rows }).await?;
@@ -111,6 +112,15 @@ impl ExportSource for Users {
     ) -> Result<ExportPage<Stored, PageKey>, StoreError> {
         let Page { items, next, position, .. } = directory.list(may, self.page.clone()).await?;
         Ok(ExportPage { items, next, position })
+    }
+
+    async fn total(
+        &self,
+        directory: &Directory,
+        may: Permit<ReadUsers>,
+    ) -> Result<Option<Total>, StoreError> {
+        let counting = PageQuery { limit: 0, count: true, ..self.page.clone() };
+        Ok(directory.list(may, counting).await?.total)
     }
 
     fn continue_after(&mut self, key: PageKey) {
