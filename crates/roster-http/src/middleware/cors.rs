@@ -26,7 +26,8 @@ const ALLOWED: HeaderValue = HeaderValue::from_static(
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept, accept-encoding, accept-patch, allow, content-location, date, dry-run, etag, \
      idempotent-replayed, link, location, preference-applied, ratelimit, ratelimit-policy, \
-     retry-after, roster-ignored, roster-position, vary, www-authenticate, x-request-id",
+     retry-after, roster-ignored, roster-position, roster-total, roster-total-relation, vary, \
+     www-authenticate, x-request-id",
 );
 /// Seconds for which a browser may cache the response to a preflight. If an origin is removed from
 /// the list in that time, the origin guard still rejects its requests.

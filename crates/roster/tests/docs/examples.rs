@@ -40,7 +40,9 @@ impl Examples {
                 continue;
             }
             if inside && line.starts_with("$ ") {
-                assert!(line.starts_with("$ curl "), "only curl runs in a console block: {line}");
+                let known =
+                    ["$ curl ", "$ jq ", "$ python3 "].iter().any(|one| line.starts_with(one));
+                assert!(known, "this does not run in a console block: {line}");
                 parts.push(Part::Example { command: String::new(), told: String::new() });
                 continued = true;
             }

@@ -49,6 +49,7 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/lists.md", 4),
     ("docs/filter.md", 6),
     ("docs/bulk.md", 4),
+    ("docs/bring-your-users.md", 12),
     ("docs/retries.md", 4),
     ("docs/deleted-users.md", 5),
     ("docs/events.md", 4),
@@ -105,6 +106,11 @@ fn the_examples_of_lists_are_current() {
 #[test]
 fn the_examples_of_filters_are_current() {
     check_examples("docs/filter.md");
+}
+
+#[test]
+fn the_examples_of_bring_your_users_are_current() {
+    check_examples("docs/bring-your-users.md");
 }
 
 #[test]

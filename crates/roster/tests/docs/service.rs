@@ -21,7 +21,11 @@ pub(crate) fn curl(service: &Process, command: &str) -> String {
     let here = service.address();
     let command = TOLD.iter().fold(command.to_owned(), |text, shown| text.replace(shown, here));
     let mut shell = Command::new("sh");
-    shell.args(["-c", &command]).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    shell
+        .args(["-c", &command])
+        .current_dir(crate::ROOT)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
     let output = shell.stdin(Stdio::null()).output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command}\n{complaint}");

@@ -354,6 +354,7 @@ macro_rules! with_all_cases {
                 an_export_follows_its_pages_to_the_end,
                 conditions_and_members_go_with_an_export,
                 an_export_may_be_a_search_or_end_early,
+                the_total_of_an_export_is_in_a_header,
                 what_belongs_to_pages_is_refused,
                 an_export_is_ndjson_and_a_list_is_json,
                 a_list_is_no_export_and_names_it,

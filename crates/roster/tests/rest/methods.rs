@@ -77,7 +77,7 @@ pub(crate) async fn head_checks_all_that_get_checks(backend: Backend) {
         ("/bulk/users?cursor=x", "*/*", 400),
         ("/bulk/users", "application/json", 406),
         ("/bulk/groups?sort=display_name", "*/*", 400),
-        ("/bulk/deleted-users?count=true", "*/*", 400),
+        ("/bulk/deleted-users?count=true&q=x", "*/*", 400),
         ("/deleted-users?sort=id", "*/*", 400),
         ("/deleted-users?cursor=x", "*/*", 400),
         ("/deleted-users/ada", "*/*", 404),

@@ -90,7 +90,9 @@ fn read_members(list: Json) -> Result<BTreeSet<UserId>, Violation> {
                     None => return Err(wrong("/id", ViolationCode::Required, NEEDS_ID)),
                 }
             }
-            _ => return Err(wrong("", ViolationCode::WrongType, NEEDS_ID)),
+            Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Array(_) => {
+                return Err(wrong("", ViolationCode::WrongType, NEEDS_ID));
+            }
         };
         let id = UserId::parse(id);
         ids.insert(id.ok_or_else(|| wrong(place, ViolationCode::InvalidValue, NEEDS_ID))?);

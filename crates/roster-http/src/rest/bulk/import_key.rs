@@ -3,7 +3,7 @@
 //! Nothing is stored for a key. The event of a user that a line creates has a digest of the caller,
 //! the key, the number of the line and its text as its request id. When the import is sent again, a
 //! line that meets a user compares this id with that of the event that created the user. So a line
-//! that was executed before is told from a clash with somebody else, for as long as events are kept.
+//! that was executed before is told from a clash with somebody else, while events are kept.
 
 use roster_core::{
     Actor, BulkLine, BulkWrite, Caller, Directory, Effect, EventKind, Failure, Mode, OnConflict,

@@ -68,12 +68,10 @@ impl LineResult {
         let is_stored = mode == Mode::Write;
         match (kind, effect) {
             (LineKind::Create(_), Effect::Skipped) => Self::Skipped(shown.filter(|_| is_stored)),
-            (LineKind::Create(_), Effect::Changed(EventKind::Created)) => {
-                Self::Created(is_stored.then_some(written))
-            }
-            (LineKind::Group(_), Effect::Changed(EventKind::GroupCreated)) => {
-                Self::Created(is_stored.then_some(written))
-            }
+            (
+                LineKind::Create(_) | LineKind::Group(_),
+                Effect::Changed(EventKind::Created | EventKind::GroupCreated),
+            ) => Self::Created(is_stored.then_some(written)),
             (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => {
                 Self::Skipped(shown.filter(|_| is_stored))
             }

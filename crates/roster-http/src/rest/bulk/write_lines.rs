@@ -7,10 +7,7 @@
 use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
-use http::{
-    HeaderMap,
-    header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT},
-};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, EXPECT};
 use roster_core::{
     Mode, OnConflict, Upsert, UserSchema,
     access::{RestoreIds, Scope},

@@ -350,7 +350,7 @@ pub(crate) async fn the_collection_of_single_users_changes_none_of_them(backend:
     }
     for (target, allow) in [
         ("/bulk/users", "GET, HEAD, POST, PATCH, DELETE, OPTIONS"),
-        ("/bulk/groups", "GET, HEAD, OPTIONS"),
+        ("/bulk/groups", "GET, HEAD, POST, OPTIONS"),
         ("/bulk/deleted-users", "GET, HEAD, OPTIONS"),
         ("/groups", "GET, HEAD, POST, OPTIONS"),
     ] {

@@ -106,11 +106,7 @@ pub(crate) async fn groups_and_deleted_users_are_exported_too(backend: Backend) 
     let dated =
         service.get("/bulk/deleted-users?fields=deleted_at&limit=1").await.expect(200).json();
     assert_eq!(dated.as_object().map(serde_json::Map::len), Some(3), "{dated}");
-    for (target, parameter) in [
-        ("/bulk/groups?count=true", "count"),
-        ("/bulk/groups?sort=display_name", "sort"),
-        ("/bulk/deleted-users?count=true", "count"),
-    ] {
+    for (target, parameter) in [("/bulk/groups?sort=display_name", "sort")] {
         let faults = service.get(target).await.refused(400, "invalid-query").faults();
         let expected = (parameter.to_owned(), "conflicting-parameter".to_owned());
         assert_eq!(faults, [expected], "{target}");
@@ -245,6 +241,34 @@ pub(crate) async fn an_export_may_be_a_search_or_end_early(backend: Backend) {
     }
 }
 
+pub(crate) async fn the_total_of_an_export_is_in_a_header(backend: Backend) {
+    let service = backend.open().await;
+    for name in ["one", "two", "three"] {
+        service.group(name).await;
+        service.user(json!({"username": name})).await;
+        service.left(json!({"username": format!("{name} left")})).await;
+    }
+    for (target, total) in [
+        ("/bulk/users?count=true", Some("3")),
+        ("/bulk/users?count=true&limit=1&username=two", Some("1")),
+        ("/bulk/users?count=true&filter=username%20ne%20%22one%22", Some("2")),
+        ("/bulk/users?count=false", None),
+        ("/bulk/groups?count=true", Some("3")),
+        ("/bulk/groups?count=true&display_name=nobody", Some("0")),
+        ("/bulk/deleted-users?count=true", Some("3")),
+        ("/bulk/deleted-users", None),
+    ] {
+        for method in ["GET", "HEAD"] {
+            let reply = service.request(method, target).send().await.expect(200);
+            assert_eq!(reply.find("roster-total"), total, "{method} {target}");
+            assert_eq!(reply.find("roster-total-relation"), None, "{method} {target}");
+        }
+    }
+    service.get("/bulk/users?count=1").await.refused(400, "invalid-query");
+    let both = service.get("/bulk/deleted-users?count=true&q=one").await;
+    assert_eq!(both.refused(400, "invalid-query").faults()[0].0, "count");
+}
+
 pub(crate) async fn what_belongs_to_pages_is_refused(backend: Backend) {
     let service = backend.open().await;
     fill(&service).await;
@@ -254,7 +278,6 @@ pub(crate) async fn what_belongs_to_pages_is_refused(backend: Backend) {
         ("sort=name", "sort", conflict),
         ("limit=0", "limit", "out-of-range"),
         ("cursor=x", "cursor", conflict),
-        ("count=true", "count", conflict),
         ("fields=nmae", "fields", "invalid-value"),
         ("status=gone", "status", "invalid-value"),
         ("after=x", "after", "unknown-parameter"),
@@ -272,7 +295,7 @@ pub(crate) async fn what_belongs_to_pages_is_refused(backend: Backend) {
     let mut faults = all.refused(400, "invalid-query").faults();
     faults.sort();
     let places: Vec<&str> = faults.iter().map(|(place, _)| place.as_str()).collect();
-    assert_eq!(places, ["colour", "count", "fields", "sort"]);
+    assert_eq!(places, ["colour", "fields", "sort"]);
 }
 
 /// Each export, and the list of the same records.

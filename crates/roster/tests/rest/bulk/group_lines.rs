@@ -82,7 +82,7 @@ pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: B
         ("?on_conflict=merge", 2, "TEAM", json!("x"), json!([ids[0], ids[1]])),
         ("?on_conflict=replace", 3, "TEAM", Value::Null, json!([ids[1]])),
     ] {
-        let told = verdicts(import_groups(&service, query, &[line.clone()]).await);
+        let told = verdicts(import_groups(&service, query, std::slice::from_ref(&line)).await);
         assert_eq!(statuses(&told), [200], "{query}");
         assert_eq!(told[0].get("skipped").is_some(), query.ends_with("skip"), "{query}");
         let [stored] = <[Value; 1]>::try_from(exported(&service).await).expect("one group");
@@ -147,7 +147,7 @@ pub(crate) async fn what_an_import_of_groups_does_not_take_is_refused(backend: B
         ("?map=guess", 400, "invalid-query"),
         ("?on_conflict=update", 400, "invalid-query"),
     ] {
-        import_groups(&service, query, &[line.clone()]).await.refused(status, code);
+        import_groups(&service, query, std::slice::from_ref(&line)).await.refused(status, code);
     }
     let request = |kind: &str| service.request("POST", "/bulk/groups").body(kind, line.to_string());
     for kind in ["text/csv", "application/json", "application/x-www-form-urlencoded"] {

@@ -347,7 +347,8 @@ pub(crate) async fn responses_of_imports_and_exports(backend: Backend) {
     page.note("import, dry", &import(&service, "?dry_run=true&on_conflict=skip", body).await);
     page.note("import, replacing", &import(&service, "?on_conflict=replace", body).await);
     page.note("import of nothing", &import(&service, "", "").await);
-    let marked = service.request("POST", "/bulk/users").header("idempotency-key", "k");
+    let marked =
+        service.request("POST", "/bulk/users?on_conflict=merge").header("idempotency-key", "k");
     page.note("import with a key", &marked.body(super::NDJSON, body).send().await);
     page.note("import, otherwise", &import(&service, "?on_conflict=update", body).await);
     page.note("export", &export(&service, "").await);

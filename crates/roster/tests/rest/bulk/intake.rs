@@ -259,6 +259,9 @@ pub(crate) async fn no_line_is_executed_if_the_caller_cannot_be_checked(backend:
         sleep(Duration::from_millis(1_100)).await;
         let refused = import(&service, "", line("ada")).await.refused(status, code);
         assert!(!refused.text().contains("7G"), "{}", refused.text());
+        let groups = service.request("POST", "/bulk/groups");
+        let groups = groups.body(super::NDJSON, "{\"display_name\":\"team\"}").send().await;
+        groups.refused(status, code);
         service.store.fail_keys(None);
         assert_eq!(service.head().await.position, 0);
     }

@@ -61,8 +61,8 @@ pub(crate) async fn an_import_sent_again_tells_its_own_users_from_those_of_other
     assert_eq!(told(&changed), [(201, true)]);
     assert_eq!(changed[0]["version"], 2);
     service.request("DELETE", &path(&ada)).send().await.expect(204);
-    let anew = verdicts(send(&service, "", "\"hr 1\"", &lines[..1]).await);
-    assert_eq!(told(&anew), [(201, false)]);
+    let again = verdicts(send(&service, "", "\"hr 1\"", &lines[..1]).await);
+    assert_eq!(told(&again), [(201, false)]);
 }
 
 pub(crate) async fn rows_and_kept_ids_are_recognised_too(backend: Backend) {
