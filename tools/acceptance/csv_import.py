@@ -28,7 +28,7 @@ RATE_MIN = 0.8
 KILLS = 5
 BAD = 0.01
 SHOWN = 5
-ROW_BYTES_MAX = 64 * 1024
+ROW_BYTES_MAX = 128 * 1024
 NDJSON, CSV = "application/x-ndjson", "text/csv"
 
 MEMBERS = (

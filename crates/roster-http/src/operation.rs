@@ -134,6 +134,8 @@ macro_rules! operations {
             GetService GET "/" "getService" Nothing rest::service::get_service;
             GetDescription GET "/openapi.json" "getDescription" Nothing
                 rest::service::get_description;
+            GetOlderDescription GET "/openapi-3.0.json" "getOlderDescription" Nothing
+                rest::service::get_older_description;
             GetDocs GET "/docs" "getDocs" Nothing rest::service::get_docs;
             ListProblems GET "/problems" "listProblems" Nothing rest::service::list_problems;
             GetProblem GET "/problems/{code}" "getProblem" Nothing rest::service::get_problem;

@@ -23,6 +23,8 @@ pub struct GroupDraft {
     body_id: Option<String>,
     pub(super) body_version: Option<i64>,
     server_made_faults: Vec<Violation>,
+    /// What only a create is refused for.
+    create_faults: Vec<Violation>,
     violations: Violations,
 }
 
@@ -58,6 +60,11 @@ impl GroupDraft {
         }
     }
 
+    /// Makes a create with this draft fail. A change of a group that exists is not concerned.
+    pub fn refuse_create(&mut self, violation: Violation) {
+        self.create_faults.push(violation);
+    }
+
     /// The key of its name, if it has one.
     pub(super) fn name_key(&self) -> Option<String> {
         self.display_name.as_deref().map(group_name_key)
@@ -82,6 +89,9 @@ impl GroupDraft {
                 let detail = "send the id of the path, or leave it out";
                 violations.push(|| Violation::new("/id", ViolationCode::IdMismatch, detail));
             }
+        }
+        if current.is_none() {
+            violations.extend(self.create_faults.iter().cloned());
         }
         let stored_name = current.map(|current| &current.display_name);
         match &self.display_name {

@@ -164,6 +164,10 @@ impl<F: Facts> Batch<'_, F> {
         };
         if sketch.is_about_members() && !sketch.is_new() {
             facts.present = self.members(id, sketch.named().as_ref())?;
+            if sketch.named().is_none() {
+                // All members were read, whether or not the command is rejected.
+                self.writes.groups.others += facts.present.len();
+            }
         }
         if sketch.is_about_members() {
             facts.newcomers = self.newcomers(&sketch.newcomers(&facts.present))?;

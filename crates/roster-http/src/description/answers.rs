@@ -109,5 +109,9 @@ fn with_common_headers(response: &Json, is_cacheable: bool) -> Json {
     if let Some(content) = response.member("content") {
         set(&mut complete, "content", content.clone());
     }
+    // Generators of clients know one media type for each body. The others are described here.
+    if let Some(content) = response.member("x-other-content") {
+        set(&mut complete, "x-other-content", content.clone());
+    }
     complete
 }

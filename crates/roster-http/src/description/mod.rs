@@ -9,6 +9,7 @@ mod answers;
 mod assemble;
 mod docs_page;
 mod forms;
+mod older;
 mod page;
 mod problem_page;
 #[cfg(test)]
@@ -32,6 +33,11 @@ pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 /// the caller should keep the bytes.
 pub fn openapi(base_url: &str, schema: &UserSchema) -> Bytes {
     json(&document(base_url, schema))
+}
+
+/// The same document in OpenAPI 3.0, for tools that read no newer version.
+pub fn openapi_3_0(base_url: &str, schema: &UserSchema) -> Bytes {
+    json(&older::in_version_3_0(document(base_url, schema)))
 }
 
 /// Every operation of the document: method in upper case, path template, operation id.

@@ -55,7 +55,14 @@ impl From<GroupRefusal> for Problem {
                 let fault = Fault::at("/display_name", code.as_str(), detail);
                 Self::new(code).with_faults(fault.into())
             }
-            GroupRefusal::UnknownMembers(_) => Self::new(ProblemCode::MemberNotFound),
+            GroupRefusal::UnknownMembers(ids) => {
+                let code = ProblemCode::MemberNotFound;
+                let fault = |id| {
+                    let detail = format!("neither a user nor a group has the id {id}");
+                    Fault::at("/members", code.as_str(), detail)
+                };
+                Self::new(code).with_faults(ids.into_iter().map(fault).collect())
+            }
             GroupRefusal::NotMember => {
                 Self::saying(ProblemCode::MemberNotFound, "no member of the group has this id")
             }

@@ -47,15 +47,32 @@ pub(crate) async fn get_description(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
+    describe(&app, &call, description::openapi).await
+}
+
+/// `GET /openapi-3.0.json`: returns the same description in OpenAPI 3.0.
+pub(crate) async fn get_older_description(
+    State(app): State<AppState>,
+    _: NoParameters,
+    call: Call,
+) -> Result<Response, Problem> {
+    describe(&app, &call, description::openapi_3_0).await
+}
+
+async fn describe(
+    app: &AppState,
+    call: &Call,
+    description_of: fn(&str, &UserSchema) -> Bytes,
+) -> Result<Response, Problem> {
     let base_url = &app.settings.base_url;
-    let caller = authenticate(&app, &call.parts, call.client()).await;
+    let caller = authenticate(app, &call.parts, call.client()).await;
     let mut response = if caller.is_ok_and(|caller| caller.may(Scope::UsersRead)) {
         let schema = app.directory.schema();
-        let made = |_| Some(description::openapi(base_url, &schema));
-        document(&app, &call, &[JSON], schema.version, made)?
+        let made = |_| Some(description_of(base_url, &schema));
+        document(app, call, &[JSON], schema.version, made)?
     } else {
-        let made = |_| Some(description::openapi(base_url, &UserSchema::default()));
-        document(&app, &call, &[JSON], WITHOUT_SCHEMA, made)?
+        let made = |_| Some(description_of(base_url, &UserSchema::default()));
+        document(app, call, &[JSON], WITHOUT_SCHEMA, made)?
     };
     let varies = HeaderValue::from_static("Authorization, Accept-Encoding");
     response.headers_mut().insert(VARY, varies);

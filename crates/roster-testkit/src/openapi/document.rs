@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
             method: method.to_ascii_uppercase(),
             segments: path.split('/').map(str::to_owned).collect(),
             parameters,
-            bodies: self.content(at(operation, "/requestBody/content"))?,
+            bodies: self.content(at(operation, "/requestBody"))?,
             needs_body: operation.pointer("/requestBody/required") == Some(&Value::Bool(true)),
             responses,
             refusal,
@@ -244,13 +244,15 @@ impl<'a> Reader<'a> {
         let codes = array(at(response, "/x-problem-codes")).filter_map(Value::as_str);
         Ok(Response {
             headers,
-            content: self.content(at(response, "/content"))?,
+            content: self.content(response)?,
             codes: codes.map(str::to_owned).collect(),
         })
     }
 
-    fn content(&self, content: &Value) -> Result<BTreeMap<String, Form>, String> {
-        let by_type = object(content).map(|(media_type, one)| {
+    fn content(&self, part: &Value) -> Result<BTreeMap<String, Form>, String> {
+        // Further media types, which the generators of clients do not see.
+        let kinds = [at(part, "/content"), at(part, "/x-other-content")];
+        let by_type = kinds.into_iter().flat_map(object).map(|(media_type, one)| {
             let form = match one.get("x-item-schema") {
                 Some(item) => Form::Lines(self.schema(item)?),
                 None => Form::Whole(self.schema(at(one, "/schema"))?),

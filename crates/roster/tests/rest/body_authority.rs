@@ -97,8 +97,10 @@ fn uploads() -> Vec<Upload> {
         let (method, route) = (operation.method().to_string(), operation.path());
         let described = &document["paths"][route][method.to_ascii_lowercase()];
         assert_eq!(described["operationId"], operation.id());
-        let content = described["requestBody"]["content"].as_object();
-        for media_type in content.into_iter().flat_map(|content| content.keys()) {
+        let body = &described["requestBody"];
+        let kinds = [&body["content"], &body["x-other-content"]];
+        let kinds = kinds.into_iter().filter_map(Value::as_object);
+        for media_type in kinds.flat_map(|content| content.keys()) {
             let (method, media_type) = (method.clone(), media_type.clone());
             uploads.push(Upload { operation, method, route, media_type });
         }

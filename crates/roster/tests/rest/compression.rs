@@ -84,7 +84,14 @@ pub(crate) async fn what_must_not_be_compressed_is_sent_as_it_is(backend: Backen
 
 pub(crate) async fn an_unchanged_document_is_304_in_each_coding(backend: Backend) {
     let service = backend.open().await;
-    for target in ["/", "/docs", "/openapi.json", "/problems", "/problems/user-not-found"] {
+    for target in [
+        "/",
+        "/docs",
+        "/openapi.json",
+        "/openapi-3.0.json",
+        "/problems",
+        "/problems/user-not-found",
+    ] {
         let mut tags = Vec::new();
         for accept in ["identity", "gzip", "br"] {
             let reply = ask(&service, target, accept).await;

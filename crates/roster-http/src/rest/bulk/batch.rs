@@ -142,7 +142,7 @@ fn read_write(kind: LineKind, format: &Format, text: &[u8]) -> Result<BulkWrite,
     })
 }
 
-const ID_NEEDED: &str = "send one JSON object a line, with the id of a user";
+const ID_NEEDED: &str = "send the id of a user, in each line or row";
 
 /// The id of the user that a line names.
 fn read_id(tree: &Json) -> Result<UserId, Violation> {

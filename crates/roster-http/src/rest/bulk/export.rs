@@ -65,6 +65,16 @@ pub(super) trait ExportSource: Send + Sync + 'static {
         may: Permit<Self::Right>,
     ) -> impl Future<Output = Result<Option<Total>, StoreError>> + Send;
 
+    /// Whether a line begins a record. Others continue the record of the line before.
+    fn begins(&self, _: &Self::Item) -> bool {
+        true
+    }
+
+    /// Whether the line after this position continues the record of the line before.
+    fn continues(&self, _: &Self::Key) -> bool {
+        false
+    }
+
     /// Makes the page after this position the current one.
     fn continue_after(&mut self, key: Self::Key);
 
@@ -153,7 +163,7 @@ struct Export<S: ExportSource> {
     source: S,
     /// What comes before the first record, until it is sent.
     header: Vec<u8>,
-    /// How many records may still be sent.
+    /// How many records may still begin.
     lines_left: usize,
     request_id: String,
 }
@@ -166,15 +176,17 @@ impl<S: ExportSource> Export<S> {
                 Ok(page) => page,
                 Err(error) => return self.log_failure(&error),
             };
-            page.items.truncate(self.lines_left);
-            self.lines_left -= page.items.len();
+            let is_over = self.cut(&mut page.items);
             let begun = mem::take(&mut self.header);
             let Some(lines) = self.lines(begun, &page.items).await else {
                 let place = "a record that could not be projected".to_owned();
                 return self.log_failure(&StoreError::Corrupt { place });
             };
             let count = page.items.len();
-            let next = page.next.take().filter(|_| self.lines_left > 0);
+            let next = page
+                .next
+                .take()
+                .filter(|next| !is_over && (self.lines_left > 0 || self.source.continues(next)));
             drop(page);
             let Some(room) = self.room(&sender).await else { return };
             // Checked as late as possible: the page may have waited for room.
@@ -192,6 +204,21 @@ impl<S: ExportSource> Export<S> {
             }
             read = read_again(|| self.source.read(&self.directory, may)).await;
         }
+    }
+
+    /// Removes the lines of records beyond the limit. Returns whether there were any.
+    fn cut(&mut self, items: &mut Vec<S::Item>) -> bool {
+        let is_beyond = |item: &S::Item| {
+            let begins = self.source.begins(item);
+            if begins && self.lines_left > 0 {
+                self.lines_left -= 1;
+                return false;
+            }
+            begins
+        };
+        let end = items.iter().position(is_beyond);
+        items.truncate(end.unwrap_or(items.len()));
+        end.is_some()
     }
 
     /// Waits for room for a page. Returns `None` if the client is gone, its credential is no longer

@@ -40,7 +40,12 @@ pub(super) fn read_group(tree: Json, on_conflict: OnConflict) -> Result<BulkWrit
         return Err(Violation::new("/continued", ViolationCode::InvalidValue, detail));
     }
     let record = Json::Object(record);
-    let draft = Box::new(GroupDraft::parse(record.clone()));
+    let mut draft = Box::new(GroupDraft::parse(record.clone()));
+    if is_continued {
+        // A group that its first line did not create would have only some of its members.
+        let detail = "no group has this name; see the result of its first line";
+        draft.refuse_create(Violation::new("/continued", ViolationCode::InvalidValue, detail));
+    }
     let members = listed.clone().unwrap_or_default();
     let added = || MembersEdit::Delta { added: members.clone(), removed: BTreeSet::new() };
     let otherwise = match on_conflict {

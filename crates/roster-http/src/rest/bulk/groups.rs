@@ -146,6 +146,14 @@ impl ExportSource for Groups {
         Ok(directory.list_groups(may, counting).await?.total)
     }
 
+    fn begins(&self, item: &GroupLine) -> bool {
+        !item.is_continued
+    }
+
+    fn continues(&self, key: &LineKey) -> bool {
+        key.rest.is_some()
+    }
+
     fn continue_after(&mut self, LineKey { after, rest }: LineKey) {
         (self.page.after, self.rest) = (after, rest);
     }

@@ -17,9 +17,10 @@ use sha2::{Digest, Sha256};
 pub(super) struct ImportKey(Sha256);
 
 impl ImportKey {
-    pub(super) fn new(actor: &Actor, key: &str) -> Self {
+    /// `shape` says what the texts of the lines mean.
+    pub(super) fn new(actor: &Actor, key: &str, shape: &str) -> Self {
         let mut digest = Sha256::new();
-        for part in [actor.to_string().as_str(), key] {
+        for part in [actor.to_string().as_str(), key, shape] {
             digest.update(part.len().to_be_bytes());
             digest.update(part);
         }

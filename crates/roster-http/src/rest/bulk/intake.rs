@@ -121,6 +121,11 @@ impl Intake {
         };
         let upsert = upsert.filter(|_| query.mode == Mode::DryRun);
         let clashes = upsert.map(|upsert| Clashes::new(app.directory.rules(), upsert));
+        // Rows mean another thing below other columns.
+        let shape = match &format {
+            Format::Csv(columns) => columns.shape(),
+            Format::Json => String::new(),
+        };
         Self {
             directory: app.directory.clone(),
             lease,
@@ -136,7 +141,7 @@ impl Intake {
             next: None,
             charges: LineCharges::new(app, caller.actor.clone(), client),
             log_charges: app.admission.log_charges(&caller.actor, client),
-            key: key.map(|key| ImportKey::new(&caller.actor, &key)),
+            key: key.map(|key| ImportKey::new(&caller.actor, &key, &shape)),
             caller,
             parser: app.json.clone(),
             number,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     client::Reply,
-    service::{Backend, Service},
+    service::{Backend, Service, path},
 };
 
 /// The only user of a service, without what the service adds.
@@ -265,6 +265,14 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
     assert_eq!(faults, [("Mail".to_owned(), "duplicate-column".to_owned())]);
     let list = import(&service, "?map=guess", "User,Address\nada,1 Way\n").await;
     assert_eq!(list.refused(422, "invalid-columns").faults().len(), 2);
+    // The part of a country is no status, and nor is the opposite of one.
+    for header in ["State", "Disabled", "Suspended"] {
+        let refused = import(&service, "?map=guess", format!("Login,{header}\neva,x\n")).await;
+        assert_eq!(refused.refused(422, "invalid-columns").faults()[0].0, header);
+    }
+    let told = verdicts(import(&service, "?map=guess", "Login,Enabled\neva,FALSE\n").await);
+    let eva = service.get(&path(&told[0])).await.expect(200).json();
+    assert_eq!(eva["status"], "suspended");
 }
 
 pub(crate) async fn an_empty_cell_is_no_value(backend: Backend) {

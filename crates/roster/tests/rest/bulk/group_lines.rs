@@ -55,6 +55,8 @@ pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
     ];
     let told = verdicts(import_groups(&service, "", &lines).await);
     assert_eq!(statuses(&told), [201, 201, 409, 404, 422, 422, 422, 422, 422, 422, 201]);
+    let unknown = told[3]["problem"]["errors"][0]["detail"].as_str().expect("a detail");
+    assert!(unknown.ends_with("01a1f84a-963b-7c3e-9a41-5d2e8f604b17"), "{unknown}");
     let place = |line: usize| told[line]["problem"]["errors"][0]["pointer"].clone();
     assert_eq!(place(2), "/display_name");
     assert_eq!([4, 5, 6].map(place), ["/memebrs", "/members", "/members/1"]);
@@ -113,6 +115,15 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
     assert_eq!(stored.iter().map(count).collect::<Vec<_>>(), [1_500, 1_500, 100, 1]);
     let marks: Vec<bool> = stored.iter().map(|line| line["continued"] == true).collect();
     assert_eq!(marks, [false, true, true, false]);
+    // The limit counts groups.
+    for (limit, expected) in [(1, 3), (2, 4)] {
+        let some = service.get(&format!("/bulk/groups?limit={limit}")).await.expect(200);
+        assert_eq!(some.text().lines().count(), expected);
+    }
+    // Further members of a group whose first line failed make no group.
+    let orphan = json!({"display_name": "Orphan", "members": [ids[0]], "continued": true});
+    let told = verdicts(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
+    assert_eq!(told[0]["problem"]["errors"][0]["pointer"], "/continued");
     let text = service.get("/bulk/groups").await.expect(200);
     let again = |query: &'static str| {
         let request = service.request("POST", &format!("/bulk/groups{query}"));

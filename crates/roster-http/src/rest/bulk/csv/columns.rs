@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use roster_core::{
     Attribute, Capped, Json, Part, UserSchema,
     attribute::{Kind, PartKind},
-    json,
+    json::{self, write_json},
     limits::{CSV_COLUMNS_MAX, CSV_ROW_BYTES_MAX},
     schema::{DeclaredMember, ValueType},
 };
@@ -69,7 +69,10 @@ impl Columns {
             return Err(malformed(format!("a row has at most {CSV_COLUMNS_MAX} cells")));
         }
         let results = headers.len().saturating_sub(RESULT_COLUMNS.len());
-        let has_results = headers.get(results..).is_some_and(|last| last == RESULT_COLUMNS);
+        let is_mapped =
+            |name: &&str| mapping.given.iter().any(|(column, _)| column.as_str() == *name);
+        let has_results = headers.get(results..).is_some_and(|last| last == RESULT_COLUMNS)
+            && !RESULT_COLUMNS.iter().any(is_mapped);
         let repeated = if has_results { results } else { headers.len() };
         for (column, member) in &mapping.given {
             if !headers.contains(column) {
@@ -103,6 +106,13 @@ impl Columns {
             return Err(Problem::listing(ProblemCode::InvalidColumns, "column", faults));
         }
         Ok(Self { cells, delimiter, all: columns, repeated, schema })
+    }
+
+    /// The columns and their members, as one text.
+    pub(in super::super) fn shape(&self) -> String {
+        let mut out = Vec::new();
+        write_json(&mut out, &self.describe());
+        String::from_utf8_lossy(&out).into_owned()
     }
 
     /// The number of columns of the file.

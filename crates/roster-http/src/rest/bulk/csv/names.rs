@@ -107,6 +107,13 @@ impl<'s> Names<'s> {
             name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
         };
         let word = plain(header);
+        if ["active", "isactive", "enabled"].contains(&word.as_str()) {
+            return Some(Target::Active);
+        }
+        // A column with the part of a country, or with the opposite of what a member says.
+        if ["state", "disabled", "suspended"].contains(&word.as_str()) {
+            return None;
+        }
         let member = synonym(&word).and_then(Attribute::from_name);
         let same = |known: &&Attribute| plain(known.name()) == word;
         let member = member.or_else(|| Attribute::ALL.iter().find(same).copied());
