@@ -4,6 +4,7 @@ Each generator must print no warning, its client must compile (TypeScript with `
 member of users, pages and problems must have a type. Then the client runs `clients/scenario.ts` or
 `clients/scenario.py` with a key: it creates users, gets them, lists all pages, filters, searches,
 replaces with `If-Match`, patches, tries a dry run, deletes, imports NDJSON, and reads typed errors.
+The full run also makes a client of `/openapi-3.0.json` with progenitor, see `clients/progenitor`.
 """
 
 import os
@@ -141,6 +142,19 @@ class Workshop:
             print(self.run("node", "compiled/types.js", *adapters).rstrip())
         self.run(self.python, "-m", "compileall", "-q", "generated")
 
+    def use_progenitor(self, description):
+        """Makes, compiles and uses the client of the description in OpenAPI 3.0."""
+        path = self.place / "openapi-3.0.json"
+        path.write_bytes(description)
+        built = SOURCES.parents[2] / "target" / "clients-progenitor"
+        self.environment |= {"DESCRIPTION": str(path), "CARGO_TARGET_DIR": str(built)}
+        manifest = SOURCES / "progenitor" / "Cargo.toml"
+        service = [self.environment[name] for name in ("SERVICE_URL", "SERVICE_KEY")]
+        command = ("cargo", "run", "--quiet", "--locked", "--manifest-path", manifest, "--")
+        printed = self.run(*command, *service)
+        if "passed" not in printed.splitlines() or WARNING.search(printed):
+            raise Fault(f"progenitor did not finish: {printed[-4000:]}")
+
     def use(self, generator):
         program = (
             ("node", f"compiled/{generator.adapter}.js") if generator.is_typescript
@@ -179,9 +193,13 @@ def main():
             workshop.compile(generators)
             for generator in generators:
                 workshop.use(generator)
+            if not options.slice:
+                older = connection.request("GET", "/openapi-3.0.json").body
+                workshop.use_progenitor(older)
         finally:
             service.stop()
-    names = ", ".join(generator.name for generator in generators)
+    names = [generator.name for generator in generators]
+    names = ", ".join(names if options.slice else [*names, "progenitor"])
     print(f"clients ({options.engine}): {names}; 0 faults, {time.monotonic() - began:.0f} s")
 
 

@@ -3,7 +3,7 @@
 //! It is made from the document of 3.1. A schema of 3.0 has one type and `nullable`, one `example`,
 //! and nothing beside a `$ref`; the roles of a bearer credential and the schema of a line have no
 //! place. Such tools also know one form of each body: an operation takes and returns JSON, a delete
-//! returns nothing, and the operations on lines and rows are left out.
+//! returns nothing, and the operations on lines and rows are left out, and so is 304.
 
 use roster_core::Json;
 
@@ -56,12 +56,20 @@ fn operation_in_one_form(method: &str, mut operation: Json) -> Option<Json> {
         set(&mut operation, "requestBody", body);
     }
     let mut responses = members(at(&operation, &["responses"])).to_vec();
+    // Only a request with `If-None-Match` gets it, and no other response without 2xx has no body.
+    responses.retain(|(status, _)| status != "304");
     let has = |responses: &[(String, Json)], wanted: &str| {
         responses.iter().any(|(status, _)| status == wanted)
     };
     if has(&responses, "204") && (has(&responses, "200") || has(&responses, "201")) {
         let is_kept = |status: &str| (status == "204") == (method == "delete");
         responses.retain(|(status, _)| !status.starts_with('2') || is_kept(status));
+    }
+    // Such a tool takes `default` for a success too.
+    if let Some(place) = responses.iter().position(|(status, _)| status == "default") {
+        let (_, refusal) = responses.remove(place);
+        responses.push(("4XX".to_owned(), refusal.clone()));
+        responses.push(("5XX".to_owned(), refusal));
     }
     for (_, response) in &mut responses {
         let content = members(at(response, &["content"]));

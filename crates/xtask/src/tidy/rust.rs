@@ -15,7 +15,8 @@ const EMPTY_WORDS: &[&str] =
 /// Words that are meaningless at the end of a name.
 const EMPTY_LAST_WORDS: &[&str] = &["data", "info", "impl"];
 /// Crates that developers run. They may read their command line.
-const TOOLS: &[&str] = &["crates/xtask/", "crates/roster-test-service/", "crates/roster-testkit/"];
+const TOOLS: &[&str] =
+    &["crates/xtask/", "crates/roster-test-service/", "crates/roster-testkit/", "tools/"];
 
 /// Checks one file.
 pub(super) fn check(path: &str, text: &str, faults: &mut Vec<Fault>) {
