@@ -4,13 +4,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use roster_core::{
-    Actor, Caller, Command, Draft, EventKind, Failure, Group, Idempotency, Json, OnConflict,
-    Refusal, Rules, Timestamp, User, UserAct, UserId, UserSchema, json,
+    Actor, Caller, Command, Draft, EventKind, Failure, Group, GroupAct, Idempotency, Json,
+    OnConflict, Refusal, Rules, Timestamp, User, UserAct, UserId, UserSchema,
+    group::{GroupEdit, MembersEdit},
+    json,
 };
 
 use crate::{
-    Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts, IdempotencyRecord, Request,
-    Values, run,
+    Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts, IdempotencyRecord,
+    MEMBERSHIPS_MAX, Request, Values, read::stored_groups::GROUP, run, write::group::ALL_MEMBERS,
 };
 
 /// A store with live users only. The fact of the user `missing` is not available.
@@ -18,6 +20,8 @@ use crate::{
 struct Stored {
     live: HashMap<UserId, Current>,
     missing: Option<UserId>,
+    /// The members of the only group, if there is one.
+    group: Option<(Group, Vec<UserId>)>,
 }
 
 impl Dialect for Stored {
@@ -64,10 +68,20 @@ impl Facts for Stored {
 
     fn rows(
         &mut self,
-        _sql: String,
+        sql: String,
         _parameters: Vec<Cell>,
     ) -> Result<Arc<Vec<Values>>, CommandError> {
-        Ok(Arc::default())
+        let Some((group, members)) = &self.group else { return Ok(Arc::default()) };
+        let count = i64::try_from(members.len()).unwrap();
+        let rows = match sql.as_str() {
+            GROUP => {
+                let record = Cell::Bytes(group.to_record());
+                vec![Values(vec![group.id.into(), group.version.into(), record, count.into()])]
+            }
+            ALL_MEMBERS => members.iter().map(|id| Values(vec![(*id).into()])).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Arc::new(rows))
     }
 }
 
@@ -122,11 +136,41 @@ fn created(n: u8, body: &str) -> Current {
 
 fn store_of(current: Current) -> Stored {
     let live = HashMap::from([(current.user.id, current)]);
-    Stored { live, missing: None }
+    Stored { live, ..Stored::default() }
 }
 
 fn record_after(completed: &Completed, n: u8) -> Bytes {
     completed.writes.users.get(&id(n)).and_then(|write| write.after()).unwrap().record.clone()
+}
+
+#[test]
+fn a_rejected_change_that_read_a_large_group_ends_its_batch() {
+    let group = Group {
+        id: id(1),
+        version: 1,
+        display_name: "Large".to_owned(),
+        external_id: None,
+        updated_at: Timestamp::from_millis(1),
+    };
+    for (size, executed) in [(MEMBERSHIPS_MAX / 4, 3), (MEMBERSHIPS_MAX, 1)] {
+        let members = (0..size).map(|n| {
+            let mut bytes = [7; 16];
+            bytes[8..].copy_from_slice(&n.to_be_bytes());
+            UserId::from_bytes(bytes)
+        });
+        let mut facts =
+            Stored { group: Some((group.clone(), members.collect())), ..Stored::default() };
+        // Each names a member that does not exist, after all members were read.
+        let act = || {
+            let members = MembersEdit::All([id(2)].into());
+            GroupAct::Change { id: id(1), edit: GroupEdit::Keep, members }
+        };
+        let caller = || Caller { actor: Actor::System, request_id: "r".to_owned() };
+        let command = || Command::of(act(), Timestamp::from_millis(1), caller());
+        let completed = run_all(&requests((0..3).map(|_| command()).collect()), &mut facts);
+        assert_eq!(completed.results.len(), executed, "{size} members");
+        assert!(completed.results.iter().all(Result::is_err));
+    }
 }
 
 #[test]
