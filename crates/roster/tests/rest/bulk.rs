@@ -6,6 +6,7 @@ pub(crate) mod csv_names;
 pub(crate) mod csv_results;
 pub(crate) mod csv_round_trip;
 pub(crate) mod export;
+pub(crate) mod export_types;
 pub(crate) mod group_lines;
 pub(crate) mod import;
 pub(crate) mod intake;

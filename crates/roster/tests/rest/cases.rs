@@ -356,8 +356,6 @@ macro_rules! with_all_cases {
                 an_export_may_be_a_search_or_end_early,
                 the_total_of_an_export_is_in_a_header,
                 what_belongs_to_pages_is_refused,
-                an_export_is_ndjson_and_a_list_is_json,
-                a_list_is_no_export_and_names_it,
                 the_head_of_an_export_reads_no_user,
                 an_export_has_no_tag_that_a_condition_could_name,
                 events_continue_from_the_position_of_an_export,
@@ -366,6 +364,10 @@ macro_rules! with_all_cases {
                 a_record_that_cannot_be_cut_breaks_the_body_off,
                 only_so_many_exports_run_at_a_time,
                 one_caller_has_eight_exports_at_a_time,
+            }
+            mod export_types {
+                an_export_is_ndjson_and_a_list_is_json,
+                a_list_is_no_export_and_names_it,
             }
             mod shut_out {
                 a_key_that_is_revoked_ends_its_import,

@@ -111,7 +111,7 @@ pub(super) async fn export<S: ExportSource>(
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
         describe(app, response.headers_mut(), media, position);
-        tell_total(response.headers_mut(), total);
+        add_total(response.headers_mut(), total);
         return Ok(response);
     }
     let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
@@ -119,7 +119,7 @@ pub(super) async fn export<S: ExportSource>(
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
     describe(app, response.headers_mut(), media, first.position);
-    tell_total(response.headers_mut(), total);
+    add_total(response.headers_mut(), total);
     let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
     let export = Export { directory, lease, source, header, lines_left, request_id };
@@ -134,7 +134,7 @@ fn describe(app: &AppState, headers: &mut HeaderMap, media: Media, position: i64
 }
 
 /// The number of records of an export, and whether there may be more.
-fn tell_total(headers: &mut HeaderMap, total: Option<Total>) {
+fn add_total(headers: &mut HeaderMap, total: Option<Total>) {
     let Some(Total::Exactly(number) | Total::AtLeast(number)) = total else { return };
     headers.insert(ROSTER_TOTAL, number.into());
     if matches!(total, Some(Total::AtLeast(_))) {

@@ -25,14 +25,14 @@ async fn only(service: &Service) -> Value {
 /// The user that a file with one row makes in a new service.
 async fn made(backend: &Backend, text: &str) -> Value {
     let service = backend.open().await;
-    let told = verdicts(import(&service, "", text).await);
-    assert_eq!(told[0]["status"], 201, "{}", told[0]);
+    let results = verdicts(import(&service, "", text).await);
+    assert_eq!(results[0]["status"], 201, "{}", results[0]);
     only(&service).await
 }
 
 /// The errors of the only row: the code and the column of each.
-fn errors(told: &[Value]) -> Vec<String> {
-    let [verdict] = told else { panic!("{told:?}") };
+fn errors(results: &[Value]) -> Vec<String> {
+    let [verdict] = results else { panic!("{results:?}") };
     let errors = verdict["problem"]["errors"].as_array().unwrap_or_else(|| panic!("{verdict}"));
     let text = |error: &Value, name| error[name].as_str().unwrap_or("-").to_owned();
     errors
@@ -127,14 +127,14 @@ pub(crate) async fn cells_of_attributes_have_their_declared_types(backend: Backe
         attributes.since,attributes.tags,attributes.room,attributes,attributes.a/~b.c\n";
     let row = "ada,007,TRUE,-7,1.5,2026-01-02T03:04:05Z,\"[\"\"a\"\",\"\"b,c\"\"]\",true,\
         \"{\"\"deep\"\":[1,{}]}\",x\n";
-    let told = verdicts(import(&service, "", format!("{header}{row}")).await);
-    assert_eq!(told[0]["status"], 201, "{told:?}");
+    let results = verdicts(import(&service, "", format!("{header}{row}")).await);
+    assert_eq!(results[0]["status"], 201, "{results:?}");
     let expected = json!({"badge": "007", "remote": true, "level": -7, "share": 1.5,
         "since": "2026-01-02T03:04:05Z", "tags": ["a", "b,c"], "room": "true",
         "deep": [1, {}], "a/~b.c": "x"});
     assert_eq!(only(&service).await["attributes"], expected);
-    let told = verdicts(import(&service, "", format!("{header}bob,,,,,,,,,\n")).await);
-    assert_eq!(told[0]["status"], 201);
+    let results = verdicts(import(&service, "", format!("{header}bob,,,,,,,,,\n")).await);
+    assert_eq!(results[0]["status"], 201);
     let bob = users(super::export(&service, "?username=bob").await).remove(0);
     assert_eq!(bob.get("attributes"), None, "{bob}");
     // A path of the extension is a name too.
@@ -143,15 +143,15 @@ pub(crate) async fn cells_of_attributes_have_their_declared_types(backend: Backe
     let cyd = users(super::export(&service, "?username=cyd").await).remove(0);
     assert_eq!(cyd["attributes"], json!({"badge": "9"}));
     let wrong = "eve,7,yes,1.5,1e,today,a,,[1],\n";
-    let told = verdicts(import(&service, "", format!("{header}{wrong}")).await);
-    assert_eq!(errors(&told), ["wrong-type attributes.tags", "wrong-type attributes"]);
+    let results = verdicts(import(&service, "", format!("{header}{wrong}")).await);
+    assert_eq!(errors(&results), ["wrong-type attributes.tags", "wrong-type attributes"]);
     let wrong = "eve,7,yes,1.5,1e,today,\"[1]\",,,\n";
-    let told = verdicts(import(&service, "", format!("{header}{wrong}")).await);
+    let results = verdicts(import(&service, "", format!("{header}{wrong}")).await);
     let expected = ["remote", "level", "share", "since", "tags"].map(|name| {
         let code = if name == "since" { "invalid-value" } else { "wrong-type" };
         format!("{code} attributes.{name}")
     });
-    assert_eq!(errors(&told), expected);
+    assert_eq!(errors(&results), expected);
 }
 
 pub(crate) async fn the_caller_maps_columns(backend: Backend) {
@@ -164,8 +164,8 @@ pub(crate) async fn the_caller_maps_columns(backend: Backend) {
     assert_eq!((&user["username"], &user["email"]), (&json!("ada"), &json!("a@x.org")));
     assert_eq!(user["addresses"][0]["street_address"], "1 Way");
     // An error has the name that the file has.
-    let told = verdicts(import(&service, map, text.replace("a@x", "@x")).await);
-    assert_eq!(errors(&told), ["invalid-email Mail: work"]);
+    let results = verdicts(import(&service, map, text.replace("a@x", "@x")).await);
+    assert_eq!(errors(&results), ["invalid-email Mail: work"]);
     // A map may exchange two names, and a column may be mapped to an attribute.
     let other = "username,nickname,email\nben,Cyd,?\n";
     let map = "?map=username:nickname&map=nickname:username&map=email:attributes.mark";
@@ -255,9 +255,9 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
     assert_eq!(names(&service).await, [""; 0]);
     assert_eq!(verdicts(import(&service, map, text).await)[0]["status"], 201);
     let user = only(&service).await;
-    let told = ["username", "email", "given_name", "family_name", "department", "title"]
+    let results = ["username", "email", "given_name", "family_name", "department", "title"]
         .map(|name| user[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["ada", "a@x.org", "Ada", "King", "Maths", "Countess"]);
+    assert_eq!(results, ["ada", "a@x.org", "Ada", "King", "Maths", "Countess"]);
     assert_eq!(user["attributes"]["cost_unit"], "7");
     // Two names of one member are not guessed away, and a list has no form in one cell.
     let two = import(&service, "?map=guess", "E-Mail,Mail\na@x.org,b@x.org\n").await;
@@ -270,8 +270,8 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
         let refused = import(&service, "?map=guess", format!("Login,{header}\neva,x\n")).await;
         assert_eq!(refused.refused(422, "invalid-columns").faults()[0].0, header);
     }
-    let told = verdicts(import(&service, "?map=guess", "Login,Enabled\neva,FALSE\n").await);
-    let eva = service.get(&path(&told[0])).await.expect(200).json();
+    let results = verdicts(import(&service, "?map=guess", "Login,Enabled\neva,FALSE\n").await);
+    let eva = service.get(&path(&results[0])).await.expect(200).json();
     assert_eq!(eva["status"], "suspended");
 }
 
@@ -298,7 +298,7 @@ pub(crate) async fn an_empty_cell_is_no_value(backend: Backend) {
 
 pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
     let service = backend.open().await;
-    let told_of = async |header: &str, row: &str| {
+    let result_of = async |header: &str, row: &str| {
         let text = format!("userName,{header}\nada,{row}\n");
         errors(&verdicts(import(&service, "", text).await))
     };
@@ -330,10 +330,10 @@ pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
         ("attributes,attributes.a", "null,2", "duplicate-column attributes.a"),
         ("attributes.a,attributes", "2,null", "duplicate-column attributes"),
     ] {
-        assert_eq!(told_of(header, row).await, [expected], "{header}");
+        assert_eq!(result_of(header, row).await, [expected], "{header}");
     }
     // The short form makes an entry of its list, so its error is found twice.
-    let twice = told_of("email,emails[1].value", "bad,b@x.org").await;
+    let twice = result_of("email,emails[1].value", "bad,b@x.org").await;
     assert_eq!(twice, ["invalid-email email"; 2]);
     assert_eq!(service.head().await.position, 0);
     for (header, row) in [
@@ -345,7 +345,7 @@ pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
         ("nickname", "-"),
     ] {
         let text = format!("userName,{header}\nada,{row}\n");
-        let told = verdicts(import(&service, "?on_conflict=replace", text).await);
-        assert_eq!(told[0].get("problem"), None, "{header}: {}", told[0]);
+        let results = verdicts(import(&service, "?on_conflict=replace", text).await);
+        assert_eq!(results[0].get("problem"), None, "{header}: {}", results[0]);
     }
 }

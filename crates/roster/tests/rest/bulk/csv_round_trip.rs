@@ -118,12 +118,12 @@ async fn filled(backend: &Backend) -> Service {
         write_json(&mut body, &tree);
         body.push(b'\n');
     }
-    let told = verdicts(super::import(&service, "", body).await);
-    for verdict in told.iter().take(3) {
+    let results = verdicts(super::import(&service, "", body).await);
+    for verdict in results.iter().take(3) {
         assert_eq!(verdict["status"], 201, "{verdict}");
     }
-    let created = told.iter().filter(|one| one["status"] == 201).count();
-    assert!(created > 250, "most of them are valid: {created} of {}", told.len());
+    let created = results.iter().filter(|one| one["status"] == 201).count();
+    assert!(created > 250, "most of them are valid: {created} of {}", results.len());
     service
 }
 
@@ -131,12 +131,12 @@ pub(crate) async fn users_that_leave_as_csv_come_back_unchanged(backend: Backend
     let (service, other) = (filled(&backend).await, backend.open().await);
     declare(&other).await;
     let text = rows(&service, "").await;
-    let told = verdicts(import(&other, "?keep_ids=true", text.clone()).await);
-    for verdict in &told {
+    let results = verdicts(import(&other, "?keep_ids=true", text.clone()).await);
+    for verdict in &results {
         assert_eq!(verdict["status"], 201, "{verdict}");
     }
     let (before, after) = (everybody(&service).await, everybody(&other).await);
-    assert_eq!((before.len(), after.len()), (told.len(), told.len()));
+    assert_eq!((before.len(), after.len()), (results.len(), results.len()));
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
     }
@@ -149,8 +149,8 @@ pub(crate) async fn users_that_leave_as_csv_come_back_unchanged(backend: Backend
     let again = verdicts(import(&service, "?on_conflict=replace", text).await);
     let versions = users(export(&service, "").await);
     for (verdict, user) in again.iter().zip(&versions) {
-        let told = (&verdict["status"], &verdict["id"]);
-        assert_eq!(told, (&json!(200), &user["id"]), "{verdict}");
+        let results = (&verdict["status"], &verdict["id"]);
+        assert_eq!(results, (&json!(200), &user["id"]), "{verdict}");
     }
     assert_eq!(everybody(&service).await, before);
 }

@@ -29,12 +29,12 @@ async fn exported(service: &Service) -> Vec<Value> {
 async fn people(service: &Service, count: usize) -> Vec<Value> {
     let lines: Vec<Value> =
         (0..count).map(|number| json!({"username": format!("u{number}")})).collect();
-    let told = verdicts(super::import(service, "", super::lines(&lines)).await);
-    told.into_iter().map(|line| line["id"].clone()).collect()
+    let results = verdicts(super::import(service, "", super::lines(&lines)).await);
+    results.into_iter().map(|line| line["id"].clone()).collect()
 }
 
-fn statuses(told: &[Value]) -> Vec<u64> {
-    told.iter().map(|line| line["status"].as_u64().expect("a status")).collect()
+fn statuses(results: &[Value]) -> Vec<u64> {
+    results.iter().map(|line| line["status"].as_u64().expect("a status")).collect()
 }
 
 pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
@@ -53,20 +53,20 @@ pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
         json!([]),
         json!({"display_name": "Four", "id": ids[0], "version": 9, "members": null}),
     ];
-    let told = verdicts(import_groups(&service, "", &lines).await);
-    assert_eq!(statuses(&told), [201, 201, 409, 404, 422, 422, 422, 422, 422, 422, 201]);
-    let unknown = told[3]["problem"]["errors"][0]["detail"].as_str().expect("a detail");
+    let results = verdicts(import_groups(&service, "", &lines).await);
+    assert_eq!(statuses(&results), [201, 201, 409, 404, 422, 422, 422, 422, 422, 422, 201]);
+    let unknown = results[3]["problem"]["errors"][0]["detail"].as_str().expect("a detail");
     assert!(unknown.ends_with("01a1f84a-963b-7c3e-9a41-5d2e8f604b17"), "{unknown}");
-    let place = |line: usize| told[line]["problem"]["errors"][0]["pointer"].clone();
+    let place = |line: usize| results[line]["problem"]["errors"][0]["pointer"].clone();
     assert_eq!(place(2), "/display_name");
     assert_eq!([4, 5, 6].map(place), ["/memebrs", "/members", "/members/1"]);
     assert_eq!([7, 8, 9].map(place), ["/continued", "/display_name", ""]);
     let stored = exported(&service).await;
     let expected = [
-        json!({"id": told[0]["id"], "version": 1, "display_name": "One", "external_id": "x",
+        json!({"id": results[0]["id"], "version": 1, "display_name": "One", "external_id": "x",
             "members": [ids[0], ids[1]]}),
-        json!({"id": told[1]["id"], "version": 1, "display_name": "Two", "members": []}),
-        json!({"id": told[10]["id"], "version": 1, "display_name": "Four", "members": []}),
+        json!({"id": results[1]["id"], "version": 1, "display_name": "Two", "members": []}),
+        json!({"id": results[10]["id"], "version": 1, "display_name": "Four", "members": []}),
     ];
     assert_eq!(stored, expected);
 }
@@ -84,9 +84,9 @@ pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: B
         ("?on_conflict=merge", 2, "TEAM", json!("x"), json!([ids[0], ids[1]])),
         ("?on_conflict=replace", 3, "TEAM", Value::Null, json!([ids[1]])),
     ] {
-        let told = verdicts(import_groups(&service, query, std::slice::from_ref(&line)).await);
-        assert_eq!(statuses(&told), [200], "{query}");
-        assert_eq!(told[0].get("skipped").is_some(), query.ends_with("skip"), "{query}");
+        let results = verdicts(import_groups(&service, query, std::slice::from_ref(&line)).await);
+        assert_eq!(statuses(&results), [200], "{query}");
+        assert_eq!(results[0].get("skipped").is_some(), query.ends_with("skip"), "{query}");
         let [stored] = <[Value; 1]>::try_from(exported(&service).await).expect("one group");
         assert_eq!(stored["version"], version, "{query}");
         assert_eq!(stored["display_name"], name, "{query}");
@@ -95,8 +95,8 @@ pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: B
     }
     // Without a list of members, they are kept.
     let bare = json!({"display_name": "Team", "external_id": "y"});
-    let told = verdicts(import_groups(&service, "?on_conflict=replace", &[bare]).await);
-    assert_eq!(statuses(&told), [200]);
+    let results = verdicts(import_groups(&service, "?on_conflict=replace", &[bare]).await);
+    assert_eq!(statuses(&results), [200]);
     assert_eq!(exported(&service).await[0]["members"], json!([ids[1]]));
 }
 
@@ -108,8 +108,8 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
         .map(|members| json!({"display_name": "All", "members": members}))
         .chain([json!({"display_name": "Few", "members": [ids[7]]})])
         .collect();
-    let told = verdicts(import_groups(&service, "?on_conflict=merge", &lines).await);
-    assert_eq!(statuses(&told), [201, 200, 201]);
+    let results = verdicts(import_groups(&service, "?on_conflict=merge", &lines).await);
+    assert_eq!(statuses(&results), [201, 200, 201]);
     let stored = exported(&service).await;
     let count = |line: &Value| line["members"].as_array().expect("a list").len();
     assert_eq!(stored.iter().map(count).collect::<Vec<_>>(), [1_500, 1_500, 100, 1]);
@@ -122,8 +122,8 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
     }
     // Further members of a group whose first line failed make no group.
     let orphan = json!({"display_name": "Orphan", "members": [ids[0]], "continued": true});
-    let told = verdicts(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
-    assert_eq!(told[0]["problem"]["errors"][0]["pointer"], "/continued");
+    let results = verdicts(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
+    assert_eq!(results[0]["problem"]["errors"][0]["pointer"], "/continued");
     let text = service.get("/bulk/groups").await.expect(200);
     let again = |query: &'static str| {
         let request = service.request("POST", &format!("/bulk/groups{query}"));

@@ -9,7 +9,7 @@ use progenitor_client::Error;
 use reqwest::header::{HeaderMap, HeaderValue, AUTHORIZATION};
 use serde_json::{from_slice, from_value, json, Value};
 
-#[allow(warnings, clippy::all)]
+#[allow(warnings, clippy::all, reason = "generated code")]
 mod api {
     include!(concat!(env!("OUT_DIR"), "/api.rs"));
 }

@@ -40,7 +40,7 @@ pub(super) async fn begin(
     mapping: &Mapping,
     schema: UserSchema,
 ) -> Result<Beginning, Problem> {
-    let (mut held, mut search) = (Vec::new(), Search::default());
+    let (mut buffer, mut search) = (Vec::new(), Search::default());
     loop {
         let piece = upload.next().await.map_err(|fault| match fault {
             BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
@@ -51,13 +51,13 @@ pub(super) async fn begin(
         let is_whole = piece.is_none();
         if let Some(piece) = piece {
             upload.progress(u64::try_from(piece.len()).unwrap_or_default());
-            held.extend_from_slice(&piece);
+            buffer.extend_from_slice(&piece);
         }
-        let Some(header) = search.header(&held, is_whole)? else { continue };
+        let Some(header) = search.header(&buffer, is_whole)? else { continue };
         let Header { text, delimiter, next, lines } = header;
         let columns = Columns::read(text, delimiter, mapping, schema)?;
         let mut rows = Rows::new(delimiter, columns.count(), CSV_ROW_BYTES_MAX);
-        rows.feed(held.get(next..).unwrap_or_default());
+        rows.feed(buffer.get(next..).unwrap_or_default());
         return Ok(Beginning { columns, rows, lines, is_whole });
     }
 }
@@ -85,20 +85,20 @@ struct Search {
 }
 
 impl Search {
-    /// The header row, once all of it has arrived. `held` is the file as far as it has arrived.
+    /// The header row, once all of it has arrived. `buffer` is the file as far as it has arrived.
     fn header<'h>(
         &mut self,
-        held: &'h [u8],
+        buffer: &'h [u8],
         is_whole: bool,
     ) -> Result<Option<Header<'h>>, Problem> {
-        if held.starts_with(b"\xFF\xFE") || held.starts_with(b"\xFE\xFF") {
+        if buffer.starts_with(b"\xFF\xFE") || buffer.starts_with(b"\xFE\xFF") {
             return Err(malformed("the file is UTF-16; save it as CSV UTF-8"));
         }
-        if self.start == 0 && held.starts_with(b"\xEF\xBB\xBF") {
+        if self.start == 0 && buffer.starts_with(b"\xEF\xBB\xBF") {
             self.start = 3;
             self.searched = self.searched.max(3);
         }
-        while let Some(text) = self.next_line(held, is_whole)? {
+        while let Some(text) = self.next_line(buffer, is_whole)? {
             if text.trim_ascii().is_empty() {
                 continue;
             }
@@ -121,28 +121,28 @@ impl Search {
     /// The next line, or lines that one quoted cell joins, without its end.
     fn next_line<'h>(
         &mut self,
-        held: &'h [u8],
+        buffer: &'h [u8],
         is_whole: bool,
     ) -> Result<Option<&'h [u8]>, Problem> {
         let mut quoted = self.quoted;
-        let end = held.get(self.searched..).unwrap_or_default().iter().position(|byte| {
+        let end = buffer.get(self.searched..).unwrap_or_default().iter().position(|byte| {
             quoted ^= *byte == b'"';
             *byte == b'\n' && !quoted
         });
         let end = end.map(|end| self.searched + end);
-        (self.quoted, self.searched) = (quoted, end.map_or(held.len(), |end| end + 1));
+        (self.quoted, self.searched) = (quoted, end.map_or(buffer.len(), |end| end + 1));
         if self.start > CSV_ROW_BYTES_MAX {
             let detail = format!("more than {CSV_ROW_BYTES_MAX} bytes are before the header row");
             return Err(malformed(detail));
         }
-        if end.unwrap_or(held.len()) - self.start > CSV_ROW_BYTES_MAX + 1 {
+        if end.unwrap_or(buffer.len()) - self.start > CSV_ROW_BYTES_MAX + 1 {
             let detail = format!(
                 "the header row has more than {CSV_ROW_BYTES_MAX} bytes, or a quotation mark in it \
                  is wrong"
             );
             return Err(malformed(detail));
         }
-        let text = held.get(self.start..end.unwrap_or(held.len())).unwrap_or_default();
+        let text = buffer.get(self.start..end.unwrap_or(buffer.len())).unwrap_or_default();
         if end.is_none() && !is_whole {
             return Ok(None);
         }
@@ -188,8 +188,8 @@ fn most_frequent(header: &[u8]) -> u8 {
 mod tests {
     use super::*;
 
-    fn header(held: &[u8], is_whole: bool) -> Result<Option<Header<'_>>, Problem> {
-        Search::default().header(held, is_whole)
+    fn header(buffer: &[u8], is_whole: bool) -> Result<Option<Header<'_>>, Problem> {
+        Search::default().header(buffer, is_whole)
     }
 
     fn found(text: &str) -> Option<(String, char, usize, u64)> {

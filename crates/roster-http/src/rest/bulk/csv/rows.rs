@@ -17,9 +17,9 @@ pub(in super::super) struct Rows {
     cells: usize,
     bytes_max: usize,
     /// The bytes that no row has taken, and the position where the first of them is.
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     start: usize,
-    /// How much of the held bytes is scanned, and what was found there.
+    /// How much of the buffered bytes is scanned, and what was found there.
     scanned: usize,
     quoted: bool,
     /// Where the first line of the row ends, if the row has more lines.
@@ -37,7 +37,7 @@ impl Rows {
             delimiter,
             cells,
             bytes_max,
-            held: Vec::new(),
+            buffer: Vec::new(),
             start: 0,
             scanned: 0,
             quoted: false,
@@ -50,11 +50,11 @@ impl Rows {
 
     /// Adds the next piece.
     pub(in super::super) fn feed(&mut self, piece: &[u8]) {
-        self.held.drain(..self.start);
+        self.buffer.drain(..self.start);
         self.scanned -= self.start;
         self.first_end = self.first_end.map(|end| end - self.start);
         self.start = 0;
-        self.held.extend_from_slice(piece);
+        self.buffer.extend_from_slice(piece);
     }
 
     /// The next complete row, and the number of its lines.
@@ -62,7 +62,7 @@ impl Rows {
         if self.skips && !self.skip_line() {
             return None;
         }
-        while let Some(byte) = self.held.get(self.scanned).copied() {
+        while let Some(byte) = self.buffer.get(self.scanned).copied() {
             if byte == b'"' {
                 self.quoted = !self.quoted;
             } else if byte == b'\n' && !self.quoted {
@@ -85,13 +85,13 @@ impl Rows {
         if let Some(row) = self.next() {
             return Some(row);
         }
-        if self.skips || self.start >= self.held.len() {
+        if self.skips || self.start >= self.buffer.len() {
             return None;
         }
         if self.quoted {
-            return Some(self.give_up(self.held.len()));
+            return Some(self.give_up(self.buffer.len()));
         }
-        Some(self.end_row(self.held.len(), self.held.len()))
+        Some(self.end_row(self.buffer.len(), self.buffer.len()))
     }
 
     /// The number of bytes of rows since the last call.
@@ -102,7 +102,7 @@ impl Rows {
     }
 
     fn end_row(&mut self, end: usize, next: usize) -> (Line, u64) {
-        let row = self.held.get(self.start..end).unwrap_or_default();
+        let row = self.buffer.get(self.start..end).unwrap_or_default();
         let row = row.strip_suffix(b"\r").unwrap_or(row);
         if row.len() > self.bytes_max {
             let lines = self.line_ends + 1;
@@ -124,7 +124,7 @@ impl Rows {
     /// Gives up a row that has too many bytes so far.
     fn give_up_long(&mut self) -> (Line, u64) {
         if self.first_end.is_some() {
-            return self.give_up(self.held.len());
+            return self.give_up(self.buffer.len());
         }
         // It is one line, whose rest is skipped.
         self.skips = true;
@@ -135,7 +135,7 @@ impl Rows {
     /// Gives up the first line of a row that ends before `next`.
     fn give_up(&mut self, next: usize) -> (Line, u64) {
         let end = self.first_end.unwrap_or(next);
-        let line = self.held.get(self.start..end).unwrap_or_default();
+        let line = self.buffer.get(self.start..end).unwrap_or_default();
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         // A row that is too long may have no such cell in its first line.
         let cell = count_cells(line, self.delimiter).err().unwrap_or_default();
@@ -150,9 +150,9 @@ impl Rows {
 
     /// Skips the rest of a line. Returns false if its end has not arrived.
     fn skip_line(&mut self) -> bool {
-        let rest = self.held.get(self.start..).unwrap_or_default();
+        let rest = self.buffer.get(self.start..).unwrap_or_default();
         let end = rest.iter().position(|byte| *byte == b'\n');
-        let next = end.map_or(self.held.len(), |end| self.start + end + 1);
+        let next = end.map_or(self.buffer.len(), |end| self.start + end + 1);
         self.begin(next);
         self.skips = end.is_none();
         !self.skips
@@ -275,7 +275,7 @@ mod tests {
             rows.feed(&[b'x'; 100]);
             assert_eq!(rows.next(), None);
         }
-        assert!(rows.held.capacity() < 1_000);
+        assert!(rows.buffer.capacity() < 1_000);
         rows.feed(b"\na\n");
         assert_eq!(rows.next(), Some((Line::Whole(Bytes::from_static(b"a")), 1)));
     }
