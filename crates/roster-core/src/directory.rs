@@ -20,7 +20,7 @@ use crate::{
     failure::{Failure, StoreError},
     group::{
         Group, GroupAct, GroupDraft, GroupEdit, GroupId, GroupPage, GroupQuery, GroupsOf,
-        MembersEdit, MembersPage, MembersQuery,
+        MembersEdit, MembersPage, MembersQuery, StatedKinds,
     },
     id::UserId,
     json::Json,
@@ -316,7 +316,11 @@ impl Directory {
         terms: Terms,
     ) -> Result<Outcome, Failure> {
         let (id, draft) = (self.clock.new_id(), Box::new(draft));
-        self.execute(GroupAct::Create { id, draft, members, otherwise: None }, terms).await
+        self.execute(
+            GroupAct::Create { id, draft, members, kinds: StatedKinds::new(), otherwise: None },
+            terms,
+        )
+        .await
     }
 
     /// Changes a group, its members, or both at once.
@@ -328,7 +332,7 @@ impl Directory {
         members: MembersEdit,
         terms: Terms,
     ) -> Result<Outcome, Failure> {
-        self.execute(GroupAct::Change { id, edit, members }, terms).await
+        self.execute(GroupAct::Change { id, edit, members, kinds: StatedKinds::new() }, terms).await
     }
 
     /// Changes a group and its members by the result of a function.

@@ -8,7 +8,7 @@
 //! [`Dialect`], which prints SQL.
 //!
 //! - `write`: the path of a write
-//! - `read`, `stored_keys`, `settings`: reads
+//! - `read`, `api_keys`, `settings`: reads, and the changes of API keys
 //! - `database`: the traits of an engine's database
 //! - `retention`, `check`, `tables`: deletion by age, `roster check`, `roster migrate`
 //!

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use roster_core::{
     Actor, Caller, Command, Draft, EventKind, Failure, Group, GroupAct, Idempotency, Json,
     OnConflict, Refusal, Rules, Timestamp, User, UserAct, UserId, UserSchema,
-    group::{GroupEdit, MembersEdit},
+    group::{GroupEdit, MembersEdit, StatedKinds},
     json,
 };
 
@@ -163,7 +163,12 @@ fn a_rejected_change_that_read_a_large_group_ends_its_batch() {
         // Each names a member that does not exist, after all members were read.
         let act = || {
             let members = MembersEdit::All([id(2)].into());
-            GroupAct::Change { id: id(1), edit: GroupEdit::Keep, members }
+            GroupAct::Change {
+                id: id(1),
+                edit: GroupEdit::Keep,
+                members,
+                kinds: StatedKinds::new(),
+            }
         };
         let caller = || Caller { actor: Actor::System, request_id: "r".to_owned() };
         let command = || Command::of(act(), Timestamp::from_millis(1), caller());

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use roster_core::{
     Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived, Preconditions,
     Rules, Store, Stored, Tags, Target, Timestamp, UserAct, UserId,
-    group::{GroupAct, GroupDraft},
+    group::{GroupAct, GroupDraft, StatedKinds},
     list::{DeletedQuery, PageQuery},
 };
 
@@ -78,8 +78,13 @@ impl Pair {
             for user in some {
                 members.extend(self.oracle.get(user).await.map(|user| user.id));
             }
-            let command =
-                self.oracle.command(GroupAct::Create { id, draft, members, otherwise: None });
+            let command = self.oracle.command(GroupAct::Create {
+                id,
+                draft,
+                members,
+                kinds: StatedKinds::new(),
+                otherwise: None,
+            });
             for harness in [&self.oracle, &self.subject] {
                 let outcomes = harness.execute(vec![command.clone()]).await;
                 assert!(matches!(*outcomes, [Ok(_)]), "{outcomes:?}");

@@ -14,11 +14,8 @@ import typing
 
 URL, KEY = os.environ.get("SERVICE_URL", ""), os.environ.get("SERVICE_KEY", "")
 USERS = 25
-# Values of `attributes` and of members of later versions are free, and a write ignores what the
-# server sets.
-FREE = re.compile(
-    r"attributes(\[\])?$|additional_properties|^body\.(id|version|created_at|updated_at)$"
-)
+# Values of `attributes` and of members of later versions are free.
+FREE = re.compile(r"attributes(\[\])?$|additional_properties")
 
 
 class Refused(Exception):

@@ -5,8 +5,8 @@
 
 import ts from "typescript";
 
-/** Values of `attributes` are the caller's own, and a write ignores what the server sets. */
-const FREE = [/\.attributes\[\]$/, /^body\.(id|version|created_at|updated_at|createdAt|updatedAt)$/];
+/** Values of `attributes` are the caller's own. */
+const FREE = [/\.attributes\[\]$/];
 const HOLES = ts.TypeFlags.Any | ts.TypeFlags.Unknown;
 
 function holes(checker: ts.TypeChecker, root: ts.Type): { members: number; found: string[] } {

@@ -6,7 +6,7 @@ use super::Directory;
 use crate::{
     access::{Permit, WriteUsers},
     failure::{Failure, StoreError},
-    group::{GroupAct, GroupDraft, GroupEdit, MembersEdit},
+    group::{GroupAct, GroupDraft, GroupEdit, MembersEdit, StatedKinds},
     id::UserId,
     json::Json,
     user::draft::Draft,
@@ -33,6 +33,8 @@ pub enum BulkWrite {
         draft: Box<GroupDraft>,
         /// Its members.
         members: BTreeSet<UserId>,
+        /// What the line says they are.
+        kinds: StatedKinds,
         /// The change of the group that has the name; `None` to reject the write then.
         otherwise: Option<Box<(GroupEdit, MembersEdit)>>,
     },
@@ -79,9 +81,9 @@ impl Directory {
                 BulkWrite::Delete(id, preconditions) => {
                     (UserAct::Delete { id }.into(), Some(preconditions))
                 }
-                BulkWrite::Group { draft, members, otherwise } => {
+                BulkWrite::Group { draft, members, kinds, otherwise } => {
                     let id = self.clock.new_id();
-                    (GroupAct::Create { id, draft, members, otherwise }.into(), None)
+                    (GroupAct::Create { id, draft, members, kinds, otherwise }.into(), None)
                 }
             };
             Command {

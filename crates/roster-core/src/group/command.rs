@@ -1,14 +1,17 @@
 //! The operations on a group.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Group, GroupDraft, GroupId};
+use super::{Group, GroupDraft, GroupId, MemberKind};
 use crate::{
     id::UserId,
     json::Json,
     limits::{GROUP_MEMBERS_CHANGE_MAX, GROUP_MEMBERS_NAMED_MAX},
     write::edit::Edit,
 };
+
+/// What the request says some members are, each with the pointer to the place where it says so.
+pub type StatedKinds = BTreeMap<UserId, (MemberKind, String)>;
 
 /// An operation on a group.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub enum GroupAct {
         draft: Box<GroupDraft>,
         /// Its first members.
         members: BTreeSet<UserId>,
+        /// What the members must be.
+        kinds: StatedKinds,
         /// The change of the group that has the name already; `None` to reject the command then.
         otherwise: Option<Box<(GroupEdit, MembersEdit)>>,
     },
@@ -32,6 +37,8 @@ pub enum GroupAct {
         edit: GroupEdit,
         /// The change of its members.
         members: MembersEdit,
+        /// What the members must be that are added or stay.
+        kinds: StatedKinds,
     },
     /// Change a group and its members by the result of a function.
     Edit {
@@ -133,9 +140,9 @@ impl GroupAct {
     #[must_use]
     pub fn on_holder(self, holder: Option<GroupId>) -> Self {
         match (self, holder) {
-            (Self::Create { otherwise: Some(otherwise), .. }, Some(id)) => {
+            (Self::Create { otherwise: Some(otherwise), kinds, .. }, Some(id)) => {
                 let (edit, members) = *otherwise;
-                Self::Change { id, edit, members }
+                Self::Change { id, edit, members, kinds }
             }
             (act, _) => act,
         }

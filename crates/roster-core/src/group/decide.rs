@@ -13,6 +13,7 @@ use bytes::Bytes;
 
 use super::{
     Group, GroupAct, GroupDraft, GroupEdit, GroupId, Member, MemberKind, MembersEdit, Nesting,
+    StatedKinds,
 };
 use crate::{
     failure::{GroupRefusal, Refusal},
@@ -27,7 +28,7 @@ use crate::{
     write::{
         command::{Caller, Command, Guard, Preconditions, Rules, Tags},
         event::{Event, EventKind, MembersChanged},
-        violation::{Violation, ViolationCode},
+        violation::{Violation, ViolationCode, Violations},
     },
 };
 
@@ -37,6 +38,7 @@ pub struct Sketch {
     before: Option<Group>,
     after: Group,
     members: MembersEdit,
+    kinds: StatedKinds,
     is_deletion: bool,
     at: Timestamp,
     caller: Caller,
@@ -51,9 +53,9 @@ pub struct Facts {
     pub members: u64,
     /// The current members among [`Sketch::named`], or all members if that is `None`.
     pub present: BTreeSet<UserId>,
-    /// The existing users and groups among [`Sketch::newcomers`].
+    /// The existing users and groups among [`Sketch::looked_up`].
     pub newcomers: BTreeMap<UserId, Newcomer>,
-    /// The nesting of the group and of the groups among the newcomers; empty if there are none.
+    /// The nesting of the group and of the groups that join; empty if there are none.
     pub nesting: Nesting,
 }
 
@@ -109,12 +111,13 @@ pub fn sketch(
         before: before.cloned(),
         after,
         members,
+        kinds: StatedKinds::new(),
         is_deletion,
         at: command.at,
         caller: command.caller.clone(),
     };
     match act {
-        GroupAct::Create { id, draft, members, .. } => {
+        GroupAct::Create { id, draft, members, kinds, .. } => {
             check_member_count(members.len(), GROUP_MEMBERS_CHANGE_MAX)?;
             let written = draft.resolve(None).map_err(Refusal::Invalid)?;
             let group = Group {
@@ -124,13 +127,15 @@ pub fn sketch(
                 external_id: written.external_id,
                 updated_at: id.created_at(),
             };
-            Ok(sketched(None, group, MembersEdit::All(members.clone()), false))
+            let sketch = sketched(None, group, MembersEdit::All(members.clone()), false);
+            Ok(Sketch { kinds: kinds.clone(), ..sketch })
         }
-        GroupAct::Change { edit, members, .. } => {
+        GroupAct::Change { edit, members, kinds, .. } => {
             let current = current.ok_or_else(not_found)?;
             let after = edited(rules, current, edit, preconditions)?;
             check_member_count(members.named(), members.named_max())?;
-            Ok(sketched(Some(current), after, members.clone(), false))
+            let sketch = sketched(Some(current), after, members.clone(), false);
+            Ok(Sketch { kinds: kinds.clone(), ..sketch })
         }
         GroupAct::Edit { edit, .. } => {
             let current = current.ok_or_else(not_found)?;
@@ -202,11 +207,15 @@ impl Sketch {
         }
     }
 
-    /// The users and groups that join and must be looked up, given the current members. Empty if
-    /// the command changes more members than allowed.
-    pub fn newcomers(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
-        let joining = self.joining(present);
-        if joining.len() > GROUP_MEMBERS_CHANGE_MAX { BTreeSet::new() } else { joining }
+    /// The users and groups that must be looked up, given the current members: those that join, and
+    /// those whose kind the request states. Empty if the command changes more members than allowed.
+    pub fn looked_up(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
+        let mut joining = self.joining(present);
+        if joining.len() > GROUP_MEMBERS_CHANGE_MAX {
+            return BTreeSet::new();
+        }
+        joining.extend(self.kinds.keys());
+        joining
     }
 
     fn joining(&self, present: &BTreeSet<UserId>) -> BTreeSet<UserId> {
@@ -240,6 +249,7 @@ impl Sketch {
         };
         check_member_count(joining.len() + removed.len(), GROUP_MEMBERS_CHANGE_MAX)?;
         let added = self.check_members(&joining, &removed, facts)?;
+        self.check_kinds(facts)?;
         let members = MembersChanged { added: joining.into_iter().collect(), removed };
         let Some(before) = &self.before else {
             let changed = changed(None, &self.after);
@@ -255,6 +265,18 @@ impl Sketch {
         let joined = (added, members);
         let change = change(group, EventKind::GroupUpdated, changed, joined, &self.caller);
         Ok(GroupDecision::Replace(Box::new(change)))
+    }
+
+    /// Checks that the members are what the request says they are.
+    fn check_kinds(&self, facts: &Facts) -> Result<(), Refusal> {
+        let wrong = self.kinds.iter().filter_map(|(id, (stated, pointer))| {
+            let kind = facts.newcomers.get(id)?.kind;
+            let detail = format!("the member is a {}", kind.as_str());
+            (kind != *stated)
+                .then(|| Violation::new(pointer.clone(), ViolationCode::InvalidValue, detail))
+        });
+        let wrong: Violations = wrong.collect();
+        if wrong.is_empty() { Ok(()) } else { Err(Refusal::Invalid(wrong)) }
     }
 
     /// Checks that all of these may join: they exist, there is room, and the groups among them form

@@ -14,7 +14,7 @@ mod query;
 mod record;
 mod reference;
 
-pub use command::{GroupAct, GroupEdit, MembersEdit};
+pub use command::{GroupAct, GroupEdit, MembersEdit, StatedKinds};
 pub use decide::{Facts, GroupChange, GroupDecision, Newcomer, Sketch, joined, left, sketch};
 pub use draft::GroupDraft;
 pub use filter::{GroupFilter, GroupPath};

@@ -1,9 +1,9 @@
 //! The attribute table: the members of the record, their kinds and their order.
 //!
 //! The parser, the canonical JSON, the list of changed members and both interfaces use this one
-//! table. Columns are defined in the engines and SCIM paths in the SCIM crate, by exhaustive match
-//! on [`Attribute`]. A member has the name of its OpenID Connect claim, if there is one, otherwise
-//! the name of its SCIM attribute in snake case.
+//! table. SCIM paths are defined in the SCIM crate, and the keys of columns in
+//! [`Keys`](crate::Keys). A member has the name of its OpenID Connect claim, if there is one,
+//! otherwise the name of its SCIM attribute in snake case.
 
 use crate::{
     limits::{

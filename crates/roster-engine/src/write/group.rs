@@ -170,10 +170,12 @@ impl<F: Facts> Batch<'_, F> {
             }
         }
         if sketch.is_about_members() {
-            facts.newcomers = self.newcomers(&sketch.newcomers(&facts.present))?;
+            facts.newcomers = self.newcomers(&sketch.looked_up(&facts.present))?;
         }
         facts.name_holder = name_holder?.filter(|holder| *holder != id);
-        let groups = facts.newcomers.iter().filter(|(_, of)| of.kind == MemberKind::Group);
+        let joins = |id: &GroupId| !facts.present.contains(id);
+        let groups = facts.newcomers.iter();
+        let groups = groups.filter(|(id, of)| of.kind == MemberKind::Group && joins(id));
         let groups: BTreeSet<GroupId> = groups.map(|(id, _)| *id).collect();
         if !groups.is_empty() {
             let above = levels(BTreeSet::from([id]), |front| {

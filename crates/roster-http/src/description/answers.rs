@@ -61,14 +61,21 @@ pub(super) fn complete_paths(paths: Json) -> Json {
 fn add_scope(operation: &mut Json) {
     let id = text_at(operation, &["operationId"]);
     let Some(named) = Operation::ALL.iter().find(|known| known.id() == id) else { return };
-    let scopes = match named.needs() {
-        Need::Nothing => return,
+    let scopes: Vec<&str> = match named.needs() {
+        Need::Nothing => return set(operation, "security", Json::Array(Vec::new())),
         Need::Caller => Vec::new(),
-        Need::Scopes(scopes) => scopes.iter().map(|scope| string(scope.as_str())).collect(),
+        Need::Scopes(scopes) => scopes.iter().map(|scope| scope.as_str()).collect(),
     };
-    let scopes = Json::Array(scopes);
-    let security = Json::Array(vec![object([("Bearer", scopes)]), Json::Object(vec![])]);
-    set(operation, "security", security);
+    if !scopes.is_empty() {
+        // Only OAuth has scopes in a requirement of OpenAPI; tools warn about those of a bearer.
+        let noun = if scopes.len() == 1 { "scope" } else { "scopes" };
+        let named = scopes.iter().map(|scope| format!("`{scope}`")).collect::<Vec<_>>();
+        let needs = format!("Requires the {noun} {}.", named.join(" and "));
+        let text = format!("{} {needs}", text_at(operation, &["description"]));
+        set(operation, "description", string(text.trim_start()));
+        let scopes = scopes.into_iter().map(string).collect();
+        set(operation, "x-required-scopes", Json::Array(scopes));
+    }
     // SCIM operations describe all errors in one response.
     if !named.is_scim() {
         let mut responses = members(at(operation, &["responses"])).to_vec();

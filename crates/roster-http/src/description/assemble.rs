@@ -65,7 +65,10 @@ const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
 const RESPONSES: &str = include_str!("../../openapi/responses.json");
 const HEADERS: &str = include_str!("../../openapi/headers.json");
 const SECURITY: &str = include_str!("../../openapi/security.json");
-const EXAMPLES: &str = include_str!("../../openapi/examples.json");
+const EXAMPLES: &[&str] = &[
+    include_str!("../../openapi/examples.json"),
+    include_str!("../../openapi/scim_examples.json"),
+];
 
 /// One line of text: no control characters (general category Cc).
 const LINE: &str = r"^[^\u0000-\u001F\u007F-\u009F]*$";
@@ -81,7 +84,7 @@ pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, Json
     for (name, schema) in schemas_of_writes(&schemas) {
         set(&mut schemas, &name, schema);
     }
-    let mut examples = part(EXAMPLES)?;
+    let mut examples = merged(EXAMPLES)?;
     if let Some(mut value) = explanation("user-not-found", "{base_url}") {
         // Spectral takes an object with `type` and `example` for a schema.
         remove(&mut value, "example");

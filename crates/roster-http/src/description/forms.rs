@@ -1,11 +1,12 @@
-//! The schemas of users in writes and in lists, derived from `User`.
+//! The schemas of users and groups in writes and in lists, derived from `User` and `Group`.
 //!
 //! A write accepts `null`, and where a text is expected an empty one, for every member that may be
-//! absent. It accepts the members that the
-//! service creates, because the response to a GET must be a valid body for a PUT. Schemas of writes
-//! are closed: an unknown member is an error. Schemas of responses are open: a later version may
-//! add members. A list may show only some of the members. This module has these rules, and
-//! `openapi/schemas/user.json` has the members.
+//! absent. Its properties are the members that a caller can set. It also accepts the other members
+//! of the record, because the response to a GET must be a valid body for a PUT: `propertyNames` has
+//! the names of both. So schemas of writes are closed, an unknown member is an error, and generated
+//! types do not offer a member that has no effect. Schemas of responses are open: a later version
+//! may add members. A list may show only some of the members. This module has these rules, and
+//! `openapi/schemas/` has the members.
 
 use roster_core::Json;
 
@@ -14,11 +15,24 @@ use super::tree::{
 };
 
 const CREATE: &str = "A user to create. At least one of `username` and `email` is required. \
-    Members that the server sets are ignored. `null` and an empty text are the same as absent.";
+    `null` and an empty text are the same as absent. The record of another user is a valid body: \
+    its `version`, `created_at` and `updated_at` are accepted and ignored.";
 const REPLACE: &str = "The record that replaces the stored user. Members that are omitted or \
-    `null` or an empty text are cleared, except `status` and `username`, which do not change.";
+    `null` or an empty text are cleared, except `status` and `username`, which do not change. \
+    The response to a GET is a valid body: its `created_at`, `updated_at` and \
+    `username_from_email` are accepted and ignored, and an `id` must be that of the path.";
 const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: named members are set, `null` or an \
-    empty text clears a member, and lists are replaced as a whole.";
+    empty text clears a member, and lists are replaced as a whole. `created_at`, `updated_at` and \
+    `username_from_email` are accepted and ignored, and an `id` must be that of the path.";
+const GROUP_CREATE: &str = "A group to create. `id`, `version`, `created_at` and `updated_at` are \
+    accepted and ignored.";
+const GROUP_REPLACE: &str = "The record that replaces the stored one. The response to a GET is a \
+    valid body: its `created_at` and `updated_at` are accepted and ignored, and an `id` must be \
+    that of the path.";
+const GROUP_PATCH: &str = "The changes of the record of a group. `created_at` and `updated_at` are \
+    accepted and ignored, and an `id` must be that of the path.";
+const GROUP_NEEDS: &[&str] = &["display_name"];
+const ID_OF_CREATE: &str = "The id of the user with `keep_ids`: a UUIDv7. Otherwise ignored.";
 const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \
     which it will be purged.";
 const OF_LINE: &str = "The problem of one line, as a request with only this line would get it. It \
@@ -27,14 +41,17 @@ const LISTED: &str = "All members, or only `id`, `version` and those that `field
 
 /// The schemas that are derived from the hand-written ones, by name.
 pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
-    let user = at(schemas, &["User"]);
+    let (user, group) = (at(schemas, &["User"]), at(schemas, &["Group"]));
     let deleted = deleted(schemas);
     let mut derived = vec![
         ("UserCreate".to_owned(), create(user)),
-        ("UserReplace".to_owned(), write(user, REPLACE)),
-        ("UserPatch".to_owned(), write(user, PATCH)),
+        ("UserReplace".to_owned(), write(user, REPLACE, &read_only(user), &[])),
+        ("UserPatch".to_owned(), write(user, PATCH, &read_only(user), &[])),
+        ("GroupCreate".to_owned(), create_group(group)),
+        ("GroupReplace".to_owned(), write(group, GROUP_REPLACE, &read_only(group), GROUP_NEEDS)),
+        ("GroupPatch".to_owned(), patch_group(group)),
         ("ListedUser".to_owned(), listed(user)),
-        ("ListedGroup".to_owned(), listed(at(schemas, &["Group"]))),
+        ("ListedGroup".to_owned(), listed(group)),
         ("ListedDeletedUser".to_owned(), listed(&deleted)),
         ("DeletedUser".to_owned(), deleted),
         ("LineProblem".to_owned(), of_line(at(schemas, &["Problem"]))),
@@ -85,47 +102,61 @@ fn of_line(problem: &Json) -> Json {
     schema
 }
 
+/// The schema of a create, which also uses `username_from_email`, and `id` with `keep_ids`.
 fn create(user: &Json) -> Json {
-    let mut schema = write(user, CREATE);
+    let mut schema = write(user, CREATE, &["version", "created_at", "updated_at"], &[]);
     let mut properties = at(&schema, &["properties"]).clone();
-    for (name, of_type) in [("id", "string"), ("version", "integer")] {
-        set(&mut properties, name, ignored(of_type));
-    }
+    // Without `keep_ids` every text is accepted.
+    let mut id = nullable(object([("type", string("string")), ("maxLength", Json::Int(256))]));
+    set(&mut id, "description", string(ID_OF_CREATE));
+    set(&mut properties, "id", id);
     set(&mut schema, "properties", properties);
     set(&mut schema, "minProperties", Json::Int(1));
     schema
 }
 
-/// The schema of a PUT or PATCH. Any values of `created_at` and `updated_at` are ignored there. The
-/// schema has the type of the values that responses have, for generated clients.
-fn write(user: &Json, description: &str) -> Json {
-    let mut schema = input(user);
+fn create_group(group: &Json) -> Json {
+    let mut left_out = read_only(group);
+    left_out.push("version");
+    write(group, GROUP_CREATE, &left_out, GROUP_NEEDS)
+}
+
+fn patch_group(group: &Json) -> Json {
+    let mut schema = write(group, GROUP_PATCH, &read_only(group), GROUP_NEEDS);
     remove(&mut schema, "required");
-    let properties = members(at(user, &["properties"])).iter().map(|(name, property)| {
-        let property = if matches!(name.as_str(), "created_at" | "updated_at") {
-            ignored("string")
-        } else {
-            let mut property = nullable(input(property));
-            // An empty text is no value. Only the id has to be whole.
-            if name != "id" {
-                remove(&mut property, "minLength");
-            }
-            property
-        };
-        (name.clone(), property)
-    });
-    set(&mut schema, "properties", Json::Object(properties.collect()));
-    set(&mut schema, "description", string(description));
     schema
 }
 
-fn ignored(of_type: &str) -> Json {
-    let mut ignored = object([("type", string(of_type))]);
-    if of_type == "string" {
-        set(&mut ignored, "maxLength", Json::Int(256));
+/// The names of the members that only the server sets.
+fn read_only(record: &Json) -> Vec<&str> {
+    let all = members(at(record, &["properties"])).iter();
+    let is_read_only = |property: &Json| *at(property, &["readOnly"]) == Json::Bool(true);
+    all.filter(|(_, property)| is_read_only(property)).map(|(name, _)| name.as_str()).collect()
+}
+
+/// The schema of a body that writes a record and must have the members in `needed`. It accepts the
+/// members in `left_out` with any value, but they are not among its properties.
+fn write(record: &Json, description: &str, left_out: &[&str], needed: &[&str]) -> Json {
+    let record = members(at(record, &["properties"]));
+    let names = record.iter().map(|(name, _)| string(name)).collect();
+    let names = object([("type", string("string")), ("enum", Json::Array(names))]);
+    let shown = record.iter().filter(|(name, _)| !left_out.contains(&name.as_str()));
+    let properties = shown.map(|(name, property)| {
+        let mut property = input(property);
+        if !needed.contains(&name.as_str()) {
+            property = nullable(property);
+            // An empty text is no value.
+            remove(&mut property, "minLength");
+        }
+        (name.clone(), property)
+    });
+    let mut schema = object([("type", string("object")), ("description", string(description))]);
+    if !needed.is_empty() {
+        set(&mut schema, "required", Json::Array(needed.iter().copied().map(string).collect()));
     }
-    set(&mut ignored, "description", string("Set by the server; ignored in a request."));
-    nullable(ignored)
+    set(&mut schema, "properties", Json::Object(properties.collect()));
+    set(&mut schema, "propertyNames", names);
+    schema
 }
 
 /// The same schema for a write: nothing is read-only, `null` means absent, and an unknown member is

@@ -1,13 +1,16 @@
 //! The description in OpenAPI 3.0, for tools that read no newer version.
 //!
 //! It is made from the document of 3.1. A schema of 3.0 has one type and `nullable`, one `example`,
-//! and nothing beside a `$ref`; the roles of a bearer credential and the schema of a line have no
-//! place. Such tools also know one form of each body: an operation takes and returns JSON, a delete
-//! returns nothing, and the operations on lines and rows are left out, and so is 304.
+//! and nothing beside a `$ref`; the schema of a line and the names of members have no place. Such
+//! tools also know one form of each body: an operation takes and returns JSON, a delete returns
+//! nothing, and the operations on lines and rows are left out, and so is 304. Components that only
+//! the left-out parts use are left out too.
+
+use std::collections::BTreeSet;
 
 use roster_core::Json;
 
-use super::tree::{at, items, members, object, remove, set, string, text};
+use super::tree::{at, items, members, object, reference, remove, set, string, text};
 
 /// The URL of the licence, which 3.0 knows by no identifier.
 const LICENCE: &str = "https://www.apache.org/licenses/LICENSE-2.0";
@@ -24,8 +27,34 @@ pub(super) fn in_version_3_0(mut document: Json) -> Json {
     set(&mut document, "openapi", string("3.0.3"));
     set(&mut document, "info", info);
     set(&mut document, "paths", converted(in_one_form(paths)));
-    set(&mut document, "components", converted(components));
+    let components = without_unused(converted(components), &document);
+    set(&mut document, "components", components);
     document
+}
+
+/// The components that the rest of the document uses, directly or by another component.
+fn without_unused(components: Json, document: &Json) -> Json {
+    let mut used = BTreeSet::new();
+    let mut parts = vec![document];
+    while let Some(part) = parts.pop() {
+        if let Some(target) = part.member("$ref").and_then(text)
+            && used.insert(target.to_owned())
+            && let Some(path) = target.strip_prefix("#/components/")
+        {
+            parts.push(at(&components, &path.split('/').collect::<Vec<_>>()));
+        }
+        parts.extend(members(part).iter().map(|(_, value)| value).chain(items(part)));
+    }
+    let Json::Object(kinds) = components else { return components };
+    let kinds = kinds.into_iter().map(|(kind, found)| {
+        // An operation names its security scheme without a `$ref`.
+        let Json::Object(mut found) = found else { return (kind, found) };
+        found.retain(|(name, _)| {
+            kind == "securitySchemes" || used.contains(&format!("#/components/{kind}/{name}"))
+        });
+        (kind, Json::Object(found))
+    });
+    Json::Object(kinds.collect())
 }
 
 /// The paths with one form of each body.
@@ -53,6 +82,7 @@ fn operation_in_one_form(method: &str, mut operation: Json) -> Option<Json> {
     if let Some(mut body) = operation.member("requestBody").cloned() {
         let json = at(&body, &["content"]).member("application/json")?.clone();
         set(&mut body, "content", object([("application/json", json)]));
+        remove(&mut body, "x-other-content");
         set(&mut operation, "requestBody", body);
     }
     let mut responses = members(at(&operation, &["responses"])).to_vec();
@@ -72,6 +102,7 @@ fn operation_in_one_form(method: &str, mut operation: Json) -> Option<Json> {
         responses.push(("5XX".to_owned(), refusal));
     }
     for (_, response) in &mut responses {
+        remove(response, "x-other-content");
         let content = members(at(response, &["content"]));
         let json = content.iter().find(|(name, _)| name.contains("json") && !name.contains("nd"));
         match json.cloned() {
@@ -92,8 +123,7 @@ fn converted(tree: Json) -> Json {
             let found = found.into_iter().map(|(name, value)| {
                 let value = match name.as_str() {
                     // The names of these objects are free.
-                    "properties" => each_member(value, converted),
-                    "security" => without_roles(value),
+                    "properties" => each_member(without_reference(value), converted),
                     "example" | "examples" | "default" | "enum" | "const" => value,
                     _ => converted(value),
                 };
@@ -112,17 +142,19 @@ fn each_member(tree: Json, change: impl Fn(Json) -> Json) -> Json {
     Json::Object(found.into_iter().map(|(name, value)| (name, change(value))).collect())
 }
 
-/// The security requirements, without the scopes that only 3.1 allows for a bearer credential.
-fn without_roles(requirements: Json) -> Json {
-    let empty = |_| Json::Array(Vec::new());
-    let Json::Array(items) = requirements else { return requirements };
-    Json::Array(items.into_iter().map(|item| each_member(item, empty)).collect())
+/// The properties without one that is called `$ref`, which tools for 3.0 take for a reference.
+fn without_reference(mut properties: Json) -> Json {
+    if reference(&properties).is_none() {
+        remove(&mut properties, "$ref");
+    }
+    properties
 }
 
 /// An object without the words of 3.1.
 fn simplified(mut tree: Json) -> Json {
     remove(&mut tree, "x-item-schema");
     remove(&mut tree, "contentEncoding");
+    remove(&mut tree, "propertyNames");
     if let Some(value) = remove(&mut tree, "const") {
         set(&mut tree, "enum", Json::Array(vec![value]));
     }
@@ -195,8 +227,8 @@ mod tests {
                 r#"{"examples":{"a":{"value":{"const":1}}}}"#,
             ),
             (
-                r#"{"security":[{"Bearer":["users:read"]},{}]}"#,
-                r#"{"security":[{"Bearer":[]},{}]}"#,
+                r#"{"properties":{"$ref":{"type":"string"}},"propertyNames":{"enum":["$ref"]}}"#,
+                r#"{"properties":{}}"#,
             ),
         ] {
             assert_eq!(simple(newer), older);
@@ -211,8 +243,27 @@ mod tests {
         let mut out = Vec::new();
         json::write_json(&mut out, &older);
         let all = String::from_utf8(out).expect("UTF-8");
-        for word in ["\"type\":[", "\"const\":", "x-item-schema", "jsonSchemaDialect", "\"null\""] {
+        for word in [
+            "\"type\":[",
+            "\"const\":",
+            "x-item-schema",
+            "x-other-content",
+            "propertyNames",
+            "jsonSchemaDialect",
+            "\"null\"",
+        ] {
             assert!(!all.contains(word), "{word}");
         }
+    }
+
+    #[test]
+    fn every_component_is_used() {
+        let document = crate::description::document("https://roster.test", &UserSchema::default());
+        let older = in_version_3_0(document);
+        let components = at(&older, &["components"]);
+        assert_eq!(*components, without_unused(components.clone(), &older));
+        assert_eq!(*at(components, &["schemas", "ImportLine"]), Json::Null);
+        assert_ne!(*at(components, &["schemas", "User"]), Json::Null);
+        assert_ne!(*at(components, &["securitySchemes", "Bearer"]), Json::Null);
     }
 }

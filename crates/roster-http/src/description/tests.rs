@@ -10,6 +10,7 @@ use roster_core::{
 };
 
 mod examples;
+mod schemas;
 
 use super::{
     assemble,
@@ -68,8 +69,11 @@ fn the_user_has_the_members_of_the_attribute_table_in_its_order() {
     let shown = names(at(schema(&document, "User"), &["properties"]));
     let table: Vec<&str> = Attribute::ALL.iter().map(|one| one.name()).collect();
     assert_eq!(shown, table);
-    for form in ["UserCreate", "UserReplace", "UserPatch", "ListedUser"] {
-        assert_eq!(names(at(schema(&document, form), &["properties"])), table, "{form}");
+    assert_eq!(names(at(schema(&document, "ListedUser"), &["properties"])), table);
+    for form in ["UserCreate", "UserReplace", "UserPatch"] {
+        let shown = names(at(schema(&document, form), &["properties"]));
+        let order: Vec<&str> = table.iter().copied().filter(|name| shown.contains(name)).collect();
+        assert_eq!(shown, order, "{form}");
     }
 }
 

@@ -269,6 +269,24 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         detail: "the column email has the same member",
     },
     ViolationKind {
+        code: "ambiguous-column",
+        title: "The mapping means two columns",
+        meaning: "A value of `map` can be split at two colons, and the file has both columns.",
+        remedy: "Rename one of the columns.",
+        place: Place::Column("Dept"),
+        detail: "map=Dept:urn:example:User:department means the column Dept or the column \
+            Dept:urn:example:User; rename one of them",
+    },
+    ViolationKind {
+        code: "bare-cr",
+        title: "A line ends with CR alone",
+        meaning: "A line break in a CSV file is CR without LF, as old programs write it. All lines \
+            up to the next LF look like one row.",
+        remedy: "Save the file with LF or CRLF as line breaks.",
+        place: Place::Column("Full name"),
+        detail: "a line ends with CR alone; save the file with LF or CRLF as line breaks",
+    },
+    ViolationKind {
         code: "misquoted-cell",
         title: "The quotation marks of a cell are wrong",
         meaning: "A quotation mark in a row of CSV neither opens a cell, nor closes it, nor is \

@@ -76,10 +76,14 @@ impl<'a> ListQuery<'a> {
     /// The parameters that cannot be used with an export, each with the reason.
     pub(super) fn out_of_place_in_exports(
         &self,
-        is_sorted: bool,
+        has_one_order: bool,
     ) -> Vec<(&'static str, &'static str)> {
         let conflicts = [
-            (is_sorted, "sort", "an export has the order of ids; leave sort out"),
+            (
+                has_one_order && self.has("sort"),
+                "sort",
+                "an export has the order of ids; leave sort out",
+            ),
             (self.has("cursor"), "cursor", "an export has no pages; leave cursor out"),
         ];
         let found = conflicts.into_iter().filter(|(is_found, ..)| *is_found);
@@ -87,9 +91,9 @@ impl<'a> ListQuery<'a> {
     }
 
     /// Rejects parameters that cannot be used with an export.
-    pub(super) fn refuse_in_exports(&self, is_sorted: bool) -> Result<(), Problem> {
+    pub(super) fn refuse_in_exports(&self, has_one_order: bool) -> Result<(), Problem> {
         let mut faults = Capped::default();
-        for (name, detail) in self.out_of_place_in_exports(is_sorted) {
+        for (name, detail) in self.out_of_place_in_exports(has_one_order) {
             faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
         }
         if faults.is_empty() { Ok(()) } else { Err(refused(faults)) }

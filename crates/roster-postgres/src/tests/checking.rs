@@ -1,6 +1,6 @@
 //! What a check finds on PostgreSQL: every kind of damage, and nothing in a sound store.
 
-use roster_core::group::{GroupAct, GroupDraft};
+use roster_core::group::{GroupAct, GroupDraft, StatedKinds};
 use tokio_postgres::Client;
 
 use super::support::{
@@ -28,7 +28,13 @@ async fn fill(store: &Postgres) {
     apply(store, restore(20, 5)).await.unwrap();
     apply(store, purge(21, 6)).await.unwrap();
     let draft = Box::new(GroupDraft::of(Some("Readers".to_owned()), None));
-    let act = GroupAct::Create { id: id(50), draft, members: [id(1)].into(), otherwise: None };
+    let act = GroupAct::Create {
+        id: id(50),
+        draft,
+        members: [id(1)].into(),
+        kinds: StatedKinds::new(),
+        otherwise: None,
+    };
     apply(store, command(22, act)).await.unwrap();
 }
 

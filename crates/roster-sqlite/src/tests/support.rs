@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::{Settings, Sqlite, settings::DATABASE};
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, GroupAct, Idempotency, Json, OnConflict, Outcome,
-    Rules, Store, Timestamp, UserAct, UserId, group::GroupDraft, json,
+    Rules, Store, Timestamp, UserAct, UserId,
+    group::{GroupDraft, StatedKinds},
+    json,
 };
 use rusqlite::{Connection, types::Value};
 
@@ -68,7 +70,10 @@ pub(super) fn purge(at: u64, n: u64) -> Command {
 pub(super) fn create_group(n: u64, name: &str, members: &[u64]) -> Command {
     let draft = Box::new(GroupDraft::of(Some(name.to_owned()), Some(format!("x{n}"))));
     let members = members.iter().copied().map(id).collect();
-    command(n, GroupAct::Create { id: id(n), draft, members, otherwise: None })
+    command(
+        n,
+        GroupAct::Create { id: id(n), draft, members, kinds: StatedKinds::new(), otherwise: None },
+    )
 }
 
 /// The create command, with its behaviour on a conflict.

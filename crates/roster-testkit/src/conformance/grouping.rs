@@ -4,7 +4,7 @@ use roster_core::{
     GroupId, Member, Outcome, Refusal, Stored, UserId,
     group::{
         GroupAct, GroupDraft, GroupEdit, GroupPage, GroupQuery, GroupRef, GroupsOf, MembersEdit,
-        MembersPage, MembersQuery,
+        MembersPage, MembersQuery, StatedKinds,
     },
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Harness {
         let draft = Box::new(GroupDraft::parse(tree(body)));
         {
             let (id, members) = (self.new_id(), members.iter().copied().collect());
-            GroupAct::Create { id, draft, members, otherwise: None }
+            GroupAct::Create { id, draft, members, kinds: StatedKinds::new(), otherwise: None }
         }
     }
 
@@ -101,5 +101,5 @@ impl Harness {
 pub fn joining(id: GroupId, added: &[UserId], removed: &[UserId]) -> GroupAct {
     let set = |ids: &[UserId]| ids.iter().copied().collect();
     let members = MembersEdit::Delta { added: set(added), removed: set(removed) };
-    GroupAct::Change { id, edit: GroupEdit::Keep, members }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, kinds: StatedKinds::new() }
 }

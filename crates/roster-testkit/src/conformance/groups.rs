@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use roster_core::{
     Clock as _, Effect, EventKind, GroupId, GroupRefusal, Member, MemberKind, MembersChanged,
     Outcome, Preconditions, Refusal, Rules, Tags, UserId, ViolationCode,
-    group::{GroupAct, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit, MembersQuery},
+    group::{
+        GroupAct, GroupDraft, GroupEdit, GroupQuery, GroupRef, MembersEdit, MembersQuery,
+        StatedKinds,
+    },
     limits::{GROUP_DEPTH_MAX, GROUP_MEMBERS_CHANGE_MAX},
 };
 use serde_json::{Value, json};
@@ -22,17 +25,17 @@ type CommandResult = Result<Outcome, Refusal>;
 
 fn replacing(id: GroupId, body: &Value) -> GroupAct {
     let edit = GroupEdit::Replace(Box::new(GroupDraft::parse(tree(body))));
-    GroupAct::Change { id, edit, members: MembersEdit::Keep }
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, kinds: StatedKinds::new() }
 }
 
 fn patching(id: GroupId, body: &Value) -> GroupAct {
     let edit = GroupEdit::Patch(Box::new(tree(body)));
-    GroupAct::Change { id, edit, members: MembersEdit::Keep }
+    GroupAct::Change { id, edit, members: MembersEdit::Keep, kinds: StatedKinds::new() }
 }
 
 fn all(id: GroupId, members: &[UserId]) -> GroupAct {
     let members = MembersEdit::All(members.iter().copied().collect());
-    GroupAct::Change { id, edit: GroupEdit::Keep, members }
+    GroupAct::Change { id, edit: GroupEdit::Keep, members, kinds: StatedKinds::new() }
 }
 
 fn group(refusal: GroupRefusal) -> CommandResult {
@@ -88,7 +91,7 @@ pub async fn a_group_that_has_the_name_is_changed_if_the_command_says_how(harnes
     let create = |name: &str, members: &[UserId], then| {
         let act = harness.grouping(&json!({"display_name": name}), members);
         let GroupAct::Create { id, draft, members, .. } = act else { unreachable!() };
-        GroupAct::Create { id, draft, members, otherwise: then }
+        GroupAct::Create { id, draft, members, kinds: StatedKinds::new(), otherwise: then }
     };
     let adding = |user| MembersEdit::Delta { added: [user].into(), removed: [].into() };
     let patch = GroupEdit::Patch(Box::new(tree(&json!({"external_id": "x"}))));

@@ -150,7 +150,8 @@ fn close(tree: &mut Value) {
     match tree {
         Value::Object(members) => {
             let is_schema = members.get("properties").is_some_and(Value::is_object);
-            if is_schema && members.get("type").is_some() {
+            let is_closed = members.contains_key("propertyNames");
+            if is_schema && !is_closed && members.get("type").is_some() {
                 members.entry("additionalProperties").or_insert(Value::Bool(false));
             }
             members.values_mut().for_each(close);

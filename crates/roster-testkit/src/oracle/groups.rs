@@ -114,12 +114,12 @@ impl State {
             others.find(|group| group.name_key() == key).map(|group| group.id)
         });
         let members: BTreeSet<UserId> = self.members_of(id).into_iter().collect();
-        let newcomers = sketch.newcomers(&members).into_iter();
+        let newcomers = sketch.looked_up(&members).into_iter();
         let newcomers = newcomers.filter_map(|id| Some((id, self.newcomer(id)?)));
         let newcomers: std::collections::BTreeMap<UserId, Newcomer> = newcomers.collect();
         let groups: BTreeSet<GroupId> = newcomers
             .iter()
-            .filter(|(_, newcomer)| newcomer.kind == MemberKind::Group)
+            .filter(|(id, newcomer)| newcomer.kind == MemberKind::Group && !members.contains(id))
             .map(|(id, _)| *id)
             .collect();
         let nesting = if groups.is_empty() {

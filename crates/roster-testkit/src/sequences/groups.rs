@@ -6,7 +6,8 @@ use proptest::sample::Index;
 use roster_core::{
     Command, GroupId, UserId,
     group::{
-        GroupAct, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, group_name_key,
+        GroupAct, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, StatedKinds,
+        group_name_key,
     },
 };
 
@@ -87,7 +88,7 @@ impl Pair {
                 let edit = GroupEdit::Patch(Box::new(body.clone()));
                 let otherwise = merges.then(|| Box::new((edit, added)));
                 let draft = Box::new(GroupDraft::parse(body));
-                GroupAct::Create { id, draft, members, otherwise }.into()
+                GroupAct::Create { id, draft, members, kinds: StatedKinds::new(), otherwise }.into()
             }
             GroupStep::Change(which, edit, members, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;
@@ -106,7 +107,10 @@ impl Pair {
                     },
                     MembersEdited::All(all) => MembersEdit::All(self.members_at(&all)),
                 };
-                only_if(GroupAct::Change { id, edit, members }, preconditions)
+                only_if(
+                    GroupAct::Change { id, edit, members, kinds: StatedKinds::new() },
+                    preconditions,
+                )
             }
             GroupStep::Delete(which, preconditions) => {
                 let (id, preconditions) = self.which(which, preconditions).await?;

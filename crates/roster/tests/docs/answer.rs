@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 /// The maximum width of a response in a document, in columns.
-const COLUMNS: usize = 90;
+const COLUMNS: usize = 94;
 
 /// The words of a document, each with the corresponding word of this run.
 #[derive(Default)]

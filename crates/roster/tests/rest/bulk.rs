@@ -3,6 +3,7 @@
 pub(crate) mod change;
 pub(crate) mod csv;
 pub(crate) mod csv_names;
+pub(crate) mod csv_reports;
 pub(crate) mod csv_results;
 pub(crate) mod csv_round_trip;
 pub(crate) mod export;
@@ -32,13 +33,8 @@ pub(crate) async fn import_lines(service: &Service, lines: String) -> Reply {
     import(service, "", lines).await
 }
 
-/// The results of the lines of such a stream.
-pub(crate) fn verdicts_of(reply: Reply) -> Vec<Value> {
-    verdicts(reply)
-}
-
 /// The results of a complete response. Checks the counts in its last line.
-fn verdicts(reply: Reply) -> Vec<Value> {
+pub(crate) fn results_of(reply: Reply) -> Vec<Value> {
     let reply = reply.expect(200);
     assert_eq!(reply.header("content-type"), NDJSON);
     assert_eq!(reply.header("cache-control"), "private, no-cache");
@@ -48,6 +44,7 @@ fn verdicts(reply: Reply) -> Vec<Value> {
 /// Checks the last of these lines against the others, and removes it.
 fn counted(mut lines: Vec<Value>) -> Vec<Value> {
     let done = lines.pop().expect("a last line");
+    count_up(&lines);
     let count = |wanted: &dyn Fn(&Value) -> bool| lines.iter().filter(|line| wanted(line)).count();
     let expected = json!({
         "done": true,
@@ -59,6 +56,13 @@ fn counted(mut lines: Vec<Value>) -> Vec<Value> {
     });
     assert_eq!(done, expected);
     lines
+}
+
+/// Checks that each result says how many there are so far.
+fn count_up(results: &[Value]) {
+    for (number, result) in (1..).zip(results) {
+        assert_eq!(result["processed"], number, "{result}");
+    }
 }
 
 fn read(line: &str) -> Value {

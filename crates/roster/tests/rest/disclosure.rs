@@ -351,14 +351,15 @@ pub(crate) async fn a_caller_that_only_writes_gets_what_it_creates_and_nothing_e
     let reply = request.body(NDJSON, body).send().await.expect(200);
     let lines: Vec<Value> =
         reply.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines[0], json!({"line": 1, "status": 200}));
+    assert_eq!(lines[0], json!({"line": 1, "processed": 1, "status": 200}));
     assert_eq!((&lines[1]["status"], &lines[1]["version"]), (&json!(201), &json!(1)));
     assert_eq!((&lines[2]["created"], &lines[2]["replaced"]), (&json!(1), &json!(1)));
     let id = made.json()["id"].clone();
     let body = format!("{}\n{}\n", json!({"id": id, "title": "z"}), json!({"id": id}));
     let request = service.request("PATCH", "/bulk/users").bearer(token);
     let reply = request.body(NDJSON, body).send().await.expect(200);
-    let expected = "{\"line\":1,\"status\":200}\n{\"line\":2,\"status\":200}\n\
+    let expected = "{\"line\":1,\"processed\":1,\"status\":200}\n\
+         {\"line\":2,\"processed\":2,\"status\":200}\n\
          {\"done\":true,\"lines\":2,\"patched\":2,\"unchanged\":0,\"failed\":0}\n";
     assert_eq!(reply.text(), expected);
     let reader = service.new_key(&["users:read"]).await;

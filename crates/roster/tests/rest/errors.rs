@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    bulk::{import_lines, verdicts_of},
+    bulk::{import_lines, results_of},
     client::Reply,
     service::{Backend, Service, group_path, path},
 };
@@ -93,22 +93,22 @@ pub(crate) async fn a_query_of_more_than_64_parameters_is_one_error(backend: Bac
 }
 
 /// The size of the results of lines of 64 KiB with as many errors as possible.
-async fn verdict_bytes(service: &Service, member: &str, lines: usize) -> usize {
+async fn result_bytes(service: &Service, member: &str, lines: usize) -> usize {
     let members: Vec<String> =
         (0..).map(|number| format!("\"{member}{number}\":1")).take(4_500).collect();
     let line = format!("{{{}}}\n", members.join(","));
     assert!((32 * 1024..64 * 1024).contains(&line.len()), "{}", line.len());
     let reply = import_lines(service, line.repeat(lines)).await;
     let bytes = reply.text().len();
-    for verdict in verdicts_of(reply) {
-        assert_eq!(verdict["problem"]["errors"].as_array().map(Vec::len), Some(32));
-        assert_eq!(verdict["problem"]["more"], 4_500 + 1 - 32);
+    for result in results_of(reply) {
+        assert_eq!(result["problem"]["errors"].as_array().map(Vec::len), Some(32));
+        assert_eq!(result["problem"]["more"], 4_500 + 1 - 32);
     }
     bytes
 }
 
-pub(crate) async fn a_verdict_on_a_line_lists_32_errors(backend: Backend) {
+pub(crate) async fn a_result_on_a_line_lists_32_errors(backend: Backend) {
     let service = backend.open().await;
-    let bytes = verdict_bytes(&service, "emial", 64).await;
+    let bytes = result_bytes(&service, "emial", 64).await;
     assert!(bytes < 64 * BYTES_MAX, "{bytes}");
 }

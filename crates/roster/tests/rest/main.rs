@@ -48,8 +48,8 @@ mod upsert;
 mod writes;
 
 use bulk::{
-    change, csv, csv_names, csv_results, csv_round_trip, export, export_types, group_lines, import,
-    intake, on_conflict, resume, shut_out,
+    change, csv, csv_names, csv_reports, csv_results, csv_round_trip, export, export_types,
+    group_lines, import, intake, on_conflict, resume, shut_out,
 };
 use roster_test_service::{
     client,

@@ -190,7 +190,7 @@ pub(crate) async fn a_user_is_found_by_its_external_id(backend: Backend) {
     let line = "{\"external_id\":\"E9\",\"title\":\"T\"}\n";
     let request = service.request("POST", &format!("/bulk/users?{}", query("merge")));
     let reply = request.body("application/x-ndjson", line).send().await.expect(200);
-    assert!(reply.text().starts_with("{\"line\":1,\"status\":200,\"id\":"), "{}", reply.text());
+    assert!(reply.text().contains("\"status\":200,\"id\":"), "{}", reply.text());
 
     let shared = backend.open().await;
     let faults = post(&shared, &query("skip"), &new).await.refused(422, "invalid-user").faults();

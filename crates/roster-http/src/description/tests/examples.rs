@@ -1,7 +1,7 @@
 //! Tests the served description with the tool that compares responses with it.
 
 use roster_core::UserSchema;
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use roster_testkit::openapi::{Description, Exchange};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::{
 
 const BASE: &str = "http://127.0.0.1:8080/v1";
 
-fn document() -> Value {
+pub(super) fn document() -> Value {
     serde_json::from_slice(&description::openapi(BASE, &UserSchema::default())).expect("JSON")
 }
 
@@ -22,7 +22,7 @@ fn checks() -> Description {
         .expect("a document that the checks read")
 }
 
-fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).expect("a target"),
         None => value,
@@ -57,7 +57,8 @@ fn exchange(
     let content = item[method]["requestBody"]["content"].as_object().into_iter().flatten().next();
     let request = content.map(|(media_type, one)| {
         let example = one["examples"].as_object().and_then(|all| all.values().next());
-        let example = resolve(document, example.expect("an example"))["value"].to_string();
+        let example = &resolve(document, example.expect("an example"))["value"];
+        let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
         (media_type.clone(), example)
     });
     let (request_type, request_body) = request.unwrap_or_default();
@@ -69,6 +70,7 @@ fn exchange(
             path.replace("{user_id}", id)
                 .replace("{group_id}", id)
                 .replace("{member_id}", id)
+                .replace("{id}", id)
                 .replace("{key_id}", "3hGk9PzQ7a")
                 .replace("{code}", "not-found")
         ),
@@ -110,35 +112,61 @@ fn every_example_satisfies_what_it_is_an_example_of() {
     assert!(held > 150, "{held} examples");
 }
 
+/// A success that the description shows, which a request needs to be checked: status, response,
+/// media type and body. Lines may be none.
+fn success<'a>(
+    document: &'a Value,
+    operation: &'a Value,
+) -> (&'a str, &'a Value, &'a str, Cow<'a, Value>) {
+    let responses = operation["responses"].as_object().expect("responses");
+    let successes = responses.iter().filter(|(status, _)| status.starts_with('2'));
+    let mut shown = successes.flat_map(|(status, response)| {
+        let content = response["content"].as_object().into_iter().flatten();
+        content.filter_map(move |(media_type, one)| {
+            if media_type == "application/x-ndjson" {
+                return Some((status, response, media_type, Cow::Owned(Value::from(""))));
+            }
+            let example = one["examples"].as_object()?.values().next()?;
+            let value = &resolve(document, example)["value"];
+            Some((status, response, media_type, Cow::Borrowed(value)))
+        })
+    });
+    let id = &operation["operationId"];
+    let (status, response, media_type, body) =
+        shown.next().unwrap_or_else(|| panic!("{id} has no example of a success"));
+    (status, response, media_type, body)
+}
+
 #[test]
-fn every_example_of_a_request_is_one_that_may_be_taken() {
+fn every_body_has_examples_and_each_is_one_that_may_be_taken() {
     let (document, checks) = (document(), checks());
-    for (path, method, status) in [
-        ("/users", "post", "201"),
-        ("/users/{user_id}", "put", "200"),
-        ("/users/{user_id}", "patch", "200"),
-    ] {
-        let operation = &document["paths"][path][method];
-        let response = &operation["responses"][status];
-        let content = &response["content"]["application/json"];
-        let (_, answer) =
-            content["examples"].as_object().expect("examples").iter().next().expect("one");
-        let body = &resolve(&document, answer)["value"];
-        for (media_type, one) in operation["requestBody"]["content"].as_object().expect("content") {
-            for (name, example) in one["examples"].as_object().expect("examples") {
-                let mut sent = exchange(
-                    &document,
-                    path,
-                    method,
-                    (status, response),
-                    ("application/json", body),
-                );
-                sent.request_headers = vec![("content-type".to_owned(), media_type.clone())];
-                sent.request_body = resolve(&document, example)["value"].to_string().into_bytes();
-                checks.check(&sent).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    let mut checked = 0;
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations") {
+            let Some(content) = operation["requestBody"]["content"].as_object() else { continue };
+            let others = operation["requestBody"]["x-other-content"].as_object();
+            for (media_type, one) in content.iter().chain(others.into_iter().flatten()) {
+                let examples = one["examples"].as_object().expect("examples");
+                assert!(!examples.is_empty(), "{method} {path} {media_type}");
+                for (name, example) in examples {
+                    let (status, response, shown, body) = success(&document, operation);
+                    let outcome = (status, response);
+                    let mut sent = exchange(&document, path, method, outcome, (shown, &body));
+                    let value = &resolve(&document, example)["value"];
+                    sent.request_headers = vec![("content-type".to_owned(), media_type.clone())];
+                    sent.request_body = value
+                        .as_str()
+                        .map_or_else(|| value.to_string(), str::to_owned)
+                        .into_bytes();
+                    checks
+                        .check(&sent)
+                        .unwrap_or_else(|fault| panic!("{method} {path} {name}: {fault}"));
+                    checked += 1;
+                }
             }
         }
     }
+    assert!(checked > 35, "{checked} examples");
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Batch {
                 let detail = format!("send at most {bytes_max} bytes a line");
                 Some(Problem::saying(ProblemCode::BodyTooLarge, detail))
             }
-            Line::Misquoted(cell) => Some(format.misquoted(*cell)),
+            Line::Malformed(fault, cell) => Some(format.malformed(*fault, *cell)),
         };
         self.slots.push(Slot { number, sent_id, text: kept, unread });
     }

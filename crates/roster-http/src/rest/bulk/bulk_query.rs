@@ -76,22 +76,14 @@ impl BulkQuery {
                 "keep_ids" if matches!(kind, LineKind::Create(_)) => {
                     read.keeps_ids = boolean(&value)?;
                 }
-                "map" => match (&mut mapping, value.rsplit_once(':')) {
-                    (None, _) => {
+                "map" => match &mut mapping {
+                    None => {
                         let detail = "only the columns of text/csv are mapped; leave map out";
                         return Err(("conflicting-parameter", detail.to_owned()));
                     }
-                    (Some(mapping), _) if value == "guess" => mapping.guesses = true,
-                    (Some(mapping), Some((column, _)))
-                        if mapping.given.iter().any(|(given, _)| given == column) =>
-                    {
-                        let detail = format!("map the column {column} once");
-                        return Err(("duplicate-parameter", detail));
-                    }
-                    (Some(mapping), Some((column, member))) => {
-                        mapping.given.push((column.to_owned(), member.to_owned()));
-                    }
-                    (Some(_), None) => return Err(invalid("give COLUMN:MEMBER, or guess")),
+                    Some(mapping) if value == "guess" => mapping.guesses = true,
+                    Some(mapping) if value.contains(':') => mapping.given.push(value.into_owned()),
+                    Some(_) => return Err(invalid("give COLUMN:MEMBER, or guess")),
                 },
                 _ if takes_conditions && CONDITIONS.contains(&name) => {
                     let detail = "the lines name the users; leave conditions out";

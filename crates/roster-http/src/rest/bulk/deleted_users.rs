@@ -9,7 +9,7 @@ use roster_core::{
     user::Deleted,
 };
 
-use super::export::{self, ExportPage, ExportSource};
+use super::export::{self, ExportPage, ExportPart, ExportSource};
 use crate::{
     extract::{NDJSON, negotiate},
     problem::Problem,
@@ -48,19 +48,13 @@ impl ExportSource for DeletedUsers {
         &self,
         directory: &Directory,
         may: Permit<ReadDeletedUsers>,
+        part: ExportPart,
     ) -> Result<ExportPage<Deleted, DeletedKey>, StoreError> {
-        let page = directory.list_deleted(may, self.page.clone()).await?;
-        let DeletedPage { items, next, position, .. } = page;
-        Ok(ExportPage { items, next, position })
-    }
-
-    async fn total(
-        &self,
-        directory: &Directory,
-        may: Permit<ReadDeletedUsers>,
-    ) -> Result<Option<Total>, StoreError> {
-        let counting = DeletedQuery { limit: 0, ..self.page.clone() };
-        Ok(Some(Total::Exactly(directory.list_deleted(may, counting).await?.total)))
+        let limit = if part == ExportPart::Total { 0 } else { self.page.limit };
+        let query = DeletedQuery { limit, ..self.page.clone() };
+        let DeletedPage { items, next, position, total, .. } =
+            directory.list_deleted(may, query).await?;
+        Ok(ExportPage { items, next, position, total: Some(Total::Exactly(total)) })
     }
 
     fn continue_after(&mut self, key: DeletedKey) {

@@ -51,19 +51,13 @@ pub(super) trait ExportSource: Send + Sync + 'static {
     /// The position where a page starts.
     type Key: Send;
 
-    /// Reads the current page.
+    /// Reads the current page, or only the number of records that match.
     fn read(
         &self,
         directory: &Directory,
         may: Permit<Self::Right>,
+        part: ExportPart,
     ) -> impl Future<Output = Result<ExportPage<Self::Item, Self::Key>, StoreError>> + Send;
-
-    /// The number of records that match.
-    fn total(
-        &self,
-        directory: &Directory,
-        may: Permit<Self::Right>,
-    ) -> impl Future<Output = Result<Option<Total>, StoreError>> + Send;
 
     /// Whether a line begins a record. Others continue the record of the line before.
     fn begins(&self, _: &Self::Item) -> bool {
@@ -87,12 +81,21 @@ pub(super) trait ExportSource: Send + Sync + 'static {
     fn write(&self, item: &Self::Item, out: &mut Vec<u8>) -> Option<()>;
 }
 
+/// What is read of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExportPart {
+    Page,
+    Total,
+}
+
 /// A page of a source.
 pub(super) struct ExportPage<I, K> {
     pub(super) items: Vec<I>,
     /// The position where the next page starts; `None` at the end.
     pub(super) next: Option<K>,
     pub(super) position: i64,
+    /// The number of records that match, if it was read.
+    pub(super) total: Option<Total>,
 }
 
 /// The response with all records of a source, or with at most `limit` records if the query has one.
@@ -106,7 +109,11 @@ pub(super) async fn export<S: ExportSource>(
     let lines_left = if query.has("limit") { query.limit } else { usize::MAX };
     refuse_if_match(&call.parts.headers, "an export has no tag, so no If-Match matches")?;
     let (media, header) = source.form();
-    let total = if query.count { source.total(&app.directory, may).await? } else { None };
+    let total = if query.count {
+        source.read(&app.directory, may, ExportPart::Total).await?.total
+    } else {
+        None
+    };
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
@@ -115,7 +122,7 @@ pub(super) async fn export<S: ExportSource>(
         return Ok(response);
     }
     let place = app.transfers.exports.take(&call.identity(), &app.admission.refusals).await?;
-    let first = source.read(&app.directory, may).await?;
+    let first = source.read(&app.directory, may, ExportPart::Page).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
     describe(app, response.headers_mut(), media, first.position);
@@ -202,7 +209,7 @@ impl<S: ExportSource> Export<S> {
             if self.room(&sender).await.is_none() {
                 return;
             }
-            read = read_again(|| self.source.read(&self.directory, may)).await;
+            read = read_again(|| self.source.read(&self.directory, may, ExportPart::Page)).await;
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    BulkWrite, Json, OnConflict, UserId, Violation, ViolationCode,
-    group::{GroupDraft, GroupEdit, MembersEdit},
+    BulkWrite, Json, MemberKind, OnConflict, UserId, Violation, ViolationCode,
+    group::{GroupDraft, GroupEdit, MembersEdit, StatedKinds},
 };
 
 /// The name of the list of members in a line.
@@ -19,13 +19,15 @@ const SERVER_MADE: [&str; 4] = ["id", "version", "created_at", "updated_at"];
 pub(super) fn read_group(tree: Json, on_conflict: OnConflict) -> Result<BulkWrite, Violation> {
     let Json::Object(members) = tree else {
         let draft = Box::new(GroupDraft::parse(tree));
-        return Ok(BulkWrite::Group { draft, members: BTreeSet::new(), otherwise: None });
+        let (members, kinds) = (BTreeSet::new(), StatedKinds::new());
+        return Ok(BulkWrite::Group { draft, members, kinds, otherwise: None });
     };
     let (mut record, mut listed, mut is_continued) = (Vec::new(), None, false);
+    let mut kinds = StatedKinds::new();
     for (name, value) in members {
         match (name.as_str(), value) {
             (MEMBERS, Json::Null) => {}
-            (MEMBERS, list) => listed = Some(read_members(list)?),
+            (MEMBERS, list) => listed = Some(read_members(list, &mut kinds)?),
             (CONTINUED, Json::Bool(flag)) => is_continued = flag,
             (CONTINUED, _) => {
                 let (code, detail) = (ViolationCode::WrongType, "send true or false");
@@ -58,11 +60,12 @@ pub(super) fn read_group(tree: Json, on_conflict: OnConflict) -> Result<BulkWrit
             Some((GroupEdit::Replace(draft.clone()), all))
         }
     };
-    Ok(BulkWrite::Group { draft, members, otherwise: otherwise.map(Box::new) })
+    Ok(BulkWrite::Group { draft, members, kinds, otherwise: otherwise.map(Box::new) })
 }
 
-/// The ids of a list of members: texts, or objects with `id`, as lists of members have them.
-fn read_members(list: Json) -> Result<BTreeSet<UserId>, Violation> {
+/// The ids of a list of members: texts, or objects with `id` and perhaps `type`, as lists of
+/// members have them. The types are added to `kinds`.
+fn read_members(list: Json, kinds: &mut StatedKinds) -> Result<BTreeSet<UserId>, Violation> {
     let Json::Array(entries) = list else {
         let detail = format!("send a list of ids, not {}", list.kind());
         return Err(Violation::new("/members", ViolationCode::WrongType, detail));
@@ -72,16 +75,17 @@ fn read_members(list: Json) -> Result<BTreeSet<UserId>, Violation> {
         let wrong = |place: &str, code, detail: &str| {
             Violation::new(format!("/members/{index}{place}"), code, detail.to_owned())
         };
+        let mut stated = None;
         let (id, place) = match entry {
             Json::Text(id) => (id, ""),
             Json::Object(parts) => {
                 for (name, value) in parts {
                     match (name.as_str(), value) {
                         ("id", _) => {}
-                        ("type", Json::Text(kind)) if kind == "user" || kind == "group" => {}
-                        ("type", _) => {
+                        ("type", value) => {
                             let detail = "send user or group";
-                            return Err(wrong("/type", ViolationCode::InvalidValue, detail));
+                            let invalid = || wrong("/type", ViolationCode::InvalidValue, detail);
+                            stated = Some(kind(value).ok_or_else(invalid)?);
                         }
                         _ => {
                             let detail = "a member has id and type alone";
@@ -100,9 +104,24 @@ fn read_members(list: Json) -> Result<BTreeSet<UserId>, Violation> {
             }
         };
         let id = UserId::parse(id);
-        ids.insert(id.ok_or_else(|| wrong(place, ViolationCode::InvalidValue, NEEDS_ID))?);
+        let id = id.ok_or_else(|| wrong(place, ViolationCode::InvalidValue, NEEDS_ID))?;
+        ids.insert(id);
+        if let Some(stated) = stated {
+            let pointer = format!("/members/{index}/type");
+            let before = kinds.insert(id, (stated, pointer));
+            if before.is_some_and(|(before, _)| before != stated) {
+                let detail = "an earlier entry with this id has another type";
+                return Err(wrong("/type", ViolationCode::InvalidValue, detail));
+            }
+        }
     }
     Ok(ids)
+}
+
+/// The kind that `type` states.
+fn kind(value: &Json) -> Option<MemberKind> {
+    let Json::Text(text) = value else { return None };
+    [MemberKind::User, MemberKind::Group].into_iter().find(|kind| kind.as_str() == text)
 }
 
 const NEEDS_ID: &str = "give the id of a user or of a group";
@@ -135,6 +154,13 @@ mod tests {
             (
                 &format!("[{{\"id\":\"{id}\",\"type\":\"x\"}}]"),
                 "/members/0/type",
+                ViolationCode::InvalidValue,
+            ),
+            (
+                &format!(
+                    "[{{\"id\":\"{id}\",\"type\":\"user\"}},{{\"id\":\"{id}\",\"type\":\"group\"}}]"
+                ),
+                "/members/1/type",
                 ViolationCode::InvalidValue,
             ),
         ] {

@@ -7,13 +7,13 @@ use roster_core::{
     group::{GroupPage, GroupQuery, MembersPage, MembersQuery},
     json::write_text,
     limits::PAGE_SIZE_MAX,
-    list::{PageKey, SortKey, Total},
+    list::{PageKey, SortKey},
     project::Members,
 };
 
 use super::{
     bulk_query::LineKind,
-    export::{self, ExportPage, ExportSource},
+    export::{self, ExportPage, ExportPart, ExportSource},
     group_line::{CONTINUED, MEMBERS},
     write_lines::write_lines,
 };
@@ -35,7 +35,7 @@ const MEMBERS_AT_ONCE: usize = 20_000;
 pub(crate) async fn export(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     negotiate(&call.parts.headers, &[NDJSON])?;
     let GroupListQuery { page, fields, query, .. } = GroupListQuery::read(&app, &call)?;
-    query.refuse_in_exports(page.sort != GroupQuery::first(0).sort)?;
+    query.refuse_in_exports(true)?;
     // A limit above the maximum of a page means for the engine that the read has low priority.
     let page = GroupQuery { limit: 2 * PAGE_SIZE_MAX, count: false, ..page };
     let members = fields.members();
@@ -103,8 +103,15 @@ impl ExportSource for Groups {
         &self,
         directory: &Directory,
         may: Permit<ReadUsers>,
+        part: ExportPart,
     ) -> Result<ExportPage<GroupLine, LineKey>, StoreError> {
         let mut items = Vec::new();
+        if part == ExportPart::Total {
+            let counting = GroupQuery { limit: 0, count: true, ..self.page.clone() };
+            let GroupPage { position, total, .. } = directory.list_groups(may, counting).await?;
+            return Ok(ExportPage { items, next: None, position, total });
+        }
+        let page_of = |items, next, position| ExportPage { items, next, position, total: None };
         if let Some(Rest { group, after }) = &self.rest
             && let Some(page) = Self::members_of(directory, may, group.id, Some(*after)).await?
         {
@@ -112,7 +119,7 @@ impl ExportSource for Groups {
             let rest = page.next.map(|after| Rest { group: group.clone(), after });
             items.push(GroupLine { group, members: Some(page.items), is_continued: true });
             let next = Some(LineKey { after: self.page.after.clone(), rest });
-            return Ok(ExportPage { items, next, position });
+            return Ok(page_of(items, next, position));
         }
         let page = directory.list_groups(may, self.page.clone()).await?;
         let GroupPage { items: groups, next, position, .. } = page;
@@ -130,20 +137,11 @@ impl ExportSource for Groups {
             members_read += page.items.len();
             items.push(GroupLine { group, members: Some(page.items), is_continued: false });
             if rest.is_some() || members_read >= MEMBERS_AT_ONCE {
-                return Ok(ExportPage { items, next: Some(LineKey { after, rest }), position });
+                return Ok(page_of(items, Some(LineKey { after, rest }), position));
             }
         }
         let next = next.map(|after| LineKey { after: Some(after), rest: None });
-        Ok(ExportPage { items, next, position })
-    }
-
-    async fn total(
-        &self,
-        directory: &Directory,
-        may: Permit<ReadUsers>,
-    ) -> Result<Option<Total>, StoreError> {
-        let counting = GroupQuery { limit: 0, count: true, ..self.page.clone() };
-        Ok(directory.list_groups(may, counting).await?.total)
+        Ok(page_of(items, next, position))
     }
 
     fn begins(&self, item: &GroupLine) -> bool {

@@ -343,7 +343,7 @@ impl Intake {
     fn write(&self, text: Option<&[u8]>, number: u64, result: LineResult, out: &mut Vec<u8>) {
         match &self.table {
             Some(columns) => row_of_result(columns, (text, number), &result, out),
-            None => result.write(number, &self.base_url, out),
+            None => result.write(number, self.tally.lines(), &self.base_url, out),
         }
     }
 

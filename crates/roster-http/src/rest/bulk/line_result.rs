@@ -101,8 +101,9 @@ impl LineResult {
         if let Self::Failed(problem, _) = self { Some(problem) } else { None }
     }
 
-    /// Appends the result of the line with this number.
-    pub(super) fn write(self, number: u64, base_url: &str, out: &mut Vec<u8>) {
+    /// Appends the result of the line with this number. `processed` is the number of lines that
+    /// have been executed or rejected so far.
+    pub(super) fn write(self, number: u64, processed: u64, base_url: &str, out: &mut Vec<u8>) {
         let user = |written: Option<Written>| match written {
             Some(Written { id, version, ignores_id, replayed }) => {
                 let replayed = if replayed { ",\"replayed\":true" } else { "" };
@@ -112,27 +113,24 @@ impl LineResult {
             None => String::new(),
         };
         let status = self.status();
-        let of_user = |written: Option<Written>| {
-            format!("{{\"line\":{number},\"status\":{status}{}}}\n", user(written))
-        };
-        let text = match self {
+        let start = format!("{{\"line\":{number},\"processed\":{processed},\"status\":{status}");
+        out.extend_from_slice(start.as_bytes());
+        let rest = match self {
             Self::Created(written)
             | Self::Replaced(written)
             | Self::Patched(written)
-            | Self::Deleted(written) => of_user(written),
-            Self::Unchanged(written) => of_user(Some(written)),
-            Self::Skipped(met) => {
-                format!("{{\"line\":{number},\"status\":{status},\"skipped\":true{}}}\n", user(met))
-            }
+            | Self::Deleted(written) => user(written),
+            Self::Unchanged(written) => user(Some(written)),
+            Self::Skipped(met) => format!(",\"skipped\":true{}", user(met)),
             Self::Failed(problem, id) => {
-                let id = id.map(|id| format!("\"id\":\"{id}\",")).unwrap_or_default();
-                let start = format!("{{\"line\":{number},\"status\":{status},{id}\"problem\":");
-                out.extend_from_slice(start.as_bytes());
+                let id = id.map(|id| format!(",\"id\":\"{id}\"")).unwrap_or_default();
+                out.extend_from_slice(format!("{id},\"problem\":").as_bytes());
                 write_json(out, &Json::Object(problem.into_members(base_url, None)));
-                "}\n".to_owned()
+                String::new()
             }
         };
-        out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(rest.as_bytes());
+        out.extend_from_slice(b"}\n");
     }
 }
 

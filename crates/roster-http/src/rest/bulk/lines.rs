@@ -10,8 +10,17 @@ use bytes::{Buf as _, Bytes};
 pub(super) enum Line {
     Whole(Bytes),
     TooLong,
-    /// The first line of a row of CSV whose quotation marks are wrong in this cell, counted from 0.
-    Misquoted(usize),
+    /// The first line of a row of CSV that is not CSV in this cell, counted from 0.
+    Malformed(RowFault, usize),
+}
+
+/// Why a row is not CSV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowFault {
+    /// A quotation mark is wrong.
+    Misquoted,
+    /// A line break is CR without LF.
+    BareCr,
 }
 
 impl Line {
@@ -19,7 +28,7 @@ impl Line {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Whole(text) => text.len(),
-            Self::TooLong | Self::Misquoted(_) => 0,
+            Self::TooLong | Self::Malformed(..) => 0,
         }
     }
 }

@@ -302,13 +302,10 @@ impl Run {
         let last = match changed {
             Ok(()) => self.tally.done(self.change.kind()).into_bytes(),
             Err(Stop::Over(problem)) => {
-                let mut line = Vec::new();
-                let number = self.tally.lines() + 1;
-                LineResult::Failed(problem, None).write(
-                    number,
-                    &self.app.settings.base_url,
-                    &mut line,
-                );
+                let (processed, mut line) = (self.tally.lines(), Vec::new());
+                let base_url = &self.app.settings.base_url;
+                let result = LineResult::Failed(problem, None);
+                result.write(processed + 1, processed, base_url, &mut line);
                 line
             }
             Err(Stop::Failed(error)) => return self.log_failure(&error),
@@ -410,7 +407,8 @@ impl Run {
                 Err(failure) => LineResult::Failed(failure.into(), id),
             };
             self.tally.count(&result);
-            result.write(self.tally.lines(), &self.app.settings.base_url, &mut out);
+            let processed = self.tally.lines();
+            result.write(processed, processed, &self.app.settings.base_url, &mut out);
         }
         room.send(out);
         Ok(())

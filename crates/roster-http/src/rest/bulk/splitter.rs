@@ -10,7 +10,7 @@ use roster_core::{
 
 use super::{
     csv::{Columns, Rows},
-    lines::{Line, Lines},
+    lines::{Line, Lines, RowFault},
 };
 use crate::problem::{Problem, ProblemCode};
 
@@ -84,11 +84,11 @@ impl Format {
         }
     }
 
-    /// The problem of a row whose quotation marks are wrong in this cell.
-    pub(super) fn misquoted(&self, cell: usize) -> Problem {
+    /// The problem of a row that is not CSV in this cell.
+    pub(super) fn malformed(&self, fault: RowFault, cell: usize) -> Problem {
         match self {
             Self::Json => Problem::new(ProblemCode::MalformedJson),
-            Self::Csv(columns) => columns.misquoted(cell),
+            Self::Csv(columns) => columns.malformed_row(fault, cell),
         }
     }
 

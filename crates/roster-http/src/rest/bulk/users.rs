@@ -2,24 +2,21 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{FromRequest as _, Request, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use http::{HeaderValue, header::VARY};
 use roster_core::{
     Directory, Draft, Failure, Refusal, StoreError, Stored,
     access::{Permit, ReadUsers},
     json,
     limits::PAGE_SIZE_MAX,
-    list::{Page, PageKey, PageQuery, Total},
+    list::{Page, PageKey, PageQuery},
     project::Members,
 };
 
 use super::{
     bulk_query::LineKind,
     csv::CsvUsers,
-    export::{self, ExportPage, ExportSource},
+    export::{self, ExportPage, ExportPart, ExportSource},
     matching::{MatchingChange, change_matching},
     write_lines::write_lines,
 };
@@ -64,11 +61,9 @@ pub(crate) async fn import(
 /// `PATCH /bulk/users`: changes the users that the lines name or that match the query.
 pub(crate) async fn patch(
     State(app): State<AppState>,
-    request: Request,
+    call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let has_lines = lines_type(request.headers()).is_some();
-    let call = UnreadCall::from_request(request, &app).await?;
-    if has_lines {
+    if has_lines(&call) {
         return write_lines(&app, call, LineKind::Patch).await;
     }
     let bytes_max = app.settings.body_bytes_max;
@@ -82,14 +77,17 @@ pub(crate) async fn patch(
 /// `DELETE /bulk/users`: deletes the users that the lines name or that match the query.
 pub(crate) async fn delete(
     State(app): State<AppState>,
-    request: Request,
+    call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let has_lines = lines_type(request.headers()).is_some();
-    let call = UnreadCall::from_request(request, &app).await?;
-    if has_lines {
+    if has_lines(&call) {
         return write_lines(&app, call, LineKind::Delete).await;
     }
     change_matching(&app, &call.without_body(), MatchingChange::Delete).await
+}
+
+/// Whether lines name the users, and not conditions in the query.
+fn has_lines(call: &UnreadCall) -> bool {
+    lines_type(&call.parts.headers).is_some()
 }
 
 /// The users that an export reads.
@@ -109,18 +107,14 @@ impl ExportSource for Users {
         &self,
         directory: &Directory,
         may: Permit<ReadUsers>,
+        part: ExportPart,
     ) -> Result<ExportPage<Stored, PageKey>, StoreError> {
-        let Page { items, next, position, .. } = directory.list(may, self.page.clone()).await?;
-        Ok(ExportPage { items, next, position })
-    }
-
-    async fn total(
-        &self,
-        directory: &Directory,
-        may: Permit<ReadUsers>,
-    ) -> Result<Option<Total>, StoreError> {
-        let counting = PageQuery { limit: 0, count: true, ..self.page.clone() };
-        Ok(directory.list(may, counting).await?.total)
+        let mut page = self.page.clone();
+        if part == ExportPart::Total {
+            (page.limit, page.count) = (0, true);
+        }
+        let Page { items, next, position, total, .. } = directory.list(may, page).await?;
+        Ok(ExportPage { items, next, position, total })
     }
 
     fn continue_after(&mut self, key: PageKey) {

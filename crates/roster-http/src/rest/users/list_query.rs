@@ -61,7 +61,7 @@ struct Given {
 
 impl<'a> UserListQuery<'a> {
     /// Reads a query and opens its cursor. `take_other` may read other parameters. Parameters that
-    /// do not apply to the form are errors, unless they have their default values.
+    /// do not apply to the form are errors.
     pub(in crate::rest) fn read(
         app: &'a AppState,
         call: &'a Call,
@@ -88,7 +88,7 @@ impl<'a> UserListQuery<'a> {
             }
         })?;
         query.given = given;
-        for (name, detail) in out_of_place(&query, &own.page, form) {
+        for (name, detail) in out_of_place(&query, form) {
             faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
         }
         if !faults.is_empty() {
@@ -158,18 +158,12 @@ const OF_LISTS: [(&str, &str); 6] = [
 ];
 
 /// The parameters that cannot be used with this form, each with the reason.
-fn out_of_place(
-    query: &ListQuery<'_>,
-    page: &PageQuery,
-    form: ListForm,
-) -> Vec<(&'static str, &'static str)> {
-    if form == ListForm::Change {
-        return OF_LISTS.iter().copied().filter(|(name, _)| query.has(name)).collect();
+fn out_of_place(query: &ListQuery<'_>, form: ListForm) -> Vec<(&'static str, &'static str)> {
+    match form {
+        ListForm::Page => Vec::new(),
+        ListForm::Lines => query.out_of_place_in_exports(true),
+        ListForm::Change => OF_LISTS.iter().copied().filter(|(name, _)| query.has(name)).collect(),
     }
-    if form == ListForm::Page {
-        return Vec::new();
-    }
-    query.out_of_place_in_exports(page.sort != PageQuery::first(0).sort)
 }
 
 fn sort(text: &str) -> Result<Sort, ParameterFault> {

@@ -29,6 +29,7 @@ fn results(reply: Reply, counts: &Value) -> Vec<Value> {
     let mut results: Vec<Value> = reply.text().lines().map(read).collect();
     let done = results.pop().expect("a last line");
     assert_eq!((&done["done"], &done["lines"]), (&json!(true), &json!(results.len())));
+    super::count_up(&results);
     for (name, count) in counts.as_object().expect("counts") {
         assert_eq!(&done[name], count, "{name}");
     }
@@ -50,7 +51,7 @@ fn id(user: &Value) -> &str {
 }
 
 /// A result: its line, status, id and version, or the code of its problem.
-fn told(result: &Value) -> Value {
+fn short(result: &Value) -> Value {
     match result["problem"]["code"].as_str() {
         Some(code) => json!([result["line"], result["status"], code]),
         None => json!([result["line"], result["status"], result["id"], result["version"]]),
@@ -80,7 +81,7 @@ pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
             "patched": 4, "unchanged": 0, "failed": 6,
         }),
     );
-    assert_eq!(told(&dry[0]), json!([1, 200, ada, 2]));
+    assert_eq!(short(&dry[0]), json!([1, 200, ada, 2]));
     assert_eq!(service.head().await.position, 3);
     let results = results(send(&service, "PATCH", "", &body).await, &counts);
     let expected = json!([
@@ -95,7 +96,7 @@ pub(crate) async fn each_line_patches_the_user_that_it_names(backend: Backend) {
         [9, 422, "invalid-user"],
         [10, 422, "invalid-user"],
     ]);
-    assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
+    assert_eq!(json!(results.iter().map(short).collect::<Vec<_>>()), expected);
     assert_eq!(service.now(&users[1]).await["username"], "countess");
     assert_eq!(service.head().await.position, 5);
     let tagged = service.request("PATCH", "/bulk/users").header("if-match", "\"1\"");
@@ -133,7 +134,7 @@ pub(crate) async fn each_line_deletes_the_user_that_it_names(backend: Backend) {
         [6, 422, "invalid-user"],
         [7, 204, grace, 2],
     ]);
-    assert_eq!(json!(results.iter().map(told).collect::<Vec<_>>()), expected);
+    assert_eq!(json!(results.iter().map(short).collect::<Vec<_>>()), expected);
     let deleted = service.get("/deleted-users").await.expect(200).json();
     assert_eq!(deleted["items"].as_array().map(Vec::len), Some(2));
 }
@@ -173,7 +174,7 @@ pub(crate) async fn users_that_match_are_changed_once_their_number_is_confirmed(
     let reply = matching(&service, "PATCH", &format!("{filter}&confirm=2"), patch()).await;
     let patched = results(reply, &json!({"patched": 2, "unchanged": 0, "failed": 0}));
     let expected = json!([[1, 200, id(&users[1]), 2], [2, 200, id(&users[2]), 2]]);
-    assert_eq!(json!(patched.iter().map(told).collect::<Vec<_>>()), expected);
+    assert_eq!(json!(patched.iter().map(short).collect::<Vec<_>>()), expected);
     for user in &users[1..] {
         let now = service.now(user).await;
         assert_eq!((&now["title"], &now["status"]), (&json!("T"), &json!("active")));
@@ -249,9 +250,9 @@ pub(crate) async fn a_dry_run_shows_the_users_that_would_fail(backend: Backend) 
     let dry = dry.expect(200).json();
     assert_eq!((&dry["count"], &dry["items"]), (&json!(2), &json!([])));
     let failed = dry["failed"].as_array().expect("users");
-    let told: Vec<_> = failed.iter().map(|one| (&one["id"], &one["problem"]["code"])).collect();
+    let codes: Vec<_> = failed.iter().map(|one| (&one["id"], &one["problem"]["code"])).collect();
     let code = json!("username-taken");
-    assert_eq!(told, [(&users[1]["id"], &code), (&users[2]["id"], &code)]);
+    assert_eq!(codes, [(&users[1]["id"], &code), (&users[2]["id"], &code)]);
     let reply = matching(&service, "PATCH", &format!("{query}&confirm=2"), patch).await;
     let failed = results(reply, &json!({"patched": 0, "unchanged": 0, "failed": 2}));
     let ids: Vec<_> = failed.iter().map(|result| &result["id"]).collect();

@@ -3,7 +3,7 @@
 use roster_server::ServerSettings;
 use serde_json::{Value, json};
 
-use super::{talk::Talk, users, verdicts};
+use super::{results_of, talk::Talk, users};
 use crate::{
     client::{Reply, Request, faults},
     service::{Backend, Service, Setup},
@@ -63,16 +63,16 @@ pub(super) fn parsed(text: &str, delimiter: char) -> Vec<Vec<String>> {
 }
 
 /// A result in short: its line, its status, and the places, codes and columns of its errors.
-fn told(verdict: &Value) -> String {
-    let mut short = format!("{} {}", verdict["line"], verdict["status"]);
-    if let Some(code) = verdict["problem"]["code"].as_str() {
-        short += &format!(" {code}");
+pub(super) fn short(result: &Value) -> String {
+    let mut text = format!("{} {}", result["line"], result["status"]);
+    if let Some(code) = result["problem"]["code"].as_str() {
+        text += &format!(" {code}");
     }
-    let errors = verdict["problem"]["errors"].as_array().map_or(&[][..], Vec::as_slice);
-    for ((place, code), error) in faults(&verdict["problem"]).into_iter().zip(errors) {
-        short += &format!(", {code} at {place} in {}", error["column"].as_str().unwrap_or("-"));
+    let errors = result["problem"]["errors"].as_array().map_or(&[][..], Vec::as_slice);
+    for ((place, code), error) in faults(&result["problem"]).into_iter().zip(errors) {
+        text += &format!(", {code} at {place} in {}", error["column"].as_str().unwrap_or("-"));
     }
-    short
+    text
 }
 
 /// The usernames of all users.
@@ -112,7 +112,7 @@ fn mixed() -> Vec<u8> {
 pub(crate) async fn good_rows_among_bad_ones_are_stored_and_no_others(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "taken"})).await;
-    let verdicts = verdicts(import(&service, "", mixed()).await);
+    let results = results_of(import(&service, "", mixed()).await);
     let expected = [
         "2 201",
         "3 400 malformed-csv, misquoted-cell at email in email",
@@ -132,7 +132,7 @@ pub(crate) async fn good_rows_among_bad_ones_are_stored_and_no_others(backend: B
         "18 422 invalid-user, formula at /name in name",
         "19 201",
     ];
-    assert_eq!(verdicts.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!(results.iter().map(short).collect::<Vec<_>>(), expected);
     assert_eq!(names(&service).await, ["taken", "good1", "good2", "good3"]);
     let all = users(super::export(&service, "").await);
     assert_eq!(
@@ -201,10 +201,25 @@ pub(crate) async fn every_usual_form_of_csv_is_read(backend: Backend) {
         ),
         (format!("email,{way},username\na@x.org,\"W,\n\",A\nb@x.org,,B\n"), [2, 4], "W,\n"),
     ];
+    let cr = "a line ends with CR alone; save the file with LF or CRLF as line breaks";
+    for text in [
+        "username,email\nA,a@x.org\rB,b@x.org\r",
+        "username,email\r\nA,a@x.org\r\r\n",
+        "username,email\n\"A\",\"a@x.org\"\r\"B\",\"b@x.org\"\r",
+        &format!("username,email\n{}", "A,a@x.org\r".repeat(13_200)),
+    ] {
+        let service = backend.open().await;
+        let results = results_of(import(&service, "", text).await);
+        let shown: Vec<String> = results.iter().map(short).collect();
+        assert_eq!(shown, ["2 400 malformed-csv, bare-cr at email in email"]);
+        assert_eq!(results[0]["problem"]["errors"][0]["detail"], cr);
+        let rows = table(&service, "POST", "", text).await;
+        assert_eq!((rows.len(), rows[1][0].as_str(), rows[1][3].as_str()), (2, "", "bare-cr"));
+    }
     for (text, lines, address) in forms {
         let service = backend.open().await;
         let (text, expects_two) = (text.as_str(), !address.is_empty());
-        let results = verdicts(import(&service, "", text).await);
+        let results = results_of(import(&service, "", text).await);
         let numbers: Vec<u64> = results.iter().filter_map(|one| one["line"].as_u64()).collect();
         assert_eq!(numbers, lines, "{text:?}");
         let stored = users(super::export(&service, "").await);
@@ -258,7 +273,7 @@ pub(crate) async fn a_file_without_a_valid_header_executes_nothing(backend: Back
     }
     for (header, column, code, detail) in [
         ("username,nick_name", "nick_name", "unknown-column", "did you mean nickname?"),
-        ("username,", "", "unknown-column", "map=COLUMN:"),
+        ("username,", "", "unknown-column", "map=:"),
         ("Old:username", "Old:username", "unknown-column", "map=COLUMN:"),
         ("username,userName", "userName", "duplicate-column", "username"),
         ("username,emails[0].value,emails[0].value", "emails[0].value", "duplicate-column", ""),
@@ -276,15 +291,15 @@ pub(crate) async fn a_file_without_a_valid_header_executes_nothing(backend: Back
             assert!(reply.text().contains(detail), "{header}: {}", reply.text());
         }
     }
-    // All wrong columns are told at once.
+    // All wrong columns are listed at once.
     let both = import(&service, "", "a,b,username,username\n").await;
     assert_eq!(both.refused(422, "invalid-columns").faults().len(), 3);
     assert_eq!(service.head().await.position, 0);
     for text in ["username", "username\n", "\u{feff}username,email\r\n\r\n"] {
-        assert_eq!(verdicts(import(&service, "", text).await), Vec::<Value>::new());
+        assert_eq!(results_of(import(&service, "", text).await), Vec::<Value>::new());
         assert_eq!(table(&service, "POST", "", text).await.len(), 1);
     }
-    assert_eq!(verdicts(import(&service, "", columns(512)).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, "", columns(512)).await)[0]["status"], 201);
 }
 
 pub(crate) async fn what_an_import_of_csv_does_not_take_is_refused(backend: Backend) {
@@ -321,7 +336,7 @@ pub(crate) async fn what_an_import_of_csv_does_not_take_is_refused(backend: Back
     .enumerate()
     {
         let request = post().header("accept", accept).body(media, format!("username\nu{number}"));
-        assert_eq!(verdicts(request.send().await)[0]["status"], 201, "{media}");
+        assert_eq!(results_of(request.send().await)[0]["status"], 201, "{media}");
     }
 }
 
@@ -335,8 +350,8 @@ pub(crate) async fn pieces_of_a_file_may_be_cut_anywhere(backend: Backend) {
     let service = backend.open().await;
     let text = "\u{feff}sep=;\r\n\"username\";title;addresses[0].formatted\r\n\
         \u{e9}mile;\"a;\"\"b\"\"\";\"x\r\ny\"\r\n\r\n\u{1f600};\"open;\r\nlast;;";
-    let results = verdicts(import(&service, "?on_conflict=replace", text).await);
-    let expected: Vec<String> = results.iter().map(told).collect();
+    let results = results_of(import(&service, "?on_conflict=replace", text).await);
+    let expected: Vec<String> = results.iter().map(short).collect();
     assert_eq!(
         expected,
         ["3 201", "6 400 malformed-csv, misquoted-cell at title in title", "7 201"]
@@ -351,7 +366,8 @@ pub(crate) async fn pieces_of_a_file_may_be_cut_anywhere(backend: Backend) {
         let (mut rest, whole) = talk.rest().await;
         assert!(whole);
         assert_eq!(rest.pop().expect("a last line")["replaced"], 2);
-        let again: Vec<String> = rest.iter().map(|one| told(one).replace(" 200", " 201")).collect();
+        let again: Vec<String> =
+            rest.iter().map(|one| short(one).replace(" 200", " 201")).collect();
         assert_eq!(again, expected, "pieces of {size}");
     }
     let user = users(super::export(&service, "?username=%C3%A9mile").await).remove(0);
@@ -370,8 +386,8 @@ pub(crate) async fn a_result_of_a_row_follows_its_commit_while_the_stream_rests(
     for number in 1..=3 {
         talk.send(format!("u{number},\"")).await;
         talk.send("\"\r\n").await;
-        let verdict = talk.line().await.expect("a verdict");
-        assert_eq!((&verdict["line"], &verdict["status"]), (&json!(number + 1), &json!(201)));
+        let result = talk.line().await.expect("a result");
+        assert_eq!((&result["line"], &result["status"]), (&json!(number + 1), &json!(201)));
     }
     talk.send("last,").await;
     talk.end().await;
@@ -386,7 +402,7 @@ pub(crate) async fn a_row_that_is_cut_off_is_not_executed(backend: Backend) {
     let mut talk = begin(&service, "", "").await;
     talk.send("username,title\r\nada,\r\nhalf,\"").await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
-    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    assert_eq!(talk.line().await.expect("a result")["status"], 201);
     talk.break_off().await;
     let (rest, whole) = talk.rest().await;
     assert!(!whole && rest.is_empty(), "{rest:?}");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     csv::{file, import, names},
-    users, verdicts,
+    results_of, users,
 };
 use crate::{
     client::Reply,
@@ -25,15 +25,15 @@ async fn only(service: &Service) -> Value {
 /// The user that a file with one row makes in a new service.
 async fn made(backend: &Backend, text: &str) -> Value {
     let service = backend.open().await;
-    let results = verdicts(import(&service, "", text).await);
+    let results = results_of(import(&service, "", text).await);
     assert_eq!(results[0]["status"], 201, "{}", results[0]);
     only(&service).await
 }
 
 /// The errors of the only row: the code and the column of each.
 fn errors(results: &[Value]) -> Vec<String> {
-    let [verdict] = results else { panic!("{results:?}") };
-    let errors = verdict["problem"]["errors"].as_array().unwrap_or_else(|| panic!("{verdict}"));
+    let [result] = results else { panic!("{results:?}") };
+    let errors = result["problem"]["errors"].as_array().unwrap_or_else(|| panic!("{result}"));
     let text = |error: &Value, name| error[name].as_str().unwrap_or("-").to_owned();
     errors
         .iter()
@@ -127,26 +127,26 @@ pub(crate) async fn cells_of_attributes_have_their_declared_types(backend: Backe
         attributes.since,attributes.tags,attributes.room,attributes,attributes.a/~b.c\n";
     let row = "ada,007,TRUE,-7,1.5,2026-01-02T03:04:05Z,\"[\"\"a\"\",\"\"b,c\"\"]\",true,\
         \"{\"\"deep\"\":[1,{}]}\",x\n";
-    let results = verdicts(import(&service, "", format!("{header}{row}")).await);
+    let results = results_of(import(&service, "", format!("{header}{row}")).await);
     assert_eq!(results[0]["status"], 201, "{results:?}");
     let expected = json!({"badge": "007", "remote": true, "level": -7, "share": 1.5,
         "since": "2026-01-02T03:04:05Z", "tags": ["a", "b,c"], "room": "true",
         "deep": [1, {}], "a/~b.c": "x"});
     assert_eq!(only(&service).await["attributes"], expected);
-    let results = verdicts(import(&service, "", format!("{header}bob,,,,,,,,,\n")).await);
+    let results = results_of(import(&service, "", format!("{header}bob,,,,,,,,,\n")).await);
     assert_eq!(results[0]["status"], 201);
     let bob = users(super::export(&service, "?username=bob").await).remove(0);
     assert_eq!(bob.get("attributes"), None, "{bob}");
     // A path of the extension is a name too.
     let text = format!("username,{urn}:BADGE\ncyd,9\n");
-    assert_eq!(verdicts(import(&service, "", text).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, "", text).await)[0]["status"], 201);
     let cyd = users(super::export(&service, "?username=cyd").await).remove(0);
     assert_eq!(cyd["attributes"], json!({"badge": "9"}));
     let wrong = "eve,7,yes,1.5,1e,today,a,,[1],\n";
-    let results = verdicts(import(&service, "", format!("{header}{wrong}")).await);
+    let results = results_of(import(&service, "", format!("{header}{wrong}")).await);
     assert_eq!(errors(&results), ["wrong-type attributes.tags", "wrong-type attributes"]);
     let wrong = "eve,7,yes,1.5,1e,today,\"[1]\",,,\n";
-    let results = verdicts(import(&service, "", format!("{header}{wrong}")).await);
+    let results = results_of(import(&service, "", format!("{header}{wrong}")).await);
     let expected = ["remote", "level", "share", "since", "tags"].map(|name| {
         let code = if name == "since" { "invalid-value" } else { "wrong-type" };
         format!("{code} attributes.{name}")
@@ -159,17 +159,17 @@ pub(crate) async fn the_caller_maps_columns(backend: Backend) {
     let map = "?map=Login:username&map=Mail%3A+work:emails%5B0%5D.value&map=Alter:&map=:\
         &map=Stra%C3%9Fe:addresses%5B0%5D.streetAddress";
     let service = backend.open().await;
-    assert_eq!(verdicts(import(&service, map, text).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, map, text).await)[0]["status"], 201);
     let user = only(&service).await;
     assert_eq!((&user["username"], &user["email"]), (&json!("ada"), &json!("a@x.org")));
     assert_eq!(user["addresses"][0]["street_address"], "1 Way");
     // An error has the name that the file has.
-    let results = verdicts(import(&service, map, text.replace("a@x", "@x")).await);
+    let results = results_of(import(&service, map, text.replace("a@x", "@x")).await);
     assert_eq!(errors(&results), ["invalid-email Mail: work"]);
     // A map may exchange two names, and a column may be mapped to an attribute.
     let other = "username,nickname,email\nben,Cyd,?\n";
     let map = "?map=username:nickname&map=nickname:username&map=email:attributes.mark";
-    assert_eq!(verdicts(import(&service, map, other).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, map, other).await)[0]["status"], 201);
     let ben = users(super::export(&service, "?username=cyd").await).remove(0);
     assert_eq!((&ben["nickname"], &ben["attributes"]["mark"]), (&json!("ben"), &json!("?")));
     let before = service.head().await.position;
@@ -204,6 +204,39 @@ pub(crate) async fn the_caller_maps_columns(backend: Backend) {
         assert_eq!(faults, [("map".to_owned(), "unknown-parameter".to_owned())]);
     }
     assert_eq!(service.head().await.position, before);
+}
+
+pub(crate) async fn a_column_and_the_path_that_it_is_mapped_to_may_have_colons(backend: Backend) {
+    let service = backend.open().await;
+    let urn = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
+    let header = format!("username,Dept,Staff: no.,Old:,{urn}");
+    let text = format!("{header}\neva,Maths,7,x,Analysis\n");
+    let map = format!(
+        "?map=Dept:{urn}:department&map=Staff:+no.:{}:employeeNumber&map=Old::&map={urn}:\
+         {urn}:division",
+        urn.to_uppercase()
+    );
+    assert_eq!(results_of(import(&service, &map, text.clone()).await)[0]["status"], 201);
+    let eva = users(super::export(&service, "?username=eva").await).remove(0);
+    let members = ["department", "employee_number", "division"].map(|name| eva[name].clone());
+    assert_eq!(members, ["Maths", "7", "Analysis"]);
+    // A file may have a column for each place where the value can be split.
+    let (both, third) = (format!("Dept,Dept:{urn}"), format!("y:{urn}"));
+    for (header, map, column, code, detail) in [
+        (&*both, "Dept", "department", "Dept", "ambiguous-column", "rename one of them"),
+        ("x", "x", "nobody", "x", "unknown-column", "map=COLUMN:MEMBER"),
+        ("x", "y", "department", "y", "unknown-column", "the file has no such column"),
+        ("x", "y", "nobody", &*third, "unknown-column", "the file has no such column"),
+    ]
+    .map(|(header, from, to, column, code, detail)| {
+        (header, format!("?map={from}:{urn}:{to}"), column, code, detail)
+    }) {
+        let reply = import(&service, &map, format!("{header}\n")).await;
+        let reply = reply.refused(422, "invalid-columns");
+        assert_eq!(reply.faults()[0], (column.to_owned(), code.to_owned()), "{map}");
+        assert!(reply.text().contains(detail), "{map}: {}", reply.text());
+    }
+    assert_eq!(service.head().await.position, 1);
 }
 
 /// The members of the columns that a dry run returns first.
@@ -251,9 +284,9 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
     let expected: Vec<_> =
         known.iter().map(|(header, name)| ((*header).to_owned(), member(name))).collect();
     assert_eq!(columns(&reply), expected);
-    assert_eq!(reply.text().lines().nth(1), Some("{\"line\":2,\"status\":201}"));
+    assert_eq!(reply.text().lines().nth(1), Some("{\"line\":2,\"processed\":1,\"status\":201}"));
     assert_eq!(names(&service).await, [""; 0]);
-    assert_eq!(verdicts(import(&service, map, text).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, map, text).await)[0]["status"], 201);
     let user = only(&service).await;
     let results = ["username", "email", "given_name", "family_name", "department", "title"]
         .map(|name| user[name].as_str().unwrap_or_default());
@@ -270,7 +303,7 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
         let refused = import(&service, "?map=guess", format!("Login,{header}\neva,x\n")).await;
         assert_eq!(refused.refused(422, "invalid-columns").faults()[0].0, header);
     }
-    let results = verdicts(import(&service, "?map=guess", "Login,Enabled\neva,FALSE\n").await);
+    let results = results_of(import(&service, "?map=guess", "Login,Enabled\neva,FALSE\n").await);
     let eva = service.get(&path(&results[0])).await.expect(200).json();
     assert_eq!(eva["status"], "suspended");
 }
@@ -282,14 +315,14 @@ pub(crate) async fn an_empty_cell_is_no_value(backend: Backend) {
     service.user(ada).await;
     let text = "username,title,nickname,phone_numbers[0].value,manager.id,attributes.b,attributes\n\
         ada,,B,,,,\n";
-    let merged = verdicts(import(&service, "?on_conflict=merge", text).await);
+    let merged = results_of(import(&service, "?on_conflict=merge", text).await);
     assert_eq!((&merged[0]["status"], &merged[0]["version"]), (&json!(200), &json!(2)));
     let user = only(&service).await;
     assert_eq!((&user["title"], &user["nickname"]), (&json!("Countess"), &json!("B")));
     assert_eq!(user["attributes"], json!({"a": 1, "b": "x"}));
     assert_eq!((&user["phone_number"], user.get("manager")), (&json!("+1 22"), None));
     // A replacement clears what a row has no value for, as a line does that omits it.
-    let replaced = verdicts(import(&service, "?on_conflict=replace", text).await);
+    let replaced = results_of(import(&service, "?on_conflict=replace", text).await);
     assert_eq!(replaced[0]["version"], 3);
     let user = only(&service).await;
     assert_eq!((user.get("title"), user.get("attributes")), (None, None), "{user}");
@@ -300,7 +333,7 @@ pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
     let service = backend.open().await;
     let result_of = async |header: &str, row: &str| {
         let text = format!("userName,{header}\nada,{row}\n");
-        errors(&verdicts(import(&service, "", text).await))
+        errors(&results_of(import(&service, "", text).await))
     };
     for (header, row, expected) in [
         // The list has no entry for empty cells, so its indexes are not those of the columns.
@@ -345,7 +378,7 @@ pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
         ("nickname", "-"),
     ] {
         let text = format!("userName,{header}\nada,{row}\n");
-        let results = verdicts(import(&service, "?on_conflict=replace", text).await);
+        let results = results_of(import(&service, "?on_conflict=replace", text).await);
         assert_eq!(results[0].get("problem"), None, "{header}: {}", results[0]);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     csv::{CSV, file, import, names, parsed, table},
-    users, verdicts,
+    results_of, users,
 };
 use crate::service::{Backend, Service, path};
 
@@ -22,7 +22,7 @@ async fn with_users(backend: &Backend) -> (Service, Vec<Value>) {
 }
 
 /// The results of a response that is no import: line, status, and the version or the code.
-fn told(text: &str) -> Vec<String> {
+fn short(text: &str) -> Vec<String> {
     let lines = text.lines().map(super::read);
     lines
         .map(|line| match line["problem"]["code"].as_str() {
@@ -58,7 +58,7 @@ pub(crate) async fn each_row_patches_the_user_that_it_names(backend: Backend) {
         "6 422 invalid-user",
         &done.to_string(),
     ];
-    assert_eq!(told(reply.text()), expected);
+    assert_eq!(short(reply.text()), expected);
     let ada = service.get(&path(&all[0])).await.expect(200).json();
     // An empty cell leaves the member alone.
     assert_eq!((&ada["title"], &ada["nickname"]), (&json!("Dr."), &json!("N")));
@@ -92,21 +92,21 @@ pub(crate) async fn each_row_deletes_the_user_that_it_names(backend: Backend) {
     assert_eq!(columns["columns"][2], json!({"column": "Note", "member": null}));
     assert_eq!(names(&service).await.len(), 3);
     let rows = table(&service, "DELETE", "?map=Note:", text).await;
-    let short: Vec<String> =
+    let results: Vec<String> =
         rows[1..].iter().map(|row| format!("{} {} {}", row[5], row[3], row[4])).collect();
     let expected =
         ["2 204 ", "3 412 version-mismatch", "4 204 ", "5 422 invalid-value", "6 422 required"];
-    assert_eq!(short, expected);
+    assert_eq!(results, expected);
     assert_eq!(names(&service).await, ["grace"]);
     // A row has nothing but the user and its version.
     let more = format!("id,title\n{},Dr.\n", id(&all[1]));
     let more = file(&service, "DELETE", "", more).send().await.expect(200);
     let expected = json!({"done": true, "lines": 1, "deleted": 0, "failed": 1}).to_string();
-    assert_eq!(told(more.text()), ["2 422 invalid-user", &expected]);
+    assert_eq!(short(more.text()), ["2 422 invalid-user", &expected]);
     let last = format!("id\n{}\n", id(&all[1]));
     let last = file(&service, "DELETE", "", last).send().await.expect(200);
     let expected = json!({"done": true, "lines": 1, "deleted": 1, "failed": 0}).to_string();
-    assert_eq!(told(last.text()), ["2 204 2", &expected]);
+    assert_eq!(short(last.text()), ["2 204 2", &expected]);
 }
 
 pub(crate) async fn a_dry_run_of_csv_stores_nothing(backend: Backend) {
@@ -166,8 +166,8 @@ pub(crate) async fn a_table_of_results_can_be_corrected_and_sent_again(backend: 
     assert_eq!(statuses, ["status", "201", "422"]);
     rows.remove(1);
     rows[1][1] = String::new();
-    let told = verdicts(import(&service, query, written(&rows)).await);
-    assert_eq!(told[0]["status"], 201, "{told:?}");
+    let results = results_of(import(&service, query, written(&rows)).await);
+    assert_eq!(results[0]["status"], 201, "{results:?}");
     let stored = users(super::export(&service, "").await);
     let members = ["username", "title", "phone_number", "nickname"];
     let values: Vec<[&str; 4]> = stored

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     csv::{CSV, import, parsed},
-    export, users, verdicts,
+    export, results_of, users,
 };
 use crate::service::{Backend, Service};
 
@@ -118,9 +118,9 @@ async fn filled(backend: &Backend) -> Service {
         write_json(&mut body, &tree);
         body.push(b'\n');
     }
-    let results = verdicts(super::import(&service, "", body).await);
-    for verdict in results.iter().take(3) {
-        assert_eq!(verdict["status"], 201, "{verdict}");
+    let results = results_of(super::import(&service, "", body).await);
+    for result in results.iter().take(3) {
+        assert_eq!(result["status"], 201, "{result}");
     }
     let created = results.iter().filter(|one| one["status"] == 201).count();
     assert!(created > 250, "most of them are valid: {created} of {}", results.len());
@@ -131,9 +131,9 @@ pub(crate) async fn users_that_leave_as_csv_come_back_unchanged(backend: Backend
     let (service, other) = (filled(&backend).await, backend.open().await);
     declare(&other).await;
     let text = rows(&service, "").await;
-    let results = verdicts(import(&other, "?keep_ids=true", text.clone()).await);
-    for verdict in &results {
-        assert_eq!(verdict["status"], 201, "{verdict}");
+    let results = results_of(import(&other, "?keep_ids=true", text.clone()).await);
+    for result in &results {
+        assert_eq!(result["status"], 201, "{result}");
     }
     let (before, after) = (everybody(&service).await, everybody(&other).await);
     assert_eq!((before.len(), after.len()), (results.len(), results.len()));
@@ -146,11 +146,11 @@ pub(crate) async fn users_that_leave_as_csv_come_back_unchanged(backend: Backend
     let begins = |cell: &String| cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     assert!(!table.iter().flatten().any(begins));
     // The same file replaces nothing.
-    let again = verdicts(import(&service, "?on_conflict=replace", text).await);
+    let again = results_of(import(&service, "?on_conflict=replace", text).await);
     let versions = users(export(&service, "").await);
-    for (verdict, user) in again.iter().zip(&versions) {
-        let results = (&verdict["status"], &verdict["id"]);
-        assert_eq!(results, (&json!(200), &user["id"]), "{verdict}");
+    for (result, user) in again.iter().zip(&versions) {
+        let results = (&result["status"], &result["id"]);
+        assert_eq!(results, (&json!(200), &user["id"]), "{result}");
     }
     assert_eq!(everybody(&service).await, before);
 }
@@ -166,8 +166,8 @@ pub(crate) async fn a_file_can_be_written_by_another_program(backend: Backend) {
         let cells: Vec<String> = row.iter().rev().map(cell).collect();
         file += &(cells.join(";") + "\n");
     }
-    for verdict in verdicts(import(&other, "?keep_ids=true", file).await) {
-        assert_eq!(verdict["status"], 201, "{verdict}");
+    for result in results_of(import(&other, "?keep_ids=true", file).await) {
+        assert_eq!(result["status"], 201, "{result}");
     }
     let (before, after) = (everybody(&service).await, everybody(&other).await);
     for (before, after) in before.iter().zip(&after) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NDJSON, read, verdicts};
+use super::{NDJSON, read, results_of};
 use crate::{
     client::Reply,
     service::{Backend, Service},
@@ -29,7 +29,7 @@ async fn exported(service: &Service) -> Vec<Value> {
 async fn people(service: &Service, count: usize) -> Vec<Value> {
     let lines: Vec<Value> =
         (0..count).map(|number| json!({"username": format!("u{number}")})).collect();
-    let results = verdicts(super::import(service, "", super::lines(&lines)).await);
+    let results = results_of(super::import(service, "", super::lines(&lines)).await);
     results.into_iter().map(|line| line["id"].clone()).collect()
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
         json!([]),
         json!({"display_name": "Four", "id": ids[0], "version": 9, "members": null}),
     ];
-    let results = verdicts(import_groups(&service, "", &lines).await);
+    let results = results_of(import_groups(&service, "", &lines).await);
     assert_eq!(statuses(&results), [201, 201, 409, 404, 422, 422, 422, 422, 422, 422, 201]);
     let unknown = results[3]["problem"]["errors"][0]["detail"].as_str().expect("a detail");
     assert!(unknown.ends_with("01a1f84a-963b-7c3e-9a41-5d2e8f604b17"), "{unknown}");
@@ -71,11 +71,49 @@ pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
     assert_eq!(stored, expected);
 }
 
+pub(crate) async fn the_type_of_a_member_must_be_right(backend: Backend) {
+    let service = backend.open().await;
+    let ids = people(&service, 2).await;
+    let inner = json!({"display_name": "Inner", "members": []});
+    let inner = results_of(import_groups(&service, "", &[inner]).await)[0]["id"].clone();
+    let is = |id: &Value, kind: &str| json!({"id": id, "type": kind});
+    let line = |name: &str, members: Value| json!({"display_name": name, "members": members});
+    let lines = [
+        line("A", json!([ids[1], is(&ids[0], "group")])),
+        line("A", json!([is(&inner, "user"), is(&ids[0], "user"), is(&ids[1], "group")])),
+        line("A", json!([is(&ids[0], "User")])),
+        line("A", json!([is(&ids[0], "user"), is(&inner, "group")])),
+        // What a list of members returns can be sent again, but no other type.
+        line("A", json!([is(&ids[0], "user"), is(&inner, "group")])),
+        line("A", json!([is(&ids[0], "group")])),
+        line("A", json!([is(&ids[1], "group"), ids[0]])),
+    ];
+    for query in ["merge&dry_run=true", "merge", "replace"] {
+        let query = format!("?on_conflict={query}");
+        let results = results_of(import_groups(&service, &query, &lines).await);
+        let expected = match query.as_str() {
+            "?on_conflict=merge" => [422, 422, 422, 201, 200, 422, 422],
+            "?on_conflict=replace" => [422, 422, 422, 200, 200, 422, 422],
+            _ => [422, 422, 422, 201, 201, 422, 422],
+        };
+        assert_eq!(statuses(&results), expected, "{query}");
+        let places = |line: usize| -> Vec<Value> {
+            let errors = results[line]["problem"]["errors"].as_array().expect("errors");
+            errors.iter().map(|error| error["pointer"].clone()).collect()
+        };
+        assert_eq!(places(0), ["/members/1/type"], "{query}");
+        assert_eq!(places(1).len(), 2, "{query}");
+        assert_eq!([5, 6].map(places), [["/members/0/type"], ["/members/0/type"]], "{query}");
+        assert_eq!(results[0]["problem"]["errors"][0]["detail"], "the member is a user");
+    }
+    assert_eq!(exported(&service).await[1]["members"], json!([ids[0], inner]));
+}
+
 pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: Backend) {
     let service = backend.open().await;
     let ids = people(&service, 3).await;
     let first = json!({"display_name": "Team", "external_id": "x", "members": [ids[0]]});
-    assert_eq!(statuses(&verdicts(import_groups(&service, "", &[first]).await)), [201]);
+    assert_eq!(statuses(&results_of(import_groups(&service, "", &[first]).await)), [201]);
     let line = json!({"display_name": "TEAM", "members": [ids[1]]});
     for (query, version, name, external_id, members) in [
         ("?on_conflict=skip", 1, "Team", json!("x"), json!([ids[0]])),
@@ -84,7 +122,7 @@ pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: B
         ("?on_conflict=merge", 2, "TEAM", json!("x"), json!([ids[0], ids[1]])),
         ("?on_conflict=replace", 3, "TEAM", Value::Null, json!([ids[1]])),
     ] {
-        let results = verdicts(import_groups(&service, query, std::slice::from_ref(&line)).await);
+        let results = results_of(import_groups(&service, query, std::slice::from_ref(&line)).await);
         assert_eq!(statuses(&results), [200], "{query}");
         assert_eq!(results[0].get("skipped").is_some(), query.ends_with("skip"), "{query}");
         let [stored] = <[Value; 1]>::try_from(exported(&service).await).expect("one group");
@@ -95,7 +133,7 @@ pub(crate) async fn a_group_that_exists_is_skipped_replaced_or_merged(backend: B
     }
     // Without a list of members, they are kept.
     let bare = json!({"display_name": "Team", "external_id": "y"});
-    let results = verdicts(import_groups(&service, "?on_conflict=replace", &[bare]).await);
+    let results = results_of(import_groups(&service, "?on_conflict=replace", &[bare]).await);
     assert_eq!(statuses(&results), [200]);
     assert_eq!(exported(&service).await[0]["members"], json!([ids[1]]));
 }
@@ -108,7 +146,7 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
         .map(|members| json!({"display_name": "All", "members": members}))
         .chain([json!({"display_name": "Few", "members": [ids[7]]})])
         .collect();
-    let results = verdicts(import_groups(&service, "?on_conflict=merge", &lines).await);
+    let results = results_of(import_groups(&service, "?on_conflict=merge", &lines).await);
     assert_eq!(statuses(&results), [201, 200, 201]);
     let stored = exported(&service).await;
     let count = |line: &Value| line["members"].as_array().expect("a list").len();
@@ -122,7 +160,7 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
     }
     // Further members of a group whose first line failed make no group.
     let orphan = json!({"display_name": "Orphan", "members": [ids[0]], "continued": true});
-    let results = verdicts(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
+    let results = results_of(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
     assert_eq!(results[0]["problem"]["errors"][0]["pointer"], "/continued");
     let text = service.get("/bulk/groups").await.expect(200);
     let again = |query: &'static str| {
@@ -135,14 +173,14 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
         ("?on_conflict=skip", [200, 422, 422, 200]),
         ("", [409, 422, 422, 409]),
     ] {
-        assert_eq!(statuses(&verdicts(again(query).await)), expected, "{query}");
+        assert_eq!(statuses(&results_of(again(query).await)), expected, "{query}");
         assert_eq!(exported(&service).await, stored, "{query}");
     }
     for group in [&stored[0], &stored[3]] {
         let path = format!("/groups/{}", group["id"].as_str().expect("an id"));
         service.request("DELETE", &path).send().await.expect(204);
     }
-    assert_eq!(statuses(&verdicts(again("?on_conflict=merge").await)), [201, 200, 200, 201]);
+    assert_eq!(statuses(&results_of(again("?on_conflict=merge").await)), [201, 200, 200, 201]);
     let all: Vec<Value> =
         exported(&service).await.iter().map(|line| line["members"].clone()).collect();
     let before: Vec<Value> = stored.iter().map(|line| line["members"].clone()).collect();

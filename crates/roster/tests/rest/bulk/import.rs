@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{counted, export, import, on_conflict::outcomes, read, users, verdicts};
+use super::{counted, export, import, on_conflict::outcomes, read, results_of, users};
 use crate::{
     client::REQUEST_ID,
     service::{Backend, Service, Setup, path},
@@ -75,15 +75,15 @@ pub(crate) async fn a_line_has_the_result_of_a_single_request(backend: Backend) 
         service.user(ada.clone()).await;
     }
     let all = every_kind();
-    let told = verdicts(import(&one, "", all.join(&b'\n')).await);
-    assert_eq!(told.len(), all.len());
-    for (index, (line, verdict)) in all.iter().zip(&told).enumerate() {
+    let results = results_of(import(&one, "", all.join(&b'\n')).await);
+    assert_eq!(results.len(), all.len());
+    for (index, (line, result)) in all.iter().zip(&results).enumerate() {
         let text = String::from_utf8_lossy(&line[..line.len().min(80)]).into_owned();
-        assert_eq!(verdict["line"], index + 1);
+        assert_eq!(result["line"], index + 1);
         let (status, body) = alone(&other, line).await;
-        assert_eq!(verdict["status"], status, "{text}: {verdict}");
+        assert_eq!(result["status"], status, "{text}: {result}");
         if status == 201 {
-            let user = one.get(&path(verdict)).await.expect(200).json();
+            let user = one.get(&path(result)).await.expect(200).json();
             created.push((user.clone(), body.clone()));
             let members = |user: &Value| {
                 let mut members = user.clone();
@@ -92,7 +92,7 @@ pub(crate) async fn a_line_has_the_result_of_a_single_request(backend: Backend) 
             };
             assert_eq!(members(&user), members(&body), "{text}");
         } else {
-            assert_eq!(verdict["problem"], body, "{text}");
+            assert_eq!(result["problem"], body, "{text}");
             refused += 1;
         }
     }
@@ -102,10 +102,10 @@ pub(crate) async fn a_line_has_the_result_of_a_single_request(backend: Backend) 
 }
 
 /// A rejected line in short: the status, the code, and the locations and codes of its errors.
-fn named(verdict: &Value) -> String {
-    let problem = &verdict["problem"];
+fn named(result: &Value) -> String {
+    let problem = &result["problem"];
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let mut short = format!("{} {}", verdict["status"], text(&problem["code"]));
+    let mut short = format!("{} {}", result["status"], text(&problem["code"]));
     for fault in problem["errors"].as_array().map_or(&[][..], Vec::as_slice) {
         short += &format!(", {} {}", text(&fault["pointer"]), text(&fault["code"]));
     }
@@ -115,9 +115,9 @@ fn named(verdict: &Value) -> String {
 pub(crate) async fn every_kind_of_bad_line_is_named(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada", "email": "ada@x.org"})).await;
-    let told = verdicts(import(&service, "", every_kind().join(&b'\n')).await);
+    let results = results_of(import(&service, "", every_kind().join(&b'\n')).await);
     let refused: Vec<String> =
-        told.iter().filter(|verdict| verdict["status"] != 201).map(named).collect();
+        results.iter().filter(|result| result["status"] != 201).map(named).collect();
     let mut expected = vec!["400 malformed-json"; 7];
     expected.extend(["422 invalid-user,  wrong-type"; 4]);
     expected.extend([
@@ -139,7 +139,7 @@ pub(crate) async fn every_kind_of_bad_line_is_named(backend: Backend) {
         "422 invalid-user,  user-too-large",
     ]);
     assert_eq!(refused, expected);
-    assert!(!told.iter().any(|verdict| verdict.to_string().contains("hunter2")));
+    assert!(!results.iter().any(|result| result.to_string().contains("hunter2")));
 }
 
 pub(crate) async fn lines_end_in_every_usual_way(backend: Backend) {
@@ -161,10 +161,10 @@ pub(crate) async fn lines_end_in_every_usual_way(backend: Backend) {
     for (text, expected) in rows {
         let service = backend.open().await;
         let text = text.replace('A', r#"{"username":"a"}"#).replace('B', r#"{"username":"b"}"#);
-        let told = verdicts(import(&service, "", text.clone()).await);
-        let numbers: Vec<u64> = told.iter().filter_map(|one| one["line"].as_u64()).collect();
+        let results = results_of(import(&service, "", text.clone()).await);
+        let numbers: Vec<u64> = results.iter().filter_map(|one| one["line"].as_u64()).collect();
         assert_eq!(numbers, expected, "{text:?}");
-        let created = told.iter().filter(|one| one["status"] == 201).count();
+        let created = results.iter().filter(|one| one["status"] == 201).count();
         assert_eq!(created, text.matches("username").count(), "{text:?}");
     }
 }
@@ -185,18 +185,18 @@ pub(crate) async fn a_line_has_at_most_64_kib_and_the_stream_any_length(backend:
         " ".repeat(most),
         padded("e", most),
     ];
-    let told = verdicts(import(&service, "", body.join("\n")).await);
-    let statuses: Vec<(u64, u64)> = told
+    let results = results_of(import(&service, "", body.join("\n")).await);
+    let statuses: Vec<(u64, u64)> = results
         .iter()
         .filter_map(|one| Some((one["line"].as_u64()?, one["status"].as_u64()?)))
         .collect();
     assert_eq!(statuses, [(1, 201), (2, 201), (3, 413), (4, 413), (5, 413), (7, 201)]);
-    assert_eq!(told[2]["problem"]["code"], "body-too-large");
-    assert!(told[2]["problem"]["detail"].as_str().is_some_and(|text| text.contains("65536")));
+    assert_eq!(results[2]["problem"]["code"], "body-too-large");
+    assert!(results[2]["problem"]["detail"].as_str().is_some_and(|text| text.contains("65536")));
     assert_eq!(service.head().await.position, 3);
 }
 
-pub(crate) async fn verdicts_come_in_the_order_of_many_lines(backend: Backend) {
+pub(crate) async fn results_come_in_the_order_of_many_lines(backend: Backend) {
     let service = backend.open().await;
     let line = |number: usize| match number % 7 {
         3 => "{".to_owned(),
@@ -204,19 +204,19 @@ pub(crate) async fn verdicts_come_in_the_order_of_many_lines(backend: Backend) {
         _ => json!({"username": format!("u{number}")}).to_string(),
     };
     let all: Vec<String> = (1..=900).map(line).collect();
-    let told = verdicts(import(&service, "", all.join("\n")).await);
+    let results = results_of(import(&service, "", all.join("\n")).await);
     let expected = |number: usize| match number % 7 {
         3 => 400,
         5 => 409,
         _ => 201,
     };
-    for (index, verdict) in told.iter().enumerate() {
+    for (index, result) in results.iter().enumerate() {
         assert_eq!(
-            (&verdict["line"], &verdict["status"]),
+            (&result["line"], &result["status"]),
             (&json!(index + 1), &json!(expected(index + 1)))
         );
     }
-    let ids: Vec<&Value> = told.iter().filter_map(|verdict| verdict.get("id")).collect();
+    let ids: Vec<&Value> = results.iter().filter_map(|result| result.get("id")).collect();
     let kept = users(export(&service, "?fields=id").await);
     let kept_ids: Vec<&Value> = kept.iter().map(|user| &user["id"]).collect();
     assert_eq!(ids, kept_ids);
@@ -240,8 +240,8 @@ pub(crate) async fn a_line_alone_in_its_batch_keeps_its_order(backend: Backend) 
         let service = backend.open().await;
         let line = |number: usize| json!({"username": format!("u{}", number.min(512))}).to_string();
         let all: Vec<String> = (1..=513).map(line).collect();
-        let told = verdicts(import(&service, "", all.join("\n")).await);
-        let statuses = told.iter().map(|verdict| &verdict["status"]).collect::<Vec<_>>();
+        let results = results_of(import(&service, "", all.join("\n")).await);
+        let statuses = results.iter().map(|result| &result["status"]).collect::<Vec<_>>();
         assert_eq!(statuses[510..], [&json!(201), &json!(201), &json!(409)], "round {round}");
     }
 }
@@ -292,8 +292,8 @@ pub(crate) async fn what_an_import_does_not_take_is_refused_before_its_first_lin
     {
         let body = json!({"username": format!("u{number}")}).to_string();
         let request = post().header("accept", accept).header("prefer", "return=minimal");
-        let told = verdicts(request.body(media, body).send().await);
-        assert_eq!(outcomes(&told), ["201"], "{media}");
+        let results = results_of(request.body(media, body).send().await);
+        assert_eq!(outcomes(&results), ["201"], "{media}");
     }
 }
 
@@ -325,13 +325,13 @@ pub(crate) async fn one_user_is_json_and_many_are_lines(backend: Backend) {
     assert_eq!(service.head().await.position, 0);
 }
 
-pub(crate) async fn verdicts_below_a_base_path_link_to_its_pages(backend: Backend) {
+pub(crate) async fn results_below_a_base_path_link_to_its_pages(backend: Backend) {
     let base_url = "http://roster.test/v1";
     let service = backend.open_with(Setup { base_url, ..Setup::default() }).await;
     let request = service.request("POST", "/v1/bulk/users").body(super::NDJSON, "{}\n{\n");
-    let told = verdicts(request.send().await);
-    for (verdict, code) in told.iter().zip(["invalid-user", "malformed-json"]) {
-        assert_eq!(verdict["problem"]["type"], format!("{base_url}/problems/{code}"));
+    let results = results_of(request.send().await);
+    for (result, code) in results.iter().zip(["invalid-user", "malformed-json"]) {
+        assert_eq!(result["problem"]["type"], format!("{base_url}/problems/{code}"));
     }
     let request = service.get("/v1/bulk/users").await;
     assert_eq!(users(request), Vec::<Value>::new());
@@ -376,10 +376,10 @@ pub(crate) async fn a_line_of_an_export_with_a_script_for_a_url_is_rejected(back
     let scripts =
         ["javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "vbscript:x"];
     let lines: Vec<String> = scripts.iter().map(|url| record(url).to_string()).collect();
-    for verdict in verdicts(import(&service, "", lines.join("\n")).await) {
-        assert_eq!(verdict["problem"]["errors"][0]["code"], "script-url", "{verdict}");
+    for result in results_of(import(&service, "", lines.join("\n")).await) {
+        assert_eq!(result["problem"]["errors"][0]["code"], "script-url", "{result}");
     }
     // Other invalid URLs were accepted from an identity provider, so an import takes them back.
     let line = format!("{}\n", record("ada.png"));
-    assert_eq!(verdicts(import(&service, "", line).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, "", line).await)[0]["status"], 201);
 }

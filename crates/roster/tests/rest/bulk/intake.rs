@@ -7,7 +7,7 @@ use roster_server::ServerSettings;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{NDJSON, counted, import, lines, talk::Talk, verdicts};
+use super::{NDJSON, counted, import, lines, results_of, talk::Talk};
 use crate::{
     service::{Backend, Service, Setup, path},
     store::Fault,
@@ -28,7 +28,7 @@ async fn until(service: &Service, position: i64) {
     panic!("the log comes to {position}");
 }
 
-pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(backend: Backend) {
+pub(crate) async fn a_result_follows_its_commit_while_the_stream_rests(backend: Backend) {
     let service = backend.open().await;
     let mut talk = Talk::import(&service, "").await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
@@ -36,10 +36,10 @@ pub(crate) async fn a_verdict_follows_its_commit_while_the_stream_rests(backend:
         // In two pieces, and only the second ends the line.
         talk.send(format!("{{\"username\":\"u{number}\"")).await;
         talk.send("}\n").await;
-        let verdict = talk.line().await.expect("a verdict");
-        assert_eq!((&verdict["line"], &verdict["status"]), (&json!(number), &json!(201)));
+        let result = talk.line().await.expect("a result");
+        assert_eq!((&result["line"], &result["status"]), (&json!(number), &json!(201)));
         // Users in the results exist.
-        let user = service.get(&path(&verdict)).await.expect(200).json();
+        let user = service.get(&path(&result)).await.expect(200).json();
         assert_eq!(user["username"], format!("u{number}"));
     }
     talk.send("{\"username\":\"last\"}").await;
@@ -61,13 +61,13 @@ pub(crate) async fn pieces_may_be_cut_anywhere(backend: Backend) {
         }
         talk.end().await;
         assert!(talk.head().await.contains("dry-run: true\r\n"));
-        let (told, whole) = talk.rest().await;
+        let (results, whole) = talk.rest().await;
         assert!(whole);
-        let told: Vec<(u64, u64)> = counted(told)
+        let results: Vec<(u64, u64)> = counted(results)
             .iter()
             .filter_map(|one| Some((one["line"].as_u64()?, one["status"].as_u64()?)))
             .collect();
-        assert_eq!(told, [(1, 201), (3, 400), (4, 422)], "pieces of {size}");
+        assert_eq!(results, [(1, 201), (3, 400), (4, 422)], "pieces of {size}");
     }
 }
 
@@ -84,15 +84,15 @@ pub(crate) async fn results_are_complete_if_the_client_reads_them_last(backend: 
     // results.
     until(&service, 1).await;
     talk.head().await;
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(whole);
-    let told = counted(told);
-    assert_eq!(told.len(), 20_001);
-    assert!(told.iter().zip(1..).all(|(verdict, number)| verdict["line"] == number));
-    assert_eq!(told[20_000]["status"], 201);
+    let results = counted(results);
+    assert_eq!(results.len(), 20_001);
+    assert!(results.iter().zip(1..).all(|(result, number)| result["line"] == number));
+    assert_eq!(results[20_000]["status"], 201);
 }
 
-pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(backend: Backend) {
+pub(crate) async fn where_results_find_no_room_an_import_waits_for_its_caller(backend: Backend) {
     let service = backend.open().await;
     service.set_room(false);
     let mut talk = Talk::import(&service, "").await;
@@ -108,11 +108,11 @@ pub(crate) async fn where_verdicts_find_no_room_an_import_waits_for_its_caller(b
     assert_eq!(service.head().await.position, 0);
     // A single write is no import.
     service.user(json!({"username": "grace"})).await;
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(whole);
-    let told = counted(told);
-    assert!(told.iter().zip(1..).all(|(verdict, number)| verdict["line"] == number));
-    assert_eq!((told.len(), &told[40_000]["status"]), (40_001, &json!(201)));
+    let results = counted(results);
+    assert!(results.iter().zip(1..).all(|(result, number)| result["line"] == number));
+    assert_eq!((results.len(), &results[40_000]["status"]), (40_001, &json!(201)));
 }
 
 pub(crate) async fn complete_lines_are_executed_if_the_stream_breaks(backend: Backend) {
@@ -123,18 +123,18 @@ pub(crate) async fn complete_lines_are_executed_if_the_stream_breaks(backend: Ba
     talk.break_off().await;
     let head = talk.head().await;
     assert!(head.starts_with("200 OK\r\n"), "{head}");
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(!whole, "an import that broke off has no end");
-    assert!(told.iter().all(|verdict| verdict.get("done").is_none()), "{told:?}");
-    assert_eq!(told.len(), 2);
+    assert!(results.iter().all(|result| result.get("done").is_none()), "{results:?}");
+    assert_eq!(results.len(), 2);
     let names = service.get("/users?fields=username").await.json();
     let names: Vec<&Value> =
         names["items"].as_array().expect("items").iter().map(|user| &user["username"]).collect();
     assert_eq!(names, ["ada", "grace"]);
     // The same stream again, complete.
     let again = line("ada") + &line("grace") + &line("half");
-    let told = verdicts(import(&service, "?on_conflict=skip", again).await);
-    let skipped: Vec<bool> = told.iter().map(|verdict| verdict["skipped"] == true).collect();
+    let results = results_of(import(&service, "?on_conflict=skip", again).await);
+    let skipped: Vec<bool> = results.iter().map(|result| result["skipped"] == true).collect();
     assert_eq!(skipped, [true, true, false]);
 }
 
@@ -156,10 +156,10 @@ pub(crate) async fn a_stream_that_stalls_is_broken_off(backend: Backend) {
     let mut talk = Talk::import(&service, "").await;
     talk.send(line("ada") + "{\"username\":").await;
     talk.head().await;
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(!whole);
-    assert_eq!(told.len(), 1);
-    assert_eq!((&told[0]["line"], &told[0]["status"]), (&json!(1), &json!(201)));
+    assert_eq!(results.len(), 1);
+    assert_eq!((&results[0]["line"], &results[0]["status"]), (&json!(1), &json!(201)));
 }
 
 pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) {
@@ -171,9 +171,9 @@ pub(crate) async fn an_import_that_waits_to_be_asked_is_asked(backend: Backend) 
     talk.send(line("ada")).await;
     talk.end().await;
     assert!(talk.head().await.starts_with("200 OK\r\n"));
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(whole);
-    assert_eq!(counted(told)[0]["status"], 201);
+    assert_eq!(counted(results)[0]["status"], 201);
     // A request rejected because of its head gets no `100 Continue`.
     let mut talk = Talk::begin(&service, "POST /bulk/users?on_conflict=no", &chunked).await;
     assert!(talk.head().await.starts_with("400 Bad Request\r\n"));
@@ -184,7 +184,7 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
     let mut talk = Talk::import(&service, "").await;
     talk.head().await;
     talk.send(line("ada")).await;
-    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    assert_eq!(talk.line().await.expect("a result")["status"], 201);
     let mut number = 1;
     for (fault, status, code) in [
         (Fault::Unavailable, 503, "unavailable"),
@@ -196,19 +196,19 @@ pub(crate) async fn lines_that_fail_in_the_store_do_not_end_the_stream(backend: 
         talk.send(line("a") + &line("b") + "{\n").await;
         for expected in [(status, code), (status, code), (400, "malformed-json")] {
             number += 1;
-            let verdict = talk.line().await.expect("a verdict");
-            let problem = &verdict["problem"];
-            assert_eq!(verdict["line"], number, "{fault:?}");
+            let result = talk.line().await.expect("a result");
+            let problem = &result["problem"];
+            assert_eq!(result["line"], number, "{fault:?}");
             assert_eq!(
-                (&verdict["status"], &problem["code"]),
+                (&result["status"], &problem["code"]),
                 (&json!(expected.0), &json!(expected.1))
             );
-            assert!(!verdict.to_string().contains("7G"), "{verdict}");
+            assert!(!result.to_string().contains("7G"), "{result}");
         }
         service.store.fail(None);
     }
     talk.send(line("grace")).await;
-    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    assert_eq!(talk.line().await.expect("a result")["status"], 201);
     talk.end().await;
     let (rest, whole) = talk.rest().await;
     assert!(whole);
@@ -226,16 +226,16 @@ pub(crate) async fn after_a_full_disk_the_other_lines_are_refused_without_an_att
     talk.head().await;
     service.store.fail(Fault::Full);
     talk.send(line("ada")).await;
-    assert_eq!(talk.line().await.expect("a verdict")["status"], 507);
+    assert_eq!(talk.line().await.expect("a result")["status"], 507);
     // There is room again, but this import is over.
     service.store.fail(None);
     talk.send(line("ben") + "{\n" + &line("cyd")).await;
     for (number, status, code) in
         [(2, 507, "storage-full"), (3, 400, "malformed-json"), (4, 507, "storage-full")]
     {
-        let verdict = talk.line().await.expect("a verdict");
-        let told = (&verdict["line"], &verdict["status"], &verdict["problem"]["code"]);
-        assert_eq!(told, (&json!(number), &json!(status), &json!(code)));
+        let result = talk.line().await.expect("a result");
+        let results = (&result["line"], &result["status"], &result["problem"]["code"]);
+        assert_eq!(results, (&json!(number), &json!(status), &json!(code)));
     }
     talk.end().await;
     let (rest, whole) = talk.rest().await;
@@ -265,7 +265,7 @@ pub(crate) async fn no_line_is_executed_if_the_caller_cannot_be_checked(backend:
         service.store.fail_keys(None);
         assert_eq!(service.head().await.position, 0);
     }
-    assert_eq!(verdicts(import(&service, "", line("ada")).await)[0]["status"], 201);
+    assert_eq!(results_of(import(&service, "", line("ada")).await)[0]["status"], 201);
 }
 
 /// The text of a new key that may write.
@@ -298,7 +298,7 @@ pub(crate) async fn only_so_many_imports_run_at_a_time(backend: Backend) {
     service.user(json!({"username": "ada"})).await;
     for (number, talk) in running.iter_mut().enumerate() {
         talk.send(line(&format!("u{number}"))).await;
-        assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+        assert_eq!(talk.line().await.expect("a result")["status"], 201);
     }
     let mut first = running.remove(0);
     first.end().await;
@@ -325,11 +325,11 @@ pub(crate) async fn the_slowest_import_ends_when_another_caller_waits(backend: B
     let mut ended = 0;
     for (number, mut talk) in running.into_iter().enumerate() {
         talk.send(line(&format!("u{number}"))).await;
-        let verdict = talk.line().await.expect("a verdict");
-        if verdict["status"] != 201 {
+        let result = talk.line().await.expect("a result");
+        if result["status"] != 201 {
             ended += 1;
-            assert_eq!((&verdict["line"], &verdict["status"]), (&json!(1), &json!(503)));
-            assert_eq!(verdict["problem"]["code"], "overloaded");
+            assert_eq!((&result["line"], &result["status"]), (&json!(1), &json!(503)));
+            assert_eq!(result["problem"]["code"], "overloaded");
         }
     }
     assert_eq!(ended, 1);
@@ -399,11 +399,11 @@ pub(crate) async fn an_import_beyond_its_callers_limit_slows_down(backend: Backe
     // The last line has no line end.
     talk.send(line("last").trim_end()).await;
     talk.end().await;
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(whole);
-    let told = counted(told);
-    assert!(told.iter().all(|verdict| verdict["status"] == 201), "{told:?}");
-    assert_eq!(told.len(), 9);
+    let results = counted(results);
+    assert!(results.iter().all(|result| result["status"] == 201), "{results:?}");
+    assert_eq!(results.len(), 9);
     // Four at once, the request itself among them; five more at two a second.
     assert!(began.elapsed() >= Duration::from_millis(2_400), "{:?}", began.elapsed());
 }

@@ -3,22 +3,22 @@
 use roster_core::{Rules, Sharing};
 use serde_json::{Value, json};
 
-use super::{import, import::every_kind, lines, verdicts};
+use super::{import, import::every_kind, lines, results_of};
 use crate::service::{Backend, Service, Setup};
 
 /// The results of lines: the status, `skip`, or the code of the problem.
-pub(super) fn outcomes(told: &[Value]) -> Vec<String> {
-    let outcome = |verdict: &Value| {
-        if verdict.get("skipped").is_some() {
-            let user = ["id", "version"].map(|name| verdict[name].clone());
+pub(super) fn outcomes(results: &[Value]) -> Vec<String> {
+    let outcome = |result: &Value| {
+        if result.get("skipped").is_some() {
+            let user = ["id", "version"].map(|name| result[name].clone());
             let [id, version] = &user;
-            assert!(id.is_string() == version.is_i64() && verdict["status"] == 200, "{verdict}");
+            assert!(id.is_string() == version.is_i64() && result["status"] == 200, "{result}");
             return "skip".to_owned();
         }
-        let code = verdict["problem"]["code"].as_str().map(str::to_owned);
-        code.unwrap_or_else(|| verdict["status"].to_string())
+        let code = result["problem"]["code"].as_str().map(str::to_owned);
+        code.unwrap_or_else(|| result["status"].to_string())
     };
-    told.iter().map(outcome).collect()
+    results.iter().map(outcome).collect()
 }
 
 /// Lines of which most clash with ada, with grace, or with each other.
@@ -54,8 +54,8 @@ pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend
         ("?on_conflict=replace", ["200", "200", name, "201", "200", "201", invalid, "201"]),
     ] {
         let (service, before) = with_two(&backend, Rules::default()).await;
-        let told = verdicts(import(&service, query, clashing()).await);
-        assert_eq!(outcomes(&told), expected, "{query}");
+        let results = results_of(import(&service, query, clashing()).await);
+        assert_eq!(outcomes(&results), expected, "{query}");
         if !query.ends_with("replace") {
             assert_eq!(service.head().await.position, 4);
             for user in &before {
@@ -64,7 +64,7 @@ pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend
             continue;
         }
         // Like PUT: omitted members are cleared, except status and username.
-        assert_eq!((&told[0]["id"], &told[1]["id"]), (&before[0]["id"], &before[1]["id"]));
+        assert_eq!((&results[0]["id"], &results[1]["id"]), (&before[0]["id"], &before[1]["id"]));
         let ada = service.now(&before[0]).await;
         let expected = json!({"id": before[0]["id"], "version": 2, "status": "suspended",
             "username": "ADA", "name": "Ada King", "created_at": before[0]["created_at"],
@@ -74,10 +74,10 @@ pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend
         assert_eq!((&grace["username"], &grace["version"]), (&json!("new"), &json!(2)));
         assert_eq!(grace.get("external_id"), None);
         // The user of the fourth line lost its address by the fifth.
-        assert_eq!(told[3]["id"], told[4]["id"]);
-        let first = service.now(&told[3]).await;
+        assert_eq!(results[3]["id"], results[4]["id"]);
+        let first = service.now(&results[3]).await;
         assert_eq!((&first["title"], first.get("email")), (&json!("Second"), None));
-        let heir = service.now(&told[5]).await;
+        let heir = service.now(&results[5]).await;
         assert_eq!(heir["username"], "FIRST@x.org");
     }
 }
@@ -85,11 +85,11 @@ pub(crate) async fn existing_users_are_kept_skipped_or_replaced(backend: Backend
 pub(crate) async fn a_replacement_that_changes_nothing_leaves_no_trace(backend: Backend) {
     let service = backend.open().await;
     let body = lines(&[json!({"username": "ada", "name": "Ada"}), json!({"email": "g@x.org"})]);
-    let first = verdicts(import(&service, "?on_conflict=replace", body.clone()).await);
+    let first = results_of(import(&service, "?on_conflict=replace", body.clone()).await);
     assert_eq!(outcomes(&first), ["201", "201"]);
     let head = service.head().await;
     service.clock.step(1000);
-    let again = verdicts(import(&service, "?on_conflict=replace", body).await);
+    let again = results_of(import(&service, "?on_conflict=replace", body).await);
     assert_eq!(outcomes(&again), ["200", "200"]);
     assert_eq!((&again[0]["id"], &again[1]["id"]), (&first[0]["id"], &first[1]["id"]));
     assert_eq!(service.head().await, head);
@@ -99,10 +99,10 @@ pub(crate) async fn a_replacement_ignores_what_a_create_ignores(backend: Backend
     let (service, [ada, _]) = with_two(&backend, Rules::default()).await;
     let body = json!({"id": "another", "version": 17, "created_at": 1, "updated_at": [],
         "username": "ada", "title": "Lady"});
-    let told = verdicts(import(&service, "?on_conflict=replace", lines(&[body])).await);
-    let expected =
-        json!({"line": 1, "status": 200, "id": ada["id"], "version": 2, "ignored": ["id"]});
-    assert_eq!(told, [expected]);
+    let results = results_of(import(&service, "?on_conflict=replace", lines(&[body])).await);
+    let expected = json!({"line": 1, "processed": 1, "status": 200, "id": ada["id"], "version": 2,
+        "ignored": ["id"]});
+    assert_eq!(results, [expected]);
     let after = service.now(&ada).await;
     assert_eq!((&after["version"], &after["title"]), (&json!(2), &json!("Lady")));
     assert_eq!(after["created_at"], ada["created_at"]);
@@ -117,13 +117,13 @@ pub(crate) async fn a_unique_external_id_names_a_holder_too(backend: Backend) {
             json!({"username": "grace", "external_id": "e1"}),
         ]);
         let query = format!("?on_conflict={on_conflict}");
-        let told = outcomes(&verdicts(import(&service, &query, body).await));
+        let results = outcomes(&results_of(import(&service, &query, body).await));
         let expected = match on_conflict {
             "skip" => ["skip", "skip"],
             "replace" => ["200", "username-taken"],
             _ => ["external-id-taken", "username-taken"],
         };
-        assert_eq!(told, expected, "{on_conflict}");
+        assert_eq!(results, expected, "{on_conflict}");
         let replaced = on_conflict == "replace";
         let ada = service.now(&before[0]).await;
         assert_eq!(ada["username"], if replaced { "other" } else { "ada" });
@@ -166,20 +166,20 @@ pub(crate) async fn a_dry_import_tells_what_the_import_then_does(backend: Backen
         let head = service.head().await;
         let reply = import(&service, &format!("?{query}&dry_run=true"), lines.clone()).await;
         assert_eq!(reply.header("dry-run"), "true");
-        let dry = verdicts(reply);
-        assert!(dry.iter().all(|verdict| verdict.get("id").is_none()));
+        let dry = results_of(reply);
+        assert!(dry.iter().all(|result| result.get("id").is_none()));
         assert_eq!(service.head().await, head);
         for user in &before {
             assert_eq!(service.now(user).await, *user);
         }
         let reply = import(&service, &format!("?{query}&dry_run=false"), lines.clone()).await;
         assert_eq!(reply.find("dry-run"), None);
-        assert_eq!(statuses(&dry), statuses(&verdicts(reply)), "{query}, {number}");
+        assert_eq!(statuses(&dry), statuses(&results_of(reply)), "{query}, {number}");
     }
 }
 
 /// The numbers of lines and their results. Of several conflicts a dry run may not know all.
-fn statuses(told: &[Value]) -> Vec<(&Value, &Value, bool)> {
-    let status = |verdict: &'_ Value| verdict.get("skipped").is_some();
-    told.iter().map(|one| (&one["line"], &one["status"], status(one))).collect()
+fn statuses(results: &[Value]) -> Vec<(&Value, &Value, bool)> {
+    let status = |result: &'_ Value| result.get("skipped").is_some();
+    results.iter().map(|one| (&one["line"], &one["status"], status(one))).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NDJSON, verdicts};
+use super::{NDJSON, results_of};
 use crate::{
     client::Reply,
     service::{Backend, Service, path},
@@ -14,9 +14,9 @@ async fn send(service: &Service, query: &str, key: &str, lines: &[Value]) -> Rep
 }
 
 /// The status of each line, and whether the same import had created its user.
-fn outcomes(verdicts: &[Value]) -> Vec<(u64, bool)> {
+fn outcomes(results: &[Value]) -> Vec<(u64, bool)> {
     let of = |line: &Value| (line["status"].as_u64().expect("a status"), line["replayed"] == true);
-    verdicts.iter().map(of).collect()
+    results.iter().map(of).collect()
 }
 
 pub(crate) async fn an_import_sent_again_tells_its_own_users_from_those_of_others(
@@ -32,36 +32,36 @@ pub(crate) async fn an_import_sent_again_tells_its_own_users_from_those_of_other
         json!({"username": "dora"}),
     ];
     // The first attempt breaks off after three lines.
-    let first = verdicts(send(&service, "", "\"hr 1\"", &lines[..3]).await);
+    let first = results_of(send(&service, "", "\"hr 1\"", &lines[..3]).await);
     assert_eq!(outcomes(&first), [(201, false), (409, false), (409, false)]);
     let position = service.get("/users").await.header("roster-position").to_owned();
-    let again = verdicts(send(&service, "", "\"hr 1\"", &lines[..4]).await);
+    let again = results_of(send(&service, "", "\"hr 1\"", &lines[..4]).await);
     assert_eq!(outcomes(&again), [(201, true), (409, false), (409, false), (409, false)]);
     assert_eq!((&again[0]["id"], &again[0]["version"]), (&first[0]["id"], &json!(1)));
     assert_eq!(service.get("/users").await.header("roster-position"), position);
-    let skipped = verdicts(send(&service, "?on_conflict=skip", "\"hr 1\"", &lines).await);
+    let skipped = results_of(send(&service, "?on_conflict=skip", "\"hr 1\"", &lines).await);
     let expected = [(201, true), (200, false), (200, false), (200, false), (201, false)];
     assert_eq!(outcomes(&skipped), expected);
     // Another key, another line and another text are other imports.
-    let other = verdicts(send(&service, "", "hr2", &lines[..1]).await);
+    let other = results_of(send(&service, "", "hr2", &lines[..1]).await);
     assert_eq!(outcomes(&other), [(409, false)]);
-    let moved = verdicts(send(&service, "", "\"hr 1\"", &lines[4..]).await);
+    let moved = results_of(send(&service, "", "\"hr 1\"", &lines[4..]).await);
     assert_eq!(outcomes(&moved), [(409, false)]);
     let edited = json!({"username": "ada", "email": "ada@x.org", "name": "Ada"});
-    let edited = verdicts(send(&service, "", "\"hr 1\"", &[edited]).await);
+    let edited = results_of(send(&service, "", "\"hr 1\"", &[edited]).await);
     assert_eq!(outcomes(&edited), [(409, false)]);
     // A dry run looks at no earlier import.
-    let dry = verdicts(send(&service, "?dry_run=true", "\"hr 1\"", &lines[..1]).await);
+    let dry = results_of(send(&service, "?dry_run=true", "\"hr 1\"", &lines[..1]).await);
     assert_eq!(outcomes(&dry), [(409, false)]);
     // A user that was changed is still the one of the import; one that was deleted is made again.
     let ada = service.get(&path(&again[0])).await.expect(200).json();
     let renamed = service.request("PATCH", &path(&ada)).json(&json!({"name": "Ada King"}));
     renamed.send().await.expect(200);
-    let changed = verdicts(send(&service, "", "\"hr 1\"", &lines[..1]).await);
+    let changed = results_of(send(&service, "", "\"hr 1\"", &lines[..1]).await);
     assert_eq!(outcomes(&changed), [(201, true)]);
     assert_eq!(changed[0]["version"], 2);
     service.request("DELETE", &path(&ada)).send().await.expect(204);
-    let again = verdicts(send(&service, "", "\"hr 1\"", &lines[..1]).await);
+    let again = results_of(send(&service, "", "\"hr 1\"", &lines[..1]).await);
     assert_eq!(outcomes(&again), [(201, false)]);
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn rows_and_kept_ids_are_recognised_too(backend: Backend) {
         [(2, 201, true), (3, 422, false), (5, 201, true)],
     ] {
         let request = service.request("POST", "/bulk/users").header("idempotency-key", "k");
-        let results = verdicts(request.body("text/csv", table).send().await);
+        let results = results_of(request.body("text/csv", table).send().await);
         let of = |line: &Value| {
             let number = |name: &str| line[name].as_u64().expect("a number");
             (number("line"), number("status"), line["replayed"] == true)
@@ -83,7 +83,7 @@ pub(crate) async fn rows_and_kept_ids_are_recognised_too(backend: Backend) {
     let kept = [json!({"id": "019b76da-a800-7000-8000-00000000000a", "username": "kept"})];
     for replayed in [false, true] {
         let reply = send(&service, "?keep_ids=true", "k", &kept).await;
-        assert_eq!(outcomes(&verdicts(reply)), [(201, replayed)]);
+        assert_eq!(outcomes(&results_of(reply)), [(201, replayed)]);
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) async fn importing(service: &Service, credential: Option<&str>) -> Ta
     assert!(talk.head().await.starts_with("200 OK\r\n"));
     let name = format!("u{}", service.head().await.position);
     talk.send(line(&name)).await;
-    assert_eq!(talk.line().await.expect("a verdict")["status"], 201);
+    assert_eq!(talk.line().await.expect("a result")["status"], 201);
     talk
 }
 
@@ -55,9 +55,9 @@ pub(crate) async fn begin_line(
 /// Completes the only record of an import, which must not be executed.
 pub(crate) async fn line_is_refused(mut talk: Talk, number: u64) {
     talk.try_send("\n").await;
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(!whole, "no end that looks like one");
-    let [last] = told.as_slice() else { panic!("{told:?}") };
+    let [last] = results.as_slice() else { panic!("{results:?}") };
     assert_eq!((&last["line"], &last["status"]), (&json!(number), &json!(401)), "{last}");
 }
 
@@ -80,11 +80,13 @@ pub(crate) async fn exporting(service: &Service, credential: Option<&str>) -> Ta
 /// Checks that the import ends at its second line, which has the reason and was not executed.
 pub(crate) async fn import_ends(service: &Service, talk: Talk, status: u16, code: &str) {
     let (began, before) = (Instant::now(), service.head().await.position);
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(began.elapsed() < SHUT_OUT, "{:?}", began.elapsed());
     assert!(!whole, "no end that looks like one");
-    let [last] = told.as_slice() else { panic!("{told:?}") };
+    let [last] = results.as_slice() else { panic!("{results:?}") };
     assert_eq!((&last["line"], &last["status"]), (&json!(2), &json!(status)), "{last}");
+    // Its line was not executed, so it counts only the one before.
+    assert_eq!(last["processed"], 1, "{last}");
     assert_eq!(last["problem"]["code"], code, "{last}");
     assert_eq!(service.head().await.position, before);
 }
@@ -92,10 +94,10 @@ pub(crate) async fn import_ends(service: &Service, talk: Talk, status: u16, code
 /// Checks that the export is aborted.
 pub(crate) async fn export_ends(talk: Talk) {
     let began = Instant::now();
-    let (told, whole) = talk.rest().await;
+    let (results, whole) = talk.rest().await;
     assert!(began.elapsed() < SHUT_OUT, "{:?}", began.elapsed());
     assert!(!whole, "no end that looks like one");
-    assert!(told.iter().all(|user| user["username"] == "ada"));
+    assert!(results.iter().all(|user| user["username"] == "ada"));
 }
 
 fn text(key: &Value) -> &str {
@@ -126,7 +128,7 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
     );
     assert_eq!(service.head().await.position, 3);
     of_other.send(line("grace")).await;
-    assert_eq!(of_other.line().await.expect("a verdict")["status"], 201);
+    assert_eq!(of_other.line().await.expect("a result")["status"], 201);
     of_other.end().await;
     assert!(of_other.rest().await.1, "the other key's import is whole");
 }
@@ -151,15 +153,15 @@ pub(crate) async fn lines_begun_before_the_end_of_a_key_have_results(backend: Ba
         }
         revoke(&service, &key).await;
     };
-    let ((told, whole), ()) = tokio::join!(send, revoke);
+    let ((results, whole), ()) = tokio::join!(send, revoke);
     assert!(!whole, "no end that looks like one");
-    let (last, done) = told.split_last().expect("verdicts");
+    let (last, done) = results.split_last().expect("results");
     assert_eq!(
         (&last["status"], &last["problem"]["code"]),
         (&json!(401), &json!("unauthenticated"))
     );
-    assert!(done.iter().all(|verdict| verdict["status"] == 201));
-    assert!(told.iter().zip(2..).all(|(verdict, number)| verdict["line"] == number), "{last}");
+    assert!(done.iter().all(|result| result["status"] == 201));
+    assert!(results.iter().zip(2..).all(|(result, number)| result["line"] == number), "{last}");
     // Exactly the users with a result exist.
     let there = service.head().await.position;
     assert_eq!(there, 1 + i64::try_from(done.len()).expect("a number"));

@@ -1,7 +1,7 @@
 //! Create, get, all pages, a filter, PUT with `If-Match`, a stale PUT, PATCH, an invalid user and
 //! DELETE, by the generated client. The arguments are the URL of the service and a key.
 
-use std::{env, num::NonZeroU64};
+use std::{env, num::NonZeroU32};
 
 use bytes::Bytes;
 use futures::TryStreamExt as _;
@@ -32,7 +32,7 @@ async fn list(
     cursor: Option<types::ListUsersCursor>,
     filter: Option<types::ListUsersFilter>,
 ) -> types::UserList {
-    let limit = NonZeroU64::new(3);
+    let limit = NonZeroU32::new(3);
     let page = client
         .list_users(
             None,

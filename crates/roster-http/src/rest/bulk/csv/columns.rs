@@ -12,23 +12,19 @@ use roster_core::{
 
 use super::{
     cells::{Cells, is_formula, restored},
+    mapping::{MappedColumn, Mapping},
     names::{Names, Target},
+    rows::BARE_CR,
 };
-use crate::problem::{Fault, Problem, ProblemCode};
+use crate::{
+    problem::{Fault, Problem, ProblemCode},
+    rest::bulk::lines::RowFault,
+};
 
 /// The columns of the table that a service returns with the results of rows. They are last, and
 /// ignored in a file that is sent.
 pub(in super::super) const RESULT_COLUMNS: [&str; 5] =
     ["status", "code", "line", "column", "detail"];
-
-/// How columns are mapped to members.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Mapping {
-    /// Whether names that people write are guessed.
-    pub(in super::super) guesses: bool,
-    /// The columns that the caller maps, and the names of their members; none to ignore a column.
-    pub(in super::super) given: Vec<(String, String)>,
-}
 
 /// The columns of a file.
 #[derive(Debug)]
@@ -68,29 +64,26 @@ impl Columns {
         if headers.len() > CSV_COLUMNS_MAX {
             return Err(malformed(format!("a row has at most {CSV_COLUMNS_MAX} cells")));
         }
+        let mapped = mapping.columns(&headers, &names, &mut faults)?;
+        let given = |header: &str| mapped.iter().find(|mapped| mapped.column == header);
+        let is_mapped = |name: &&str| given(name).is_some();
         let results = headers.len().saturating_sub(RESULT_COLUMNS.len());
-        let is_mapped =
-            |name: &&str| mapping.given.iter().any(|(column, _)| column.as_str() == *name);
         let has_results = headers.get(results..).is_some_and(|last| last == RESULT_COLUMNS)
             && !RESULT_COLUMNS.iter().any(is_mapped);
         let repeated = if has_results { results } else { headers.len() };
-        for (column, member) in &mapping.given {
-            if !headers.contains(column) {
-                let detail = format!("map={column}:{member}: the file has no such column");
-                faults.push(|| Fault::in_column(column.clone(), "unknown-column", detail));
-            }
-        }
         for (index, header) in headers.into_iter().enumerate() {
             let mut target = None;
             if index < repeated {
-                let given = mapping.given.iter().find(|(column, _)| *column == header);
-                match given
-                    .map_or_else(|| names.find(&header).map(Some), |(_, name)| names.given(name))
-                {
-                    Ok(found) => target = found,
-                    Err(detail) => {
-                        faults.push(|| Fault::in_column(header.clone(), "unknown-column", detail));
-                    }
+                match given(&header).map(|mapped| mapped.target.clone()) {
+                    Some(given) => target = given,
+                    None => match names.find(&header) {
+                        Ok(found) => target = Some(found),
+                        Err(detail) => {
+                            let fault =
+                                || Fault::in_column(header.clone(), "unknown-column", detail);
+                            faults.push(fault);
+                        }
+                    },
                 }
             }
             let same = columns.iter().find(|other: &&Column| {
@@ -103,7 +96,7 @@ impl Columns {
             columns.push(Column { header, target });
         }
         if !faults.is_empty() {
-            return Err(Problem::listing(ProblemCode::InvalidColumns, "column", faults));
+            return Err(invalid_columns(&columns, &mapped, faults));
         }
         Ok(Self { cells, delimiter, all: columns, repeated, schema })
     }
@@ -150,7 +143,8 @@ impl Columns {
         let cells = self.cells.read(row);
         let (has, wants) = (cells.len(), self.all.len());
         if has != wants {
-            let detail = format!("the row has {has} cells, and the header {wants}");
+            let plural = if has == 1 { "" } else { "s" };
+            let detail = format!("the row has {has} cell{plural}, and the header {wants}");
             let code = if has < wants { "missing-cell" } else { "extra-cell" };
             return Err(self.malformed(has.min(wants), code, detail));
         }
@@ -217,13 +211,18 @@ impl Columns {
         Ok(())
     }
 
-    /// The problem of a row whose quotation marks are wrong in this cell.
-    pub(in super::super) fn misquoted(&self, cell: usize) -> Problem {
-        let detail = format!(
-            "a quotation mark neither opens nor closes the cell, nor is doubled inside it, or the \
-             row has more than {CSV_ROW_BYTES_MAX} bytes"
-        );
-        self.malformed(cell, "misquoted-cell", detail)
+    /// The problem of a row that is not CSV in this cell.
+    pub(in super::super) fn malformed_row(&self, fault: RowFault, cell: usize) -> Problem {
+        match fault {
+            RowFault::Misquoted => {
+                let detail = format!(
+                    "a quotation mark neither opens nor closes the cell, nor is doubled inside it, \
+                     or the row has more than {CSV_ROW_BYTES_MAX} bytes"
+                );
+                self.malformed(cell, "misquoted-cell", detail)
+            }
+            RowFault::BareCr => self.malformed(cell, "bare-cr", BARE_CR.to_owned()),
+        }
     }
 
     fn malformed(&self, cell: usize, code: &'static str, detail: String) -> Problem {
@@ -294,6 +293,15 @@ impl Columns {
             }
         }
     }
+}
+
+/// The problem of columns. Often the first row of a file is no header row.
+fn invalid_columns(all: &[Column], mapped: &[MappedColumn], faults: Capped<Fault>) -> Problem {
+    if mapped.is_empty() && all.len() > 1 && all.iter().all(|column| column.target.is_none()) {
+        let detail = "no column has a member; the first row must have the names of the columns";
+        return Problem::saying(ProblemCode::InvalidColumns, detail).with_faults(faults);
+    }
+    Problem::listing(ProblemCode::InvalidColumns, "column", faults)
 }
 
 const NOT_UTF8: &str = "the text is not UTF-8; save the file as CSV UTF-8";

@@ -7,6 +7,7 @@
 mod cells;
 mod columns;
 mod export;
+mod mapping;
 mod names;
 mod results;
 mod rows;
@@ -14,8 +15,9 @@ mod rows;
 use roster_core::{UserSchema, limits::CSV_ROW_BYTES_MAX};
 use roster_server::{BodyFault, Upload};
 
-pub(super) use columns::{Columns, Mapping, malformed};
+pub(super) use columns::{Columns, malformed};
 pub(super) use export::CsvUsers;
+pub(super) use mapping::Mapping;
 pub(super) use results::{header_of_results, row_of_result};
 pub(super) use rows::Rows;
 
@@ -106,8 +108,8 @@ impl Search {
                 self.named = Some(*delimiter);
                 continue;
             }
-            if has_unquoted_cr(text) {
-                return Err(malformed("the lines end with CR alone; end them with LF or CRLF"));
+            if rows::bare_cr(text).is_some() {
+                return Err(malformed(rows::BARE_CR));
             }
             let delimiter = self.named.unwrap_or_else(|| most_frequent(text));
             if rows::count_cells(text, delimiter).is_err() {
@@ -154,14 +156,6 @@ impl Search {
         (self.start, self.quoted) = (self.searched, false);
         Ok(Some(text.strip_suffix(b"\r").unwrap_or(text)))
     }
-}
-
-fn has_unquoted_cr(text: &[u8]) -> bool {
-    let mut quoted = false;
-    text.iter().any(|byte| {
-        quoted ^= *byte == b'"';
-        *byte == b'\r' && !quoted
-    })
 }
 
 /// The delimiter that a header row has most often.

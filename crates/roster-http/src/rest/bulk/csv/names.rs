@@ -84,11 +84,7 @@ impl<'s> Names<'s> {
     pub(super) fn find(&self, header: &str) -> Result<Target, String> {
         let found = own(header).or_else(|| of_scim(header)).or_else(|| self.of_extension(header));
         let guess = || self.guesses.then(|| self.guess(header)).flatten();
-        found.or_else(guess).ok_or_else(|| {
-            let meant = nearest(header, Attribute::ALL.iter().map(|known| known.name()));
-            let meant = meant.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
-            format!("{meant}map=COLUMN:MEMBER names its member, and map=COLUMN: ignores it")
-        })
+        found.or_else(guess).ok_or_else(|| unknown(header))
     }
 
     /// The declared member with a path of SCIM.
@@ -125,6 +121,20 @@ impl<'s> Names<'s> {
         };
         member.map(Target::Member).or_else(declared)
     }
+}
+
+/// The error of a column without a member.
+fn unknown(header: &str) -> String {
+    let word = header.to_ascii_lowercase();
+    if header.is_empty() {
+        return "the column has no name; map=: ignores all columns without one".to_owned();
+    }
+    if ["password", "passwd", "password_hash", "passwordhash"].contains(&word.as_str()) {
+        return format!("Roster keeps no passwords; map={header}: ignores the column");
+    }
+    let meant = nearest(header, Attribute::ALL.iter().map(|known| known.name()));
+    let meant = meant.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+    format!("{meant}map=COLUMN:MEMBER names its member, and map=COLUMN: ignores it")
 }
 
 /// The member with one of our names.

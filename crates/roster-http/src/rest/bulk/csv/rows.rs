@@ -3,11 +3,16 @@
 //! A quoted cell may have line ends, so a row may span several lines. One wrong quotation mark
 //! would join a row with the rows after it. Such a row, and one of several lines with a wrong
 //! number of cells, is given back as its first line alone, and the next row begins on the next
-//! line. Rows end with LF or CRLF; the last row may have no end.
+//! line. Rows end with LF or CRLF; the last row may have no end. Lines that end with CR alone are
+//! given back as one row that is not CSV.
 
 use bytes::Bytes;
 
-use crate::rest::bulk::lines::Line;
+use crate::rest::bulk::lines::{Line, RowFault};
+
+/// The detail for line breaks that are CR alone.
+pub(super) const BARE_CR: &str =
+    "a line ends with CR alone; save the file with LF or CRLF as line breaks";
 
 /// The rows of a stream, as far as it has arrived.
 #[derive(Debug)]
@@ -114,6 +119,13 @@ impl Rows {
             return self.give_up(next);
         }
         if !row.trim_ascii().is_empty() {
+            // Other rows may have a CR in a cell.
+            let is_suspect = cells != Ok(self.cells) || self.cells == 1 || row.ends_with(b"\r");
+            if let Some(cell) = self.cell_with_cr(row).filter(|_| is_suspect) {
+                let lines = self.line_ends + 1;
+                self.begin(next);
+                return (Line::Malformed(RowFault::BareCr, cell), lines);
+            }
             self.progress += u64::try_from(row.len()).unwrap_or_default();
         }
         let (row, lines) = (Bytes::copy_from_slice(row), self.line_ends + 1);
@@ -127,9 +139,12 @@ impl Rows {
             return self.give_up(self.buffer.len());
         }
         // It is one line, whose rest is skipped.
+        let line = self.buffer.get(self.start..self.scanned).unwrap_or_default();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let cell = self.cell_with_cr(line);
         self.skips = true;
         self.begin(self.scanned);
-        (Line::TooLong, 1)
+        (cell.map_or(Line::TooLong, |cell| Line::Malformed(RowFault::BareCr, cell)), 1)
     }
 
     /// Gives up the first line of a row that ends before `next`.
@@ -137,10 +152,21 @@ impl Rows {
         let end = self.first_end.unwrap_or(next);
         let line = self.buffer.get(self.start..end).unwrap_or_default();
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        // A row that is too long may have no such cell in its first line.
-        let cell = count_cells(line, self.delimiter).err().unwrap_or_default();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        // A row that is too long may have no wrong cell in its first line.
+        let misquoted = || count_cells(line, self.delimiter).err().unwrap_or_default();
+        let fault = self.cell_with_cr(line).map_or_else(
+            || Line::Malformed(RowFault::Misquoted, misquoted()),
+            |cell| Line::Malformed(RowFault::BareCr, cell),
+        );
         self.begin(self.first_end.map_or(next, |end| end + 1));
-        (Line::Misquoted(cell), 1)
+        (fault, 1)
+    }
+
+    /// The cell behind which a line ends with CR alone, counted from 0.
+    fn cell_with_cr(&self, row: &[u8]) -> Option<usize> {
+        let line = row.get(..bare_cr(row)?).unwrap_or_default();
+        Some(count_cells(line, self.delimiter).map_or_else(|cell| cell, |cells| cells - 1))
     }
 
     fn begin(&mut self, next: usize) {
@@ -157,6 +183,15 @@ impl Rows {
         self.skips = end.is_none();
         !self.skips
     }
+}
+
+/// The position of the first CR outside quotation marks.
+pub(super) fn bare_cr(row: &[u8]) -> Option<usize> {
+    let mut quoted = false;
+    row.iter().position(|byte| {
+        quoted ^= *byte == b'"';
+        *byte == b'\r' && !quoted
+    })
 }
 
 /// The number of cells of a row. The error is the first cell with a quotation mark that neither
@@ -205,7 +240,8 @@ mod tests {
             let text = match row.0 {
                 Line::Whole(text) => String::from_utf8_lossy(&text).into_owned(),
                 Line::TooLong => "<too long>".to_owned(),
-                Line::Misquoted(cell) => format!("<misquoted {cell}>"),
+                Line::Malformed(RowFault::Misquoted, cell) => format!("<misquoted {cell}>"),
+                Line::Malformed(RowFault::BareCr, cell) => format!("<cr {cell}>"),
             };
             found.push((text, row.1));
         };
@@ -239,6 +275,12 @@ mod tests {
             ("a,\"b\"c\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
             ("a,b\"c\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
             ("a,b\"c\"\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
+            // Lines that end with CR alone look like one row.
+            ("a,b\rc,d\re,f\r", vec![("<cr 1>", 1)]),
+            ("a,\"b\"\rc,\"d\"\ne,f", vec![("<cr 1>", 1), ("e,f", 1)]),
+            ("a,b\r\r\n\r\r\nc,d", vec![("<cr 1>", 1), ("\r", 1), ("c,d", 1)]),
+            (&"a,b\r".repeat(20), vec![("<cr 1>", 1)]),
+            ("a\rb,c\n", vec![("a\rb,c", 1)]),
             (&format!("{long}\na"), vec![("<too long>", 1), ("a", 1)]),
             (&long, vec![("<too long>", 1)]),
             (
