@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 # All scopes.
 SCOPES = [
     "users:read", "users:write", "users:purge", "events:read", "metrics:read", "keys:admin",
-    "schema:write", "scim",
+    "schema:write", "scim", "tenants:admin",
 ]  # fmt: skip
 
 
@@ -28,7 +28,8 @@ def make_key(service, seed):
     """Creates the key that the run uses, and closes the service."""
     scopes = SCOPES if seed % 2 else [*SCOPES, "scim:strict"]
     connection = service.connect()
-    answer = connection.request("POST", "/keys", {"name": "schemathesis", "scopes": scopes})
+    body = {"name": "schemathesis", "scopes": scopes, "tenants": "all"}
+    answer = connection.request("POST", "/keys", body)
     connection.close()
     if answer.status != 201:
         raise SystemExit(f"a key was answered {answer}")

@@ -379,8 +379,18 @@ def position(connection):
     return connection.request("GET", "/users?limit=1").headers["roster-position"]
 
 
-def run(kind, service, options):
-    rnd = random.Random(f"{options.seed} {kind.__name__}")
+def unchanged_since(connection, before):
+    """The log has no event after this position. Other tenants move the position itself."""
+    items = connection.request("GET", f"/events?limit=1&after={before}").json()["items"]
+    if items:
+        raise Fault(f"a second run of the same requests changed something: {items[0]}")
+
+
+def run(kind, service, options, seed=None):
+    """All of one provider, in a service or a tenant. With the same `seed`, several providers start
+    with the same people.
+    """
+    rnd = random.Random(seed or f"{options.seed} {kind.__name__}")
     connection = service.connect(60.0)
     people = [Person(number, rnd) for number in range(options.users + options.users // 50)]
     for person in people[: options.users]:
@@ -409,9 +419,7 @@ def run(kind, service, options):
     for person in list(provider.people.values()):
         provider.update(person)
         provider.set_active(person, person.active)
-    if position(connection) != before:
-        event = connection.request("GET", f"/events?limit=1&after={before}").json()["items"][0]
-        raise Fault(f"a second run of the same requests changed something: {event}")
+    unchanged_since(connection, before)
     print(f"{kind.__name__}: {provider.requests:,} requests, {count:,} users, 0 faults", flush=True)
     connection.close()
 

@@ -56,9 +56,9 @@ def seed(service, user, events):
     last = f"(SELECT record FROM events WHERE position = {events})"
     execute(
         service,
-        "INSERT INTO events (position, kind, at, actor, request_id, subject_id, version, changed, "
-        f"record) SELECT n.version, kind, at, actor, request_id, subject_id, n.version, 'title', "
-        f"{record} FROM {numbers} CROSS JOIN events WHERE position = 2",
+        "INSERT INTO events (position, tenant, kind, at, actor, request_id, subject_id, version, "
+        "changed, record) SELECT n.version, 0, kind, at, actor, request_id, subject_id, n.version, "
+        f"'title', {record} FROM {numbers} CROSS JOIN events WHERE position = 2",
         f"UPDATE users SET version = {events}, record = {last}",
         f"UPDATE log_head SET position = {events}",
     )

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use crate::{
     access::{
         KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
-        SeesDeleted, WriteSchema, WriteUsers,
+        RunTenants, SeesDeleted, WriteSchema, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -31,10 +31,14 @@ use crate::{
     },
     schema::{SchemaDraft, UserSchema},
     store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
+    tenant::{
+        Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantId,
+        TenantName, TenantPage, TenantQuery,
+    },
     timestamp::Timestamp,
     user::{Deleted, Stored, User, draft::Draft},
     write::{
-        command::{Act, Command, Mode, Rules, Terms, Upsert, UserAct},
+        command::{Act, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
         edit::Edit,
         erasure::Erasure,
         event::{EventsPage, EventsQuery},
@@ -52,12 +56,53 @@ const NESTED_AT_ONCE: usize = 100;
 pub struct Directory {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    tenant: TenantId,
 }
 
 impl Directory {
-    /// The directory of a store.
+    /// The directory of the default tenant of a store.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+        Self { store, clock, tenant: TenantId::DEFAULT }
+    }
+
+    /// The directory of another tenant of the same store.
+    pub async fn of_tenant(&self, tenant: TenantId) -> Result<Self, StoreError> {
+        let (store, clock) = (self.store.of_tenant(tenant).await?, Arc::clone(&self.clock));
+        Ok(Self { store, clock, tenant })
+    }
+
+    /// The tenant with this name, and its counters.
+    pub async fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Result<Option<(Tenant, TenantCounts)>, StoreError> {
+        self.store.tenant(name).await
+    }
+
+    /// The end of the change log, and the counters of all tenants together.
+    pub async fn totals(&self) -> Result<Head, StoreError> {
+        self.store.totals().await
+    }
+
+    /// One page of tenants.
+    pub async fn list_tenants(
+        &self,
+        _may: Permit<RunTenants>,
+        query: TenantQuery,
+    ) -> Result<TenantPage, StoreError> {
+        self.store.tenants(query).await
+    }
+
+    /// Creates or changes a tenant, and returns whether anything changed.
+    pub async fn change_tenant(
+        &self,
+        _may: Permit<RunTenants>,
+        act: TenantAct,
+        preconditions: Preconditions,
+        mode: Mode,
+    ) -> Result<TenantDecision, TenantFailure> {
+        let (at, is_dry_run) = (self.clock.now(), mode == Mode::DryRun);
+        self.store.change_tenant(TenantChange { act, preconditions, at, is_dry_run }).await
     }
 
     /// Creates a user.
@@ -209,14 +254,14 @@ impl Directory {
         self.store.forget(before).await
     }
 
-    /// The purged users with history that is not yet erased.
-    pub async fn pending_erasures(&self) -> Result<Vec<UserId>, StoreError> {
+    /// The purged users of all tenants with history that is not yet erased.
+    pub async fn pending_erasures(&self) -> Result<Vec<(TenantId, UserId)>, StoreError> {
         self.store.pending_erasures().await
     }
 
-    /// Erases the next step of the history of a purged user.
-    pub async fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
-        self.store.erase(id).await
+    /// Erases the next step of the history of a purged user of a tenant.
+    pub async fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
+        self.store.erase(user).await
     }
 
     /// Advances the clock mark by this process's measurement.
@@ -259,7 +304,7 @@ impl Directory {
 
     /// The operations on keys.
     pub fn keys(&self) -> KeyService {
-        KeyService::new(self.store.clone(), Arc::clone(&self.clock))
+        KeyService::new(self.store.clone(), Arc::clone(&self.clock), self.tenant)
     }
 
     /// The end of the change log, and the stored counters.

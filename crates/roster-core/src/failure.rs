@@ -31,6 +31,8 @@ pub enum Refusal {
     /// The id that a create should keep belongs to a user, a deleted user or a group, or to a
     /// purged user whose history is still being erased.
     IdTaken,
+    /// The tenant has its maximum number of live users.
+    QuotaExceeded,
     /// The idempotency key was used before with another request.
     KeyReused,
     /// The function of an edit rejected the change. The code that created the function has the

@@ -13,6 +13,7 @@
 //! - [`group`]: groups: record, members, operations, rules and queries
 //! - [`schema`]: the attributes that an operator declares
 //! - [`id`], [`timestamp`]: ids (UUIDv7) and times
+//! - [`tenant`]: directories that share a store
 //! - [`json`]: the strict JSON parser and the canonical writer
 //! - [`text`]: the rules for single texts, such as e-mail addresses and usernames
 //! - [`limits`]: all limits that callers see
@@ -77,6 +78,7 @@ pub mod limits;
 mod read;
 pub mod schema;
 pub mod store;
+pub mod tenant;
 pub mod text;
 pub mod timestamp;
 pub mod user;
@@ -95,7 +97,8 @@ pub use group::{Group, GroupAct, GroupId, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
-pub use store::{GroupStore, Head, KeyStore, LogId, Outlived, Position, Store};
+pub use store::{GroupStore, Head, KeyStore, LogId, Outlived, Position, Store, TenantStore};
+pub use tenant::{Tenant, TenantId, TenantName, TenantStatus};
 pub use timestamp::Timestamp;
 pub use user::attribute::Attribute;
 pub use user::decide::{Change, Claims, Decision, decide};

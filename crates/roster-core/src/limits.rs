@@ -66,8 +66,12 @@ pub const TOTAL_EXACT_MAX: u64 = 10_000;
 pub const IDEMPOTENCY_KEY_LENGTH_MAX: usize = 255;
 /// The time for which an idempotency record is stored, in milliseconds: 24 hours.
 pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
-/// The maximum number of keys. When it is reached, a new key replaces one that expired or was
-/// revoked.
+/// The maximum number of tenants beside the default one.
+pub const TENANTS_MAX: i64 = 100_000;
+/// The maximum number of characters of a tenant's name.
+pub const TENANT_NAME_LENGTH_MAX: usize = 63;
+/// The maximum number of keys of a tenant. When it is reached, a new key replaces one that expired
+/// or was revoked.
 pub const KEYS_MAX: usize = 1000;
 /// The maximum number of characters of a key's name.
 pub const KEY_NAME_LENGTH_MAX: usize = 64;

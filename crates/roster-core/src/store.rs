@@ -18,6 +18,10 @@ use crate::{
         walk::WalkStore,
     },
     schema::UserSchema,
+    tenant::{
+        Tenant, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantId, TenantName,
+        TenantPage, TenantQuery,
+    },
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
     write::{
@@ -31,8 +35,8 @@ use crate::{
 /// The maximum number of pending erasures that are returned at once.
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
-/// The operations of an engine.
-pub trait Store: KeyStore + GroupStore {
+/// The operations of an engine on one tenant, and on the whole store.
+pub trait Store: KeyStore + GroupStore + TenantStore {
     /// Executes commands in order, each as one atomic step, with shared commits where possible. The
     /// results have the order of the commands. A success is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;
@@ -63,12 +67,12 @@ pub trait Store: KeyStore + GroupStore {
     /// left.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
 
-    /// The purged users with history that is not yet erased, in the order of ids, up to
-    /// [`PENDING_ERASURES_MAX`].
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>>;
+    /// The purged users of all tenants with history that is not yet erased, in the order of tenants
+    /// and ids, up to [`PENDING_ERASURES_MAX`].
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>>;
 
-    /// Erases the next step of the history of a purged user.
-    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>>;
+    /// Erases the next step of the history of a purged user of a tenant.
+    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>>;
 
     /// Advances the clock mark by a process's measurement; creates it if there is none.
     fn advance_clock_mark(
@@ -144,6 +148,31 @@ pub trait KeyStore: Send + Sync + 'static {
     /// Stores when keys were used; ignores keys that no longer exist. This does not change the
     /// generation.
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>>;
+}
+
+/// The operations of an engine on tenants. They are the same for every tenant of the store.
+pub trait TenantStore: Send + Sync + 'static {
+    /// The store of a tenant's users and groups. A tenant that does not exist has none.
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>>;
+
+    /// The tenant with this name, and its counters.
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>>;
+
+    /// The end of the log, and the counters of all tenants together.
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>>;
+
+    /// One page of tenants, in the order of their names.
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>>;
+
+    /// Changes a tenant as [`decide_tenant`](crate::tenant::decide_tenant()) decides, and returns
+    /// it and whether anything changed.
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>>;
 }
 
 /// How often transactions of writes failed. Most of them were repeated and then succeeded.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use roster_core::{
     StoreError, Timestamp,
     access::{
-        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Scopes,
+        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Reach, Scopes,
         SecretDigest, decide_keys,
     },
     page::Flow,
@@ -21,14 +21,14 @@ pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1
 
 /// All keys.
 pub const KEYS: &str = "SELECT id, name, scopes, created_at, created_by, expires_at, revoked_at, \
-     rotated_at, last_used_at, secret, former_secret, former_until FROM keys \
+     rotated_at, last_used_at, secret, former_secret, former_until, tenant FROM keys \
      WHERE id >= '' ORDER BY id";
 
 /// Writes a key.
 pub const PUT_KEY: &str = "INSERT INTO keys (id, name, scopes, created_at, created_by, \
-     expires_at, revoked_at, rotated_at, last_used_at, secret, former_secret, former_until) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO UPDATE SET \
-     revoked_at = excluded.revoked_at, rotated_at = excluded.rotated_at, \
+     expires_at, revoked_at, rotated_at, last_used_at, secret, former_secret, former_until, \
+     tenant) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) \
+     DO UPDATE SET revoked_at = excluded.revoked_at, rotated_at = excluded.rotated_at, \
      secret = excluded.secret, former_secret = excluded.former_secret, \
      former_until = excluded.former_until";
 
@@ -88,6 +88,10 @@ fn key_of(row: &Values) -> Result<ApiKey, StoreError> {
         id: KeyId::parse(row.text(0, "keys.id")?).ok_or_else(|| corrupt("keys.id"))?,
         name: row.text(1, "keys.name")?.to_owned(),
         scopes: Scopes::of_words(row.text(2, "keys.scopes")?),
+        reach: match row.0.get(12) {
+            Some(Cell::Null) => Reach::All,
+            _ => Reach::Tenant(row.tenant(12, "keys.tenant")?),
+        },
         created_at: row.moment(3, "keys.created_at")?,
         created_by: row.text(4, "keys.created_by")?.to_owned(),
         expires_at: moment(5)?,
@@ -99,7 +103,7 @@ fn key_of(row: &Values) -> Result<ApiKey, StoreError> {
     })
 }
 
-fn row_of(key: &ApiKey) -> [Cell; 12] {
+fn row_of(key: &ApiKey) -> [Cell; 13] {
     let millis = |moment: Option<Timestamp>| Cell::from(moment.map_or(0, Timestamp::as_millis));
     let former = key.former.as_ref();
     let former_secret = former.map_or(&[][..], |former| &former.secret.0[..]);
@@ -116,5 +120,9 @@ fn row_of(key: &ApiKey) -> [Cell; 12] {
         key.secret.0.as_slice().into(),
         former_secret.into(),
         millis(former.map(|former| former.until)),
+        match key.reach {
+            Reach::Tenant(tenant) => tenant.into(),
+            Reach::All => Cell::Null,
+        },
     ]
 }

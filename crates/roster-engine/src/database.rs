@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Event, EventKind, Group, Head, LogId, StoreError, Stored, Timestamp, UserId, event::changed_of,
-    page::Flow,
+    Event, EventKind, Group, Head, LogId, StoreError, Stored, TenantId, Timestamp, UserId,
+    event::changed_of, page::Flow,
 };
 
 /// The parts of statements that differ between the engines.
@@ -11,10 +11,28 @@ pub trait Dialect {
     /// The right side of a comparison of a column with each id of a list, which is a parameter.
     fn any(parameter: &str) -> String;
 
-    /// The rows of a statement for each id of a list, which is `$1`. The statement has the id as
-    /// this text. An engine that runs it in a loop cannot choose a plan by statistics.
-    fn for_each(statement: impl FnOnce(&str) -> String) -> String {
-        statement("$1")
+    /// The rows of a statement for each id of a list, which is a parameter. The statement has the
+    /// id as this text. An engine that runs it in a loop cannot choose a plan by statistics.
+    fn for_each(ids: &str, statement: impl FnOnce(&str) -> String) -> String {
+        statement(ids)
+    }
+
+    /// The condition that a unique column has a value. For an engine that cannot name an index, it
+    /// is a range, and [`Dialect::ordered_by`] admits only the index of that column.
+    fn equals(column: &str, value: &str) -> String {
+        format!("{column} = {value}")
+    }
+
+    /// The order of the only row that a condition of [`Dialect::equals`] selects.
+    fn ordered_by(_column: &str) -> String {
+        String::new()
+    }
+
+    /// The join of members with their users, and a condition that belongs to it.
+    fn users_of_members() -> (String, &'static str) {
+        let by_id = Self::indexed_by("users_id");
+        let join = format!("group_members CROSS JOIN users{by_id}");
+        (join, " AND users.tenant = group_members.tenant AND id = member_id")
     }
 
     /// The value of an absent sort key. It sorts after every text.
@@ -24,11 +42,18 @@ pub trait Dialect {
     fn indexed_by(index: &str) -> String;
 }
 
-/// Runs the statements of one transaction or snapshot. Their parameters are `$1`, `$2` and so on,
-/// and first appear in this order.
+/// Runs the statements of one transaction or snapshot for one tenant. Their parameters are `$1`,
+/// `$2` and so on, and first appear in this order. A statement reads and writes rows of that tenant
+/// only, which is one of its parameters; housekeeping and checks are the exceptions.
 pub trait Database: Dialect + Copy {
     /// The error of a failed statement.
     type Error: From<StoreError>;
+
+    /// The tenant.
+    fn tenant(self) -> TenantId;
+
+    /// The same transaction or snapshot, for another tenant.
+    fn of(self, tenant: TenantId) -> Self;
 
     /// Calls `show` with each row of a statement until it returns [`Flow::Stop`]. An engine may run
     /// the statement once for each id of a list.
@@ -54,12 +79,13 @@ pub trait Database: Dialect + Copy {
     ) -> impl Future<Output = Result<u64, Self::Error>>;
 }
 
-/// The head of the log.
-pub const HEAD: &str = "SELECT position, active, suspended, deleted FROM log_head WHERE number = 1";
+/// The head of the log, with the counters of a tenant.
+pub const HEAD: &str = "SELECT position, active, suspended, deleted FROM log_head \
+     CROSS JOIN tenants WHERE number = 1 AND tenants.id = $1";
 
 /// Reads the head of the log.
 pub async fn head<D: Database>(db: D) -> Result<Head, D::Error> {
-    let row = first(db, HEAD, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    let row = first(db, HEAD, &[db.tenant().into()]).await?.ok_or_else(|| corrupt("log_head"))?;
     Ok(row.head(0)?)
 }
 
@@ -114,6 +140,12 @@ impl From<i64> for Cell {
     }
 }
 
+impl From<TenantId> for Cell {
+    fn from(tenant: TenantId) -> Self {
+        Self::Integer(tenant.number().into())
+    }
+}
+
 impl From<&str> for Cell {
     fn from(text: &str) -> Self {
         Self::Text(Bytes::copy_from_slice(text.as_bytes()))
@@ -154,6 +186,11 @@ impl Values {
             return Ok(*number);
         }
         Err(corrupt(place))
+    }
+
+    /// A tenant.
+    pub fn tenant(&self, index: usize, place: &str) -> Result<TenantId, StoreError> {
+        TenantId::new(self.number(index, place)?).ok_or_else(|| corrupt(place))
     }
 
     /// A time.

@@ -8,7 +8,8 @@
 //! [`Dialect`], which prints SQL.
 //!
 //! - `write`: the path of a write
-//! - `read`, `api_keys`, `settings`: reads, and the changes of API keys
+//! - `read`, `settings`: reads
+//! - `api_keys`, `tenants`: API keys and tenants, which do not share the path of other writes
 //! - `database`: the traits of an engine's database
 //! - `retention`, `check`, `tables`: deletion by age, `roster check`, `roster migrate`
 //!
@@ -31,6 +32,7 @@ mod read;
 mod retention;
 mod settings;
 mod tables;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -60,6 +62,10 @@ pub use settings::{
     user_schema, whole_policy,
 };
 pub use tables::{Table, TableDigest, digest};
+pub use tenants::{
+    CREATE_TENANT, NEXT_TENANT, UPDATE_TENANT, USERS_ROOM, change_tenant, tenant, tenant_of_name,
+    tenants, tenants_along, totals,
+};
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};
 pub use write::executed::Executed;
 pub use write::facts::{ClaimKind, CommandError, Current, Facts};

@@ -1,8 +1,8 @@
 //! Data with a limited lifetime: the clock mark, deletion by age, and the history of purged users.
 
 use roster_core::{
-    ClockMark, ClockReading, Erasure, Outlived, UserId, clock_mark::PendingMark, erasure::STEP_MAX,
-    page::Flow, store::PENDING_ERASURES_MAX,
+    ClockMark, ClockReading, Erasure, Outlived, StoreError, TenantId, UserId,
+    clock_mark::PendingMark, erasure::STEP_MAX, page::Flow, store::PENDING_ERASURES_MAX,
 };
 
 use crate::database::{Cell, Database, Values, corrupt, first, rows};
@@ -16,8 +16,8 @@ pub const NEWEST_EVENT: &str =
     "SELECT at FROM events WHERE position = (SELECT max(position) FROM events)";
 
 /// Deletes the oldest idempotency records.
-pub const FORGET_KEYS: &str = "DELETE FROM idempotency_keys WHERE key IN \
-     (SELECT key FROM idempotency_keys WHERE at < $1 ORDER BY at LIMIT $2)";
+pub const FORGET_KEYS: &str = "DELETE FROM idempotency_keys WHERE (tenant, key) IN \
+     (SELECT tenant, key FROM idempotency_keys WHERE at < $1 ORDER BY at LIMIT $2)";
 
 /// The oldest events. A step deletes those before the first event that is kept.
 pub const OLDEST_EVENTS: &str = "SELECT position, at FROM events ORDER BY position LIMIT $1";
@@ -29,22 +29,22 @@ pub const FORGET_EVENTS: &str = "DELETE FROM events WHERE position <= $1";
 const FORGOTTEN_MAX: i64 = 1000;
 
 /// The users whose history is still to be erased.
-pub const PENDING_ERASURES: &str = "SELECT id FROM erasures ORDER BY id LIMIT $1";
+pub const PENDING_ERASURES: &str = "SELECT tenant, id FROM erasures ORDER BY tenant, id LIMIT $1";
 
 /// Stores the progress of an erasure.
-pub const MOVE_ERASURE: &str = "UPDATE erasures SET reached = $1 WHERE id = $2";
+pub const MOVE_ERASURE: &str = "UPDATE erasures SET reached = $1 WHERE tenant = $2 AND id = $3";
 
 /// Ends an erasure.
-pub const END_ERASURE: &str = "DELETE FROM erasures WHERE id = $1";
+pub const END_ERASURE: &str = "DELETE FROM erasures WHERE tenant = $1 AND id = $2";
 
 /// The statements of an erasure that differ between the engines.
 #[derive(Clone, Copy, Debug)]
 pub struct ErasureSql {
-    /// The progress of the erasure; no row if another process works on it.
+    /// The progress of the erasure of a tenant's user; no row if another process works on it.
     pub reached: &'static str,
-    /// The number of events of the next step after `$2`, and the position of the last one.
+    /// The number of events of the next step after `$3`, and the position of the last one.
     pub next: &'static str,
-    /// Empties the records of the events from `$2` up to `$3`.
+    /// Empties the records of the events from `$3` up to `$4`.
     pub empty: &'static str,
     /// Deletes the idempotency records except that of the purge, because a caller may repeat that
     /// request too.
@@ -116,33 +116,35 @@ pub async fn erase<D: Database>(
     id: UserId,
     may_end: bool,
 ) -> Result<Option<Erasure>, D::Error> {
-    let user = Cell::from(id);
-    let Some(row) = first(db, sql.reached, std::slice::from_ref(&user)).await? else {
+    let (tenant, user) = (Cell::from(db.tenant()), Cell::from(id));
+    let Some(row) = first(db, sql.reached, &[tenant.clone(), user.clone()]).await? else {
         return Ok(None);
     };
     let reached = row.number(0, "erasures.reached")?;
-    let step = [user.clone(), reached.into(), STEP_MAX.into()];
+    let step = [tenant.clone(), user.clone(), reached.into(), STEP_MAX.into()];
     let next = first(db, sql.next, &step).await?.ok_or_else(|| corrupt("events"))?;
     let events = next.number(0, "events")?;
     let last = if events == 0 { reached } else { next.number(1, "events.position")? };
     if last > reached {
-        db.execute(sql.empty, &[user.clone(), reached.into(), last.into()]).await?;
+        let stretch = [tenant.clone(), user.clone(), reached.into(), last.into()];
+        db.execute(sql.empty, &stretch).await?;
     }
-    let keys = db.execute(sql.drop_keys, &[user.clone(), STEP_MAX.into()]).await?;
+    let keys = db.execute(sql.drop_keys, &[tenant.clone(), user.clone(), STEP_MAX.into()]).await?;
     if may_end && events < STEP_MAX && keys < STEP_MAX.unsigned_abs() {
-        db.execute(END_ERASURE, &[user]).await?;
+        db.execute(END_ERASURE, &[tenant, user]).await?;
         return Ok(Some(Erasure::Done));
     }
     if last > reached {
-        db.execute(MOVE_ERASURE, &[last.into(), user]).await?;
+        db.execute(MOVE_ERASURE, &[last.into(), tenant, user]).await?;
     }
     let is_idle = events == 0 && keys == 0;
     Ok(Some(if is_idle { Erasure::Waiting } else { Erasure::Pending }))
 }
 
-/// The users whose history is not yet erased.
-pub async fn pending_erasures<D: Database>(db: D) -> Result<Vec<UserId>, D::Error> {
+/// The users of all tenants whose history is not yet erased.
+pub async fn pending_erasures<D: Database>(db: D) -> Result<Vec<(TenantId, UserId)>, D::Error> {
     let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
     let rows = rows(db, PENDING_ERASURES, &[limit.into()]).await?;
-    Ok(rows.iter().map(|row| row.id(0, "erasures.id")).collect::<Result<_, _>>()?)
+    let pending = |row: &Values| Ok((row.tenant(0, "erasures")?, row.id(1, "erasures.id")?));
+    Ok(rows.iter().map(pending).collect::<Result<_, StoreError>>()?)
 }

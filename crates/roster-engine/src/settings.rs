@@ -1,13 +1,14 @@
-//! The settings that a store contains.
+//! The settings that a store contains. The uniqueness policy and the secret are those of all
+//! tenants, and are settings of the default one.
 
 use std::sync::Arc;
 
-use roster_core::{PolicyKey, PolicyMismatch, Rules, Sharing, StoreError, UserSchema};
+use roster_core::{PolicyKey, PolicyMismatch, Rules, Sharing, StoreError, TenantId, UserSchema};
 
 use crate::database::{Database, Values, corrupt, first};
 
 /// The value of a setting.
-pub const SETTING: &str = "SELECT value FROM settings WHERE name = $1";
+pub const SETTING: &str = "SELECT value FROM settings WHERE tenant = $1 AND name = $2";
 
 /// The name of the schema of users. It is missing until the schema is first replaced.
 pub const SCHEMA_SETTING: &str = "user_schema";
@@ -17,7 +18,7 @@ pub const SECRET_SETTING: &str = "cursor_secret";
 
 /// The row of a setting, with its value.
 pub async fn setting<D: Database>(db: D, name: &str) -> Result<Option<Values>, D::Error> {
-    first(db, SETTING, &[name.into()]).await
+    first(db, SETTING, &[db.tenant().into(), name.into()]).await
 }
 
 /// Parses the schema of users from such a value.
@@ -35,7 +36,9 @@ pub async fn user_schema<D: Database>(db: D) -> Result<Arc<UserSchema>, D::Error
 
 /// The secret, if the store has one.
 pub async fn secret<D: Database>(db: D) -> Result<Option<[u8; 32]>, D::Error> {
-    let Some(row) = setting(db, SECRET_SETTING).await? else { return Ok(None) };
+    let Some(row) = setting(db.of(TenantId::DEFAULT), SECRET_SETTING).await? else {
+        return Ok(None);
+    };
     let secret = row.bytes(0, SECRET_SETTING)?[..].try_into();
     Ok(Some(secret.map_err(|_| corrupt(SECRET_SETTING))?))
 }
@@ -46,7 +49,7 @@ pub async fn stored_policy<D: Database>(
     key: PolicyKey,
 ) -> Result<Option<Sharing>, D::Error> {
     let name = key.stored_name();
-    let Some(row) = setting(db, name).await? else { return Ok(None) };
+    let Some(row) = setting(db.of(TenantId::DEFAULT), name).await? else { return Ok(None) };
     let sharing = Sharing::parse_stored(row.bytes(0, name)?);
     Ok(Some(sharing.ok_or_else(|| corrupt(name))?))
 }

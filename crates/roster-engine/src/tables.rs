@@ -30,51 +30,62 @@ pub struct TableDigest {
 
 impl Table {
     /// Every table except `log_head`, in the order in which they are copied. The only row of
-    /// `log_head` is the identity of the log and its [`Head`](roster_core::Head).
+    /// `log_head` is the identity of the log and its last position.
     pub const ALL: &'static [Self] = &[
         Self {
             name: "users",
-            key: "id",
-            columns: "id, version, status, updated_at, username_key, email_key, phone_number_key, \
-                      external_id, family_name_key, name_key, record",
+            key: "tenant, id",
+            columns: "tenant, id, version, status, updated_at, username_key, email_key, \
+                      phone_number_key, external_id, family_name_key, name_key, record",
         },
         Self {
             name: "deleted_users",
-            key: "id",
-            columns: "id, version, deleted_at, username_key, email_key, external_id, record",
+            key: "tenant, id",
+            columns: "tenant, id, version, deleted_at, username_key, email_key, external_id, \
+                      record",
         },
         Self {
             name: "events",
             key: "position",
-            columns: "position, kind, at, actor, request_id, subject_id, version, changed, record",
+            columns: "position, tenant, kind, at, actor, request_id, subject_id, version, changed, \
+                      record",
         },
-        Self { name: "words", key: "word, id", columns: "word, id" },
-        Self { name: "further_keys", key: "kind, key, id", columns: "kind, key, id" },
+        Self { name: "words", key: "tenant, word, id", columns: "tenant, word, id" },
+        Self {
+            name: "further_keys",
+            key: "tenant, kind, key, id",
+            columns: "tenant, kind, key, id",
+        },
         Self {
             name: "idempotency_keys",
-            key: "key",
-            columns: "key, fingerprint, at, user_id, version, position, effect, record",
+            key: "tenant, key",
+            columns: "tenant, key, fingerprint, at, user_id, version, position, effect, record",
         },
-        Self { name: "settings", key: "name", columns: "name, value" },
+        Self { name: "settings", key: "tenant, name", columns: "tenant, name, value" },
         Self {
             name: "keys",
             key: "id",
-            columns: "id, name, scopes, created_at, created_by, expires_at, revoked_at, \
+            columns: "id, tenant, name, scopes, created_at, created_by, expires_at, revoked_at, \
                       rotated_at, last_used_at, secret, former_secret, former_until",
         },
         Self { name: "keys_head", key: "id", columns: "id, generation" },
         Self {
             name: "groups",
-            key: "id",
-            columns: "id, version, members, name_key, external_id, record",
+            key: "tenant, id",
+            columns: "tenant, id, version, members, name_key, external_id, record",
         },
         Self {
             name: "group_members",
-            key: "group_id, member_id",
-            columns: "group_id, member_id, kind",
+            key: "tenant, group_id, member_id",
+            columns: "tenant, group_id, member_id, kind",
         },
-        Self { name: "groups_head", key: "id", columns: "id, total" },
-        Self { name: "erasures", key: "id", columns: "id, reached" },
+        Self {
+            name: "tenants",
+            key: "id",
+            columns: "id, name, version, status, display_name, external_id, users_max, created_at, \
+                      updated_at, active, suspended, deleted, groups",
+        },
+        Self { name: "erasures", key: "tenant, id", columns: "tenant, id, reached" },
         Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },
     ];
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use roster_core::{
     Actor, Caller, Command, Draft, EventKind, Failure, Group, GroupAct, Idempotency, Json,
-    OnConflict, Refusal, Rules, Timestamp, User, UserAct, UserId, UserSchema,
+    OnConflict, Refusal, Rules, TenantId, Timestamp, User, UserAct, UserId, UserSchema,
     group::{GroupEdit, MembersEdit, StatedKinds},
     json,
 };
@@ -39,6 +39,10 @@ impl Dialect for Stored {
 impl Facts for Stored {
     type Dialect = Self;
 
+    fn tenant(&self) -> TenantId {
+        TenantId::DEFAULT
+    }
+
     fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         if self.missing == Some(id) {
             return Err(CommandError::MissingFact);
@@ -53,6 +57,10 @@ impl Facts for Stored {
     fn holder(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
         let has = |user: &User| kind == ClaimKind::Username && username(user) == key;
         Ok(self.live.values().find(|current| has(&current.user)).map(|current| current.user.id))
+    }
+
+    fn users_room(&mut self) -> Result<Option<i64>, CommandError> {
+        Ok(None)
     }
 
     fn idempotency_record(
@@ -118,7 +126,9 @@ fn delete(n: u8) -> Command {
 }
 
 fn requests(commands: Vec<Command>) -> Vec<Request> {
-    let request = |command| Request::new(Rules::default(), &UserSchema::default(), command);
+    let request = |command| {
+        Request::new(TenantId::DEFAULT, Rules::default(), &UserSchema::default(), command)
+    };
     commands.into_iter().map(request).collect()
 }
 
@@ -185,7 +195,8 @@ fn a_decision_on_an_equal_version_with_other_bytes_does_not_count() {
     assert_eq!(decided_on.user.version, stored.user.version);
     let command = patch(1, r#"{"name":"Ada"}"#);
     let schema = UserSchema::default();
-    let request = Request::decided_on(Rules::default(), &schema, command, &decided_on);
+    let (tenant, rules) = (TenantId::DEFAULT, Rules::default());
+    let request = Request::decided_on(tenant, rules, &schema, command, &decided_on);
     let completed = run_all(&[request], &mut store_of(stored));
     let record = record_after(&completed, 1);
     assert!(!String::from_utf8_lossy(&record).contains("never committed"), "{record:?}");

@@ -15,6 +15,7 @@ use crate::{
     routes,
     settings::HttpSettings,
     state::AppState,
+    tenancy,
 };
 
 /// Both interfaces over one directory.
@@ -79,6 +80,10 @@ impl Handle for App {
         // Clients that join a base URL that ends in a slash send two.
         if let Some(uri) = without_double_slash(request.uri()) {
             *request.uri_mut() = uri;
+        }
+        if let Some((segment, uri)) = tenancy::split(request.uri(), self.state.base_path()) {
+            *request.uri_mut() = uri;
+            request.extensions_mut().insert(segment);
         }
         // The router matches a parameter with an empty segment, but no path of this service has
         // one.

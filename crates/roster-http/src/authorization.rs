@@ -9,36 +9,74 @@ use std::net::IpAddr;
 
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use roster_core::{
-    Actor,
-    access::{Authority, Scope},
+    Actor, TenantId, TenantName,
+    access::{Authority, Reach, Scope},
 };
 use roster_server::{Identity, limits::RateLimitState};
 
 use crate::{
-    access::Check,
+    access::{Check, nobody},
     limits::admission::identity,
     operation::{Need, Operation},
     problem::{Problem, ProblemCode},
     state::AppState,
+    tenancy::{Segment, admitted},
 };
 
-/// The caller of a request, if authorized. `state` is set to the caller's rate limit, for the
-/// response headers.
+/// The caller of a request, if authorized, and the state of its tenant. `state` is set to the
+/// caller's rate limit, for the response headers.
 pub(crate) async fn authorize(
-    app: &AppState,
+    app: AppState,
     parts: &Parts,
     address: IpAddr,
     operation: Option<Operation>,
     state: &mut Option<RateLimitState>,
-) -> Result<Authority, Problem> {
-    let Some((operation, scopes)) = needed(operation) else {
-        app.admission.charge(&Identity::of_address(address), state)?;
-        return Ok(Authority::nobody());
+) -> Result<(AppState, Authority), Problem> {
+    let segment = parts.extensions.get::<Segment>();
+    let needed = match (needed(operation), operation) {
+        // Without a credential nobody learns whether the tenant exists.
+        (None, Some(operation)) if segment.is_some() => Some((operation, &[][..])),
+        (needed, _) => needed,
     };
-    let authority = authenticate(app, parts, address).await;
+    let Some((operation, scopes)) = needed else {
+        app.admission.charge(&Identity::of_address(address), state)?;
+        return Ok((app, Authority::nobody()));
+    };
+    let authority = authenticate(&app, parts, address).await;
     let actor = authority.as_ref().map_or(&Actor::Anonymous, Authority::actor);
     app.admission.charge(&identity(actor, address), state)?;
-    allow(authority?, operation, scopes)
+    let authority = authority?;
+    let app = enter(app, segment, &authority, operation).await?;
+    let authority = allow(authority, operation, scopes)?;
+    Ok((app, authority))
+}
+
+/// The state of the tenant of a request, if the caller may call it.
+async fn enter(
+    app: AppState,
+    segment: Option<&Segment>,
+    authority: &Authority,
+    operation: Operation,
+) -> Result<AppState, Problem> {
+    let Some(Segment(name)) = segment else {
+        if authority.reach().includes(TenantId::DEFAULT) {
+            return Ok(app);
+        }
+        return Err(Problem::new(ProblemCode::WrongTenant));
+    };
+    if matches!(authority.actor(), Actor::Anonymous) {
+        return Err(nobody());
+    }
+    let tenant = match TenantName::parse(name) {
+        Some(name) => app.tenants.find(&app.directory, &name).await?,
+        None => None,
+    };
+    let tenant = admitted(tenant, authority)?;
+    if operation.is_of_service() {
+        let detail = "this path is below the base URL of the service alone, not below a tenant's";
+        return Err(Problem::saying(ProblemCode::NotFound, detail));
+    }
+    Ok(app.of_tenant(&tenant).await?)
 }
 
 /// Authorizes a request again after its body arrived. The request was charged, and its credential
@@ -70,6 +108,10 @@ fn allow(
     scopes: &'static [Scope],
 ) -> Result<Authority, Problem> {
     authority.check(scopes)?;
+    let is_operator = authority.reach() == Reach::All && *authority.actor() != Actor::Anonymous;
+    if operation.is_of_operator() && !is_operator {
+        return Err(Problem::new(ProblemCode::OperatorKeyRequired));
+    }
     Ok(if operation.is_scim() { authority.through_scim() } else { authority })
 }
 
@@ -80,7 +122,7 @@ pub(crate) async fn authenticate(
     address: IpAddr,
 ) -> Result<Authority, Problem> {
     let Some(credential) = name(&parts.headers) else {
-        return app.access.authenticate(parts).await;
+        return app.access.identify(parts).await;
     };
     let Err(wait_s) = app.admission.attempts.may_try(address, credential) else {
         return attempt(app, parts, address, credential).await;
@@ -105,7 +147,7 @@ async fn attempt(
     address: IpAddr,
     credential: &str,
 ) -> Result<Authority, Problem> {
-    let authority = app.access.authenticate(parts).await;
+    let authority = app.access.identify(parts).await;
     match &authority {
         Ok(_) => app.admission.attempts.succeeded(address, credential),
         Err(problem) if problem.code == ProblemCode::Unauthenticated => {

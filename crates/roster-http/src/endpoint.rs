@@ -36,6 +36,7 @@ use crate::{
     request_id::X_REQUEST_ID,
     scim,
     state::AppState,
+    tenancy::Segment,
 };
 
 pub(crate) const NOSNIFF: (HeaderName, HeaderValue) =
@@ -101,9 +102,10 @@ where
                 rate_limit: None,
             };
             let rate_limit = &mut after.rate_limit;
-            let guarded = guard(&app, &parts, &context.peer, operation, client, rate_limit).await;
+            let guarded =
+                guard(app.clone(), &parts, &context.peer, operation, client, rate_limit).await;
             let response = match guarded {
-                Ok(authority) => {
+                Ok((app, authority)) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());
                     let limit = (parts.method.is_safe() && is_limited)
                         .then(|| ReadLimit::of(app.settings.read_wait_max, &parts.headers));
@@ -124,17 +126,19 @@ where
     }
 }
 
-/// Checks a request before its handler runs. Returns the permissions of the caller.
+/// Checks a request before its handler runs. Returns the state of its tenant, and the permissions
+/// of the caller.
 async fn guard(
-    app: &AppState,
+    app: AppState,
     parts: &Parts,
     peer: &Peer,
     operation: Option<Operation>,
     client: Result<IpAddr, Problem>,
     rate_limit: &mut Option<RateLimitState>,
-) -> Result<Authority, Problem> {
-    if operation.is_some_and(Operation::is_health) {
-        return Ok(Authority::nobody());
+) -> Result<(AppState, Authority), Problem> {
+    let is_below_tenant = parts.extensions.get::<Segment>().is_some();
+    if operation.is_some_and(Operation::is_health) && !is_below_tenant {
+        return Ok((app, Authority::nobody()));
     }
     app.hosts.check(parts, peer.tls)?;
     let is_open = app.access.is_open();
@@ -146,9 +150,9 @@ async fn guard(
     }
     check_limits(parts, app.settings.uri_bytes_max)?;
     let client = client?;
-    let authority = authorize(app, parts, client, operation, rate_limit).await?;
+    let (app, authority) = authorize(app, parts, client, operation, rate_limit).await?;
     check_memory(&authority, peer, client)?;
-    Ok(authority)
+    Ok((app, authority))
 }
 
 /// Assigns the memory of the connection to the caller that has authenticated on it, or that calls

@@ -59,6 +59,7 @@ mod scim;
 mod service_document;
 mod settings;
 mod state;
+mod tenancy;
 pub(crate) mod turns;
 
 pub use app::App;

@@ -128,6 +128,12 @@ macro_rules! operations {
             ImportGroups POST "/bulk/groups" "importGroups" UsersWrite bulk::groups::import;
             ExportDeletedUsers GET "/bulk/deleted-users" "exportDeletedUsers" DeletedUsersRead
                 bulk::deleted_users::export;
+            ListTenants GET "/tenants" "listTenants" TenantsAdmin rest::tenants::list;
+            CreateTenant POST "/tenants" "createTenant" TenantsAdmin rest::tenants::create;
+            GetTenant GET "/tenants/{tenant}" "getTenant" TenantsAdmin rest::tenants::get;
+            ReplaceTenant PUT "/tenants/{tenant}" "replaceTenant" TenantsAdmin
+                rest::tenants::replace;
+            PatchTenant PATCH "/tenants/{tenant}" "patchTenant" TenantsAdmin rest::tenants::patch;
             GetSchema GET "/schema" "getSchema" UsersRead rest::schema::get;
             ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite rest::schema::replace;
             GetCaller GET "/caller" "getCaller" Caller rest::caller::get;
@@ -190,6 +196,25 @@ impl Operation {
     /// no time limit here, and is available at the root of the host too.
     pub const fn is_probe(self) -> bool {
         matches!(self, Self::GetLiveness | Self::GetReadiness | Self::GetMetrics)
+    }
+
+    /// Whether it concerns the whole service, so it is not below the base URL of a tenant.
+    pub const fn is_of_service(self) -> bool {
+        self.is_probe()
+            || self.is_of_operator()
+            || matches!(self, Self::GetDocs | Self::ListProblems | Self::GetProblem)
+    }
+
+    /// Whether it needs a credential for all tenants.
+    pub const fn is_of_operator(self) -> bool {
+        matches!(
+            self,
+            Self::ListTenants
+                | Self::CreateTenant
+                | Self::GetTenant
+                | Self::ReplaceTenant
+                | Self::PatchTenant
+        )
     }
 
     /// Whether this is a page that a browser may open from a link on another site.

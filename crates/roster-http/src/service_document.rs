@@ -15,6 +15,7 @@ use crate::{
         transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
     },
     settings::HttpSettings,
+    state::AppState,
 };
 
 fn members<const N: usize>(all: [(&str, Json); N]) -> Vec<(String, Json)> {
@@ -35,9 +36,9 @@ fn seconds(keep: Option<Duration>) -> Json {
 }
 
 /// The service document with the current rules of uniqueness.
-pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
-    let link = |path: &str| string(format!("{}{path}", settings.base_url));
-    let links = object([
+pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
+    let link = |path: &str| string(format!("{}{path}", app.base_url));
+    let of_tenant = members([
         ("users", link("/users")),
         ("deleted_users", link("/deleted-users")),
         ("groups", link("/groups")),
@@ -48,6 +49,10 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("keys", link("/keys")),
         ("schema", link("/schema")),
         ("description", link("/openapi.json")),
+    ]);
+    // These are of the whole service.
+    let of_service = members([
+        ("tenants", link("/tenants")),
         ("docs", link("/docs")),
         ("interface", link("/docs#interface")),
         ("problems", link("/problems")),
@@ -55,6 +60,8 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("readiness", link("/readyz")),
         ("metrics", link("/metrics")),
     ]);
+    let of_service = of_service.into_iter().filter(|_| app.tenant.is_none());
+    let links = Json::Object(of_tenant.into_iter().chain(of_service).collect());
     let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
     let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
     let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
@@ -72,7 +79,7 @@ pub(crate) fn service_document(settings: &HttpSettings, rules: Rules) -> Bytes {
         ("links", links),
         ("capabilities", capabilities),
         // Last, because the list is long: nothing below it is overlooked.
-        ("limits", limits_of(settings)),
+        ("limits", limits_of(&app.settings)),
     ]);
     description::json(&document)
 }
@@ -104,6 +111,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
         ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
         ("page_comparisons_max", number(limits::PAGE_COMPARISONS_MAX)),
+        ("tenants_max", number(limits::TENANTS_MAX)),
         ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),
         ("fields_max", number(limits::FIELDS_MAX)),
         ("csv_columns_max", number(limits::CSV_COLUMNS_MAX)),

@@ -2,6 +2,7 @@
 //! settings.
 
 use std::{
+    borrow::Cow,
     ops::Deref,
     sync::{
         Arc, Mutex,
@@ -9,13 +10,14 @@ use std::{
     },
 };
 
-use roster_core::Directory;
+use roster_core::{Actor, Directory, StoreError, Tenant, TenantName};
 use roster_scim::walk::Places;
 use roster_server::ServerCounters;
 
 use crate::{
     access::Access,
-    cursor::Cursors,
+    cursor::{Cursors, List, ListCursors},
+    description::base_path,
     documents::Documents,
     extract::JsonParser,
     limits::{admission::Admission, transfers::Transfers},
@@ -24,17 +26,28 @@ use crate::{
     readiness::Readiness,
     request_id::RequestIds,
     settings::HttpSettings,
+    tenancy::Tenants,
 };
 
-/// The state that every handler may use.
+/// The state that every handler may use. Its directory is that of the request's tenant.
 #[derive(Clone)]
-pub(crate) struct AppState(Arc<Shared>);
+pub(crate) struct AppState(Arc<OfTenant>);
 
-/// What the clones of an [`AppState`] share.
-pub(crate) struct Shared {
+/// The state for the requests of a tenant.
+pub(crate) struct OfTenant {
+    shared: Arc<Shared>,
     pub(crate) directory: Directory,
-    pub(crate) access: Arc<Access>,
+    pub(crate) access: Access,
+    /// The base URL of the tenant, without a slash at its end.
+    pub(crate) base_url: Arc<str>,
+    /// The tenant; `None` for the default one.
+    pub(crate) tenant: Option<TenantName>,
+}
+
+/// What the states of all requests share.
+pub(crate) struct Shared {
     pub(crate) settings: HttpSettings,
+    pub(crate) tenants: Arc<Tenants>,
     pub(crate) hosts: Hosts,
     pub(crate) cors: Cors,
     pub(crate) request_ids: RequestIds,
@@ -64,7 +77,8 @@ impl AppState {
         let dropped_attributes = DroppedAttributes::default();
         let housekeeping = &settings.housekeeping;
         let metrics = Metrics::new(server, &admission, housekeeping, &dropped_attributes);
-        Self(Arc::new(Shared {
+        let base_url = settings.base_url.as_str().into();
+        let shared = Arc::new(Shared {
             hosts: Hosts::new(hosts, &settings.base_url),
             cors: Cors::new(&settings.cors_origins),
             request_ids: RequestIds::new(),
@@ -76,12 +90,40 @@ impl AppState {
             transfers: Transfers::new(),
             json: JsonParser::new(),
             walk_places: Mutex::default(),
-            access: Arc::new(access),
+            tenants: Arc::default(),
             readiness: Readiness::new(),
             draining: AtomicBool::new(false),
-            directory,
             settings,
-        }))
+        });
+        Self(Arc::new(OfTenant { shared, directory, access, base_url, tenant: None }))
+    }
+
+    /// The state for requests of a tenant.
+    pub(crate) async fn of_tenant(&self, tenant: &Tenant) -> Result<Self, StoreError> {
+        let directory = self.directory.of_tenant(tenant.id).await?;
+        let name = tenant.name.clone();
+        let access = self.access.of_tenant(&directory, name.clone(), Arc::clone(&self.tenants));
+        let base_url = format!("{}/tenants/{name}", self.settings.base_url).into();
+        let shared = Arc::clone(&self.shared);
+        Ok(Self(Arc::new(OfTenant { shared, directory, access, base_url, tenant: Some(name) })))
+    }
+
+    /// The path of the tenant's base URL.
+    pub(crate) fn base_path(&self) -> &str {
+        base_path(&self.base_url)
+    }
+
+    /// A path of the router as the caller sees it.
+    pub(crate) fn external_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        match (&self.tenant, path.strip_prefix(self.settings.base_path())) {
+            (Some(_), Some(below)) => format!("{}{below}", self.base_path()).into(),
+            _ => path.into(),
+        }
+    }
+
+    /// The cursors of a list for this caller, before the conditions are added.
+    pub(crate) fn cursors_of(&self, list: List, caller: &Actor) -> ListCursors<'_> {
+        self.cursors.of(list, caller).with("tenant", self.tenant.as_ref())
     }
 
     /// Marks the service as about to stop.
@@ -96,9 +138,17 @@ impl AppState {
 }
 
 impl Deref for AppState {
+    type Target = OfTenant;
+
+    fn deref(&self) -> &OfTenant {
+        &self.0
+    }
+}
+
+impl Deref for OfTenant {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
-        &self.0
+        &self.shared
     }
 }

@@ -8,7 +8,7 @@ use roster_core::{
 };
 use roster_engine::change_keys;
 
-use crate::{connect::Connection, failure::QueryResult};
+use crate::{connect::Connection, failure::QueryResult, reads::rows::Rows};
 
 /// Changes of the keys run one after the other: each begins by locking this row, which the first
 /// one inserts.
@@ -25,7 +25,8 @@ pub(crate) async fn change(
     connection: Arc<Connection>,
     change: &KeyChange,
 ) -> QueryResult<Result<ApiKey, KeyRefusal>> {
-    connection.transaction(BEGIN, change_keys(&*connection, change)).await
+    let rows = Rows::of_store(&connection);
+    connection.transaction(BEGIN, change_keys(rows, change)).await
 }
 
 /// Records when keys were used.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId, UserSchema,
+    Stored, TenantId, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -19,13 +19,15 @@ use roster_engine::{
 };
 
 use crate::{
-    api_keys, erasure,
+    api_keys,
+    connect::Connection,
+    erasure,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
     reads::{
         events,
         page::{Direct, walked},
-        rows::snapshot,
+        rows::{Rows, snapshot},
     },
 };
 
@@ -39,20 +41,17 @@ pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT INTO clock_mark AS stored \
      pending_at = excluded.pending_at, waited_ms = excluded.waited_ms \
      WHERE stored.revision = excluded.revision - 1";
 
-/// Takes the locks of tables that writes and reads need, and changes no row: no user, event or key
-/// is at these places.
-pub(crate) const PROBE: &str = "WITH of_users AS \
-     (DELETE FROM users WHERE id = '00000000-0000-0000-0000-000000000000'), \
-     of_deleted AS \
-     (DELETE FROM deleted_users WHERE id = '00000000-0000-0000-0000-000000000000'), \
-     of_words AS (DELETE FROM words WHERE word = '\\xff'), \
-     of_keys AS (DELETE FROM further_keys WHERE kind = -1), \
-     of_events AS (DELETE FROM events WHERE position = -1), \
-     of_retries AS (DELETE FROM idempotency_keys WHERE key = ''), \
-     of_members AS (DELETE FROM group_members \
-     WHERE group_id = '00000000-0000-0000-0000-000000000000'), \
-     of_groups AS (DELETE FROM groups WHERE id = '00000000-0000-0000-0000-000000000000') \
-     DELETE FROM log_head WHERE number = -1";
+/// Takes the locks of tables that writes and reads need, and changes no row: none is at this place.
+pub(crate) const PROBE: &str = "WITH of_users AS (DELETE FROM users WHERE ctid = '(0,0)'), \
+     of_deleted AS (DELETE FROM deleted_users WHERE ctid = '(0,0)'), \
+     of_words AS (DELETE FROM words WHERE ctid = '(0,0)'), \
+     of_keys AS (DELETE FROM further_keys WHERE ctid = '(0,0)'), \
+     of_events AS (DELETE FROM events WHERE ctid = '(0,0)'), \
+     of_retries AS (DELETE FROM idempotency_keys WHERE ctid = '(0,0)'), \
+     of_members AS (DELETE FROM group_members WHERE ctid = '(0,0)'), \
+     of_groups AS (DELETE FROM groups WHERE ctid = '(0,0)'), \
+     of_tenants AS (DELETE FROM tenants WHERE ctid = '(0,0)') \
+     DELETE FROM log_head WHERE ctid = '(0,0)'";
 
 /// The maximum number of users of a page that is read on a shared connection: a larger page would
 /// delay the queries behind it.
@@ -68,25 +67,25 @@ impl Store for Postgres {
     }
 
     fn get(&self, id: UserId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(self.user_lookups.get(id))
+        Box::pin(self.user_lookups.get(self.tenant, id))
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        Box::pin(
-            async move { self.shared.run(|c| async move { deleted_user(&*c, id).await }).await },
-        )
+        let tenant = self.tenant;
+        let read = move |c: Arc<_>| async move { deleted_user(Rows(&c, tenant), id).await };
+        Box::pin(self.shared.run(read))
     }
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         Box::pin(async move {
-            match Direct::of(&query) {
+            match Direct::of(self.tenant, &query) {
                 Some(direct) if query.limit <= SHARED_PAGE_MAX => {
                     self.shared.run(|c| direct.read(c)).await
                 }
                 Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
                 None => {
                     let query = Arc::new(query);
-                    let read = |c| self.long_reads.run(walked(c, Arc::clone(&query)));
+                    let read = |c| self.long_reads.run(walked(c, self.tenant, Arc::clone(&query)));
                     self.exclusive.run(LONG, read).await
                 }
             }
@@ -96,57 +95,57 @@ impl Store for Postgres {
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
         Box::pin(async move {
             let query = Arc::new(query);
-            let read = |c: Arc<_>| {
-                let query = Arc::clone(&query);
-                self.long_reads
-                    .run(async move { snapshot(&c, |c, head| deleted_page(c, head, &query)).await })
+            let read = |c: Arc<Connection>| {
+                let (query, tenant) = (Arc::clone(&query), self.tenant);
+                self.long_reads.run(async move {
+                    let read = |rows, head| deleted_page(rows, head, &query);
+                    snapshot(Rows(&c, tenant), read).await
+                })
             };
             self.exclusive.run(LONG, read).await
         })
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| async move { head(&*c).await }).await })
+        let tenant = self.tenant;
+        Box::pin(self.shared.run(move |c| async move { head(Rows(&c, tenant)).await }))
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        Box::pin(async move { self.exclusive.run(LONG, |c| events::page(c, &query)).await })
-    }
-
-    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(async move {
-            self.exclusive.run(LONG, |c| async move { forget(&*c, before).await }).await
-        })
-    }
-
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
         Box::pin(
-            async move { self.shared.run(|c| async move { pending_erasures(&*c).await }).await },
+            async move { self.exclusive.run(LONG, |c| events::page(c, self.tenant, &query)).await },
         )
     }
 
-    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(async move { self.exclusive.run(LONG, |c| erasure::erase(c, id)).await })
+    fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
+        let forget = move |c: Arc<_>| async move { forget(Rows::of_store(&c), before).await };
+        Box::pin(self.exclusive.run(LONG, forget))
+    }
+
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+        let read = |c: Arc<_>| async move { pending_erasures(Rows::of_store(&c)).await };
+        Box::pin(self.shared.run(read))
+    }
+
+    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(self.exclusive.run(LONG, move |c| erasure::erase(c, user)))
     }
 
     fn advance_clock_mark(
         &self,
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
-        Box::pin(async move {
-            let advance =
-                |c: Arc<_>| async move { advance_clock_mark(&*c, WRITE_CLOCK_MARK, reading).await };
-            self.exclusive.run(SHORT, advance).await
-        })
+        let advance = move |c: Arc<_>| async move {
+            advance_clock_mark(Rows::of_store(&c), WRITE_CLOCK_MARK, reading).await
+        };
+        Box::pin(self.exclusive.run(SHORT, advance))
     }
 
     fn health(&self) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.in_force.refresh().await?;
-            self.probe
-                .run(pool::PROBE, |c| async move { c.execute(PROBE, &[]).await })
-                .await
-                .map(drop)
+            let probe = |c: Arc<_>| async move { Rows::of_store(&c).execute(PROBE, &[]).await };
+            self.probe.run(pool::PROBE, probe).await.map(drop)
         })
     }
 
@@ -155,11 +154,11 @@ impl Store for Postgres {
     }
 
     fn rules(&self) -> Rules {
-        self.in_force.known().rules
+        self.in_force.known(self.tenant).rules
     }
 
     fn schema(&self) -> Arc<UserSchema> {
-        self.in_force.known().schema
+        self.in_force.known(self.tenant).schema
     }
 
     fn secret(&self) -> Secret {
@@ -177,16 +176,19 @@ impl Store for Postgres {
 
 impl GroupStore for Postgres {
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| async move { group(&*c, id).await }).await })
+        let tenant = self.tenant;
+        Box::pin(self.shared.run(move |c| async move { group(Rows(&c, tenant), id).await }))
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
         Box::pin(async move {
             let query = Arc::new(query);
-            let read = |c: Arc<_>| {
-                let query = Arc::clone(&query);
-                self.long_reads
-                    .run(async move { snapshot(&c, |c, head| group_page(c, head, &query)).await })
+            let read = |c: Arc<Connection>| {
+                let (query, tenant) = (Arc::clone(&query), self.tenant);
+                self.long_reads.run(async move {
+                    let read = |rows, head| group_page(rows, head, &query);
+                    snapshot(Rows(&c, tenant), read).await
+                })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -194,9 +196,12 @@ impl GroupStore for Postgres {
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
         Box::pin(async move {
-            let read = |c: Arc<_>| {
-                self.long_reads
-                    .run(async move { snapshot(&c, |c, head| members_page(c, head, &query)).await })
+            let read = |c: Arc<Connection>| {
+                let tenant = self.tenant;
+                self.long_reads.run(async move {
+                    let read = |rows, head| members_page(rows, head, &query);
+                    snapshot(Rows(&c, tenant), read).await
+                })
             };
             self.exclusive.run(LONG, read).await
         })
@@ -205,9 +210,9 @@ impl GroupStore for Postgres {
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         Box::pin(async move {
             let users: Arc<[UserId]> = users.into();
-            let query = |c: Arc<_>| {
-                let users = Arc::clone(&users);
-                async move { groups_of(&*c, &users, usize::MAX).await }
+            let query = |c: Arc<Connection>| {
+                let (users, tenant) = (Arc::clone(&users), self.tenant);
+                async move { groups_of(Rows(&c, tenant), &users, usize::MAX).await }
             };
             // A user is in a limited number of groups, whose records are short.
             let groups = match *users {
@@ -221,7 +226,8 @@ impl GroupStore for Postgres {
 
 impl KeyStore for Postgres {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(async move { self.shared.run(|c| async move { keyring(&*c, known).await }).await })
+        let read = move |c: Arc<_>| async move { keyring(Rows::of_store(&c), known).await };
+        Box::pin(self.shared.run(read))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

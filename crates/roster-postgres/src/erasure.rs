@@ -7,47 +7,55 @@
 
 use std::sync::Arc;
 
-use roster_core::{Erasure, UserId};
+use roster_core::{Erasure, TenantId, UserId};
 use roster_engine::{ErasureSql, erase as erase_step};
 
-use crate::{connect::Connection, failure::QueryResult};
+use crate::{connect::Connection, failure::QueryResult, reads::rows::Rows};
 
 /// The record of an event; an empty text if its erasure is pending.
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \
-     WHERE erasures.id = events.subject_id) IS NULL THEN record ELSE '' END";
+     WHERE erasures.tenant = events.tenant AND erasures.id = events.subject_id) IS NULL \
+     THEN record ELSE '' END";
 
-/// Erases the histories of all users that a transaction purges, if all of them together have at
-/// most 1,000 events, and at most 1,000 idempotency records. Otherwise it leaves all of them to the
-/// steps.
+/// Erases the histories of all users of a tenant that a transaction purges, if all of them together
+/// have at most 1,000 events, and at most 1,000 idempotency records. Otherwise it leaves all of
+/// them to the steps.
 pub(crate) const BEGIN: &str = "WITH own_events AS MATERIALIZED (SELECT own.position \
-     FROM unnest($1::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT position FROM events \
-     WHERE (subject_id, position) > (purged.id, 0) AND subject_id <= purged.id \
+     FROM unnest($2::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT position FROM events \
+     WHERE tenant = $1 AND (subject_id, position) > (purged.id, 0) AND subject_id <= purged.id \
      ORDER BY subject_id, position LIMIT 1001) AS own LIMIT 1001), \
      own_keys AS MATERIALIZED (SELECT own.key \
-     FROM unnest($1::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT key \
-     FROM idempotency_keys WHERE user_id = purged.id LIMIT 1001) AS own LIMIT 1001), \
+     FROM unnest($2::uuid[]) AS purged (id) CROSS JOIN LATERAL (SELECT key \
+     FROM idempotency_keys WHERE tenant = $1 AND user_id = purged.id LIMIT 1001) AS own \
+     LIMIT 1001), \
      size AS MATERIALIZED (SELECT (SELECT count(*) FROM own_events) <= 1000 \
      AND (SELECT count(*) FROM own_keys) <= 1000 AS is_small), \
      emptied AS (UPDATE events SET record = '' WHERE (SELECT is_small FROM size) \
      AND position = ANY(ARRAY(SELECT position FROM own_events))), \
      forgotten AS (DELETE FROM idempotency_keys WHERE (SELECT is_small FROM size) \
-     AND key = ANY(ARRAY(SELECT key FROM own_keys))) \
-     INSERT INTO erasures (id, reached) SELECT id, 0 FROM unnest($1::uuid[]) AS purged (id) \
+     AND tenant = $1 AND key = ANY(ARRAY(SELECT key FROM own_keys))) \
+     INSERT INTO erasures (tenant, id, reached) \
+     SELECT $1::integer, id, 0 FROM unnest($2::uuid[]) AS purged (id) \
      WHERE NOT (SELECT is_small FROM size)";
 
 pub(crate) const SQL: ErasureSql = ErasureSql {
-    reached: "SELECT reached FROM erasures WHERE id = $1 FOR UPDATE SKIP LOCKED",
+    reached: "SELECT reached FROM erasures WHERE tenant = $1 AND id = $2 FOR UPDATE SKIP LOCKED",
     next: "SELECT count(*), max(position) FROM (SELECT position FROM events \
-         WHERE (subject_id, position) > ($1, $2) AND subject_id <= $1 \
-         ORDER BY subject_id, position LIMIT $3) AS next",
-    empty: "UPDATE events SET record = '' \
-         WHERE (subject_id, position) > ($1, $2) AND (subject_id, position) <= ($1, $3)",
-    drop_keys: "DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys \
-         WHERE user_id = $1 AND effect <> 'user.purged' LIMIT $2)",
+         WHERE tenant = $1 AND (subject_id, position) > ($2, $3) AND subject_id <= $2 \
+         ORDER BY subject_id, position LIMIT $4) AS next",
+    empty: "UPDATE events SET record = '' WHERE tenant = $1 \
+         AND (subject_id, position) > ($2, $3) AND (subject_id, position) <= ($2, $4)",
+    drop_keys: "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = ANY(ARRAY(\
+         SELECT key FROM idempotency_keys \
+         WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3))",
 };
 
 /// Erases the next step of a user's history.
-pub(crate) async fn erase(connection: Arc<Connection>, id: UserId) -> QueryResult<Erasure> {
-    let erasure = connection.transaction("BEGIN", erase_step(&*connection, &SQL, id, true)).await?;
+pub(crate) async fn erase(
+    connection: Arc<Connection>,
+    (tenant, id): (TenantId, UserId),
+) -> QueryResult<Erasure> {
+    let rows = Rows(&connection, tenant);
+    let erasure = connection.transaction("BEGIN", erase_step(rows, &SQL, id, true)).await?;
     Ok(erasure.unwrap_or(Erasure::Waiting))
 }

@@ -16,6 +16,7 @@ use crate::{
     in_force::InForce,
     migrations::{MigrationLock, refuse_hidden},
     open_error::OpenError,
+    reads::rows::Rows,
     settings::Settings,
     uniqueness::{KEYS, Key, keep_policy, refuse_shared},
 };
@@ -28,11 +29,10 @@ pub(crate) struct Established {
     pub(crate) in_force: InForce,
 }
 
-const KEEP_FIRST: &str = "INSERT INTO settings (name, value) VALUES ($1, $2) \
-     ON CONFLICT (name) DO NOTHING";
-const CREATE_HEAD: &str = "INSERT INTO log_head \
-     (number, era, log_id, position, active, suspended, deleted) \
-     VALUES (1, 1, $1, 0, 0, 0, 0) ON CONFLICT (number) DO NOTHING";
+const KEEP_FIRST: &str = "INSERT INTO settings (tenant, name, value) VALUES (0, $1, $2) \
+     ON CONFLICT (tenant, name) DO NOTHING";
+const CREATE_HEAD: &str = "INSERT INTO log_head (number, era, log_id, position) \
+     VALUES (1, 1, $1, 0) ON CONFLICT (number) DO NOTHING";
 const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
 pub(crate) const NEXT_ERA: &str =
     "UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1";
@@ -40,8 +40,9 @@ pub(crate) const NEXT_ERA: &str =
 const HAS_STORE: &str =
     "SELECT to_regclass('log_head') IS NOT NULL AND to_regclass('settings') IS NOT NULL";
 
-const CREATE_GROUPS_HEAD: &str =
-    "INSERT INTO groups_head (id, total) VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
+const CREATE_DEFAULT_TENANT: &str = "INSERT INTO tenants \
+     (id, version, status, created_at, updated_at, active, suspended, deleted, groups) \
+     VALUES (0, 1, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT (id) DO NOTHING";
 
 /// The setting that exists while `roster migrate` fills the database.
 const MIGRATION: &str = "migration";
@@ -59,9 +60,9 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
     // Only one process at a time changes rows that all processes read.
     let lock = MigrationLock::take(connector).await?;
     refuse_migration(&connection).await?;
-    create_heads(client).await?;
+    create_rows(client).await?;
     for key in KEYS {
-        if stored_policy(&connection, key.policy).await?.is_none() {
+        if stored_policy(Rows::of_store(&connection), key.policy).await?.is_none() {
             begin_policy(client, key, settings.rules.sharing(key.policy)).await?;
         }
     }
@@ -119,7 +120,7 @@ pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenE
 
 /// Fails if a migration into the database is not finished. Uses an open connection.
 pub(crate) async fn refuse_migration(connection: &Connection) -> Result<(), OpenError> {
-    match setting(connection, MIGRATION).await? {
+    match setting(Rows::of_store(connection), MIGRATION).await? {
         Some(_) => Err(OpenError::Unfinished),
         None => Ok(()),
     }
@@ -130,22 +131,23 @@ async fn read(
     connection: &Connection,
     settings: &Settings,
 ) -> Result<Option<Established>, OpenError> {
-    let Some(head) = first(connection, HEAD, &[]).await? else { return Ok(None) };
-    let Some(policy) = whole_policy(connection).await? else { return Ok(None) };
+    let rows = Rows::of_store(connection);
+    let Some(head) = first(rows, HEAD, &[]).await? else { return Ok(None) };
+    let Some(policy) = whole_policy(rows).await? else { return Ok(None) };
     let rules = rules_with(settings.rules, &settings.stated, &policy)?;
-    let Some(bytes) = secret(connection).await? else { return Ok(None) };
-    let schema = user_schema(connection).await?;
+    let Some(bytes) = secret(rows).await? else { return Ok(None) };
+    let schema = user_schema(rows).await?;
     let ids = || -> QueryResult<_> { Ok((head.number(0, "era")?, head.log_id(1)?)) };
     let (era, log_id) = ids()?;
     let in_force = InForce { rules, schema, era };
     Ok(Some(Established { log_id, secret: Secret(bytes), in_force }))
 }
 
-/// Inserts the secret, the head of the log and that of the groups.
-async fn create_heads(client: &Client) -> Result<(), OpenError> {
+/// Inserts the secret, the head of the log and the default tenant.
+async fn create_rows(client: &Client) -> Result<(), OpenError> {
     client.execute(KEEP_FIRST, &[&SECRET_SETTING, &random::<32>()?.as_slice()]).await?;
     client.execute(CREATE_HEAD, &[&random::<8>()?.as_slice()]).await?;
-    client.execute(CREATE_GROUPS_HEAD, &[]).await?;
+    client.execute(CREATE_DEFAULT_TENANT, &[]).await?;
     Ok(())
 }
 

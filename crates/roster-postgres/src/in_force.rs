@@ -1,5 +1,5 @@
-//! The rules in force: the uniqueness policy and the user schema of the store, and the guards of
-//! this process.
+//! The rules in force: the uniqueness policy of the store, the user schemas of its tenants, and the
+//! guards of this process.
 //!
 //! Every write states the era under which it was decided, and the database rejects a write of
 //! another era. A process whose era has ended reads the policy and decides again. If it cannot
@@ -7,28 +7,35 @@
 //! one, it rejects all further writes and is not ready.
 
 use std::{
-    sync::{Arc, PoisonError, RwLock, Weak},
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, Weak},
     time::Duration,
 };
 
-use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, UserSchema};
-use roster_engine::{corrupt, first, schema_of};
+use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, TenantId, UserSchema};
+use roster_engine::{SCHEMA_SETTING, Values, corrupt, schema_of};
 use tokio::time::sleep;
 
-use crate::{connect::Connection, failure::QueryResult, migrations, pool::SharedPool};
+use crate::{
+    connect::Connection, failure::QueryResult, migrations, pool::SharedPool, reads::rows::values,
+};
 
 /// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Everything that determines whether this process may write, and under which rules, in one
-/// snapshot.
+/// snapshot. The first row is the state of the store. Each other row is one of the tenants `$1`,
+/// and its schema of users in the place of the identity of the log.
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
-     (SELECT value FROM settings WHERE name = 'email_sharing'), \
-     (SELECT value FROM settings WHERE name = 'external_id_sharing'), \
-     (SELECT value FROM settings WHERE name = 'migration'), \
-     (SELECT value FROM settings WHERE name = 'user_schema') FROM log_head WHERE number = 1";
+     (SELECT value FROM settings WHERE tenant = 0 AND name = 'email_sharing'), \
+     (SELECT value FROM settings WHERE tenant = 0 AND name = 'external_id_sharing'), \
+     (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration') \
+     FROM log_head WHERE number = 1 \
+     UNION ALL SELECT used.tenant, found.value, NULL, NULL, NULL, NULL \
+     FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT value FROM settings \
+     WHERE tenant = used.tenant AND name = 'user_schema' OFFSET 0) AS found";
 
-/// Rules, and the era that they belong to.
+/// The rules of a tenant, and the era that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub(crate) rules: Rules,
@@ -36,11 +43,22 @@ pub(crate) struct InForce {
     pub(crate) era: i64,
 }
 
+/// The schemas of users of some tenants.
+type Schemas = HashMap<TenantId, Arc<UserSchema>>;
+
+/// What a process knows.
+struct Known {
+    rules: Rules,
+    /// The schemas of users, of the tenants that are in use.
+    schemas: Schemas,
+    era: i64,
+}
+
 /// The rules in force, as far as this process knows.
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
     pub(crate) log_id: LogId,
-    known: RwLock<InForce>,
+    known: RwLock<Known>,
 }
 
 /// The database belongs to another store, or to a newer release, than when this process opened it.
@@ -52,32 +70,63 @@ pub(crate) struct RulesInForce {
 pub(crate) struct StoreReplaced;
 
 impl RulesInForce {
+    /// Starts with the rules of the default tenant.
     pub(crate) fn new(shared: Arc<SharedPool>, log_id: LogId, known: InForce) -> Self {
-        Self { shared, log_id, known: RwLock::new(known) }
+        let InForce { rules, schema, era } = known;
+        let schemas = HashMap::from([(TenantId::DEFAULT, schema)]);
+        Self { shared, log_id, known: RwLock::new(Known { rules, schemas, era }) }
     }
 
-    /// The rules as of the last read.
-    pub(crate) fn known(&self) -> InForce {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The rules of a tenant in use, as of the last read.
+    pub(crate) fn known(&self, tenant: TenantId) -> InForce {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        // Every handle of a tenant was returned by a function that has called `begin_use`.
+        let schema = known.schemas.get(&tenant).cloned().unwrap_or_default();
+        InForce { rules: known.rules, schema, era: known.era }
+    }
+
+    /// Reads the schema of users of a tenant, unless it is known.
+    pub(crate) async fn begin_use(&self, tenant: TenantId) -> Result<(), StoreError> {
+        while !self.lock().schemas.contains_key(&tenant) {
+            self.read_schemas(Some(tenant)).await?;
+        }
+        Ok(())
     }
 
     /// Reads the policy again. Fails if this process may not write any more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
-        let state = self.shared.run(read_state).await?;
-        let Some((_, era, policy, schema)) = state.filter(|(log_id, ..)| *log_id == self.log_id)
-        else {
-            return Err(StoreError::Unavailable(Box::new(StoreReplaced)));
-        };
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // Two tasks may read at once. The later era is in force.
-        if era > known.era {
-            let mut rules = known.rules;
-            for (key, sharing) in policy {
-                rules = rules.with_sharing(key, sharing);
-            }
-            *known = InForce { rules, schema, era };
+        let era = self.read(Vec::new()).await?.era;
+        while self.lock().era < era {
+            self.read_schemas(None).await?;
         }
         Ok(())
+    }
+
+    /// Reads the rules, and the schemas of all tenants in use and of this one. Keeps them unless
+    /// another task has read newer ones, or of more tenants, meanwhile.
+    async fn read_schemas(&self, more: Option<TenantId>) -> Result<(), StoreError> {
+        let used = self.lock().schemas.keys().copied().collect::<Vec<_>>();
+        let tenants: Vec<_> = used.into_iter().chain(more).collect();
+        let State { era, policy, schemas, .. } = self.read(tenants).await?;
+        let mut known = self.lock();
+        let is_complete = known.schemas.keys().all(|tenant| schemas.contains_key(tenant));
+        if era >= known.era && is_complete {
+            let with = |rules: Rules, (key, sharing)| rules.with_sharing(key, sharing);
+            let rules = policy.into_iter().fold(known.rules, with);
+            *known = Known { rules, schemas, era };
+        }
+        Ok(())
+    }
+
+    /// Reads the state of the store. Fails if this process may not write any more.
+    async fn read(&self, tenants: Vec<TenantId>) -> Result<State, StoreError> {
+        let state = self.shared.run(|c| read_state(c, &tenants)).await?;
+        let state = state.filter(|state| state.log_id == self.log_id);
+        state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))
+    }
+
+    fn lock(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Follows changes of the policy until the store is closed.
@@ -91,12 +140,25 @@ impl RulesInForce {
     }
 }
 
-/// The identity of the log, the era, the policy and the schema of users; `None` if this release
-/// cannot serve the database.
-type State = (LogId, i64, Vec<(PolicyKey, Sharing)>, Arc<UserSchema>);
+/// The state of a store.
+struct State {
+    log_id: LogId,
+    era: i64,
+    policy: Vec<(PolicyKey, Sharing)>,
+    schemas: Schemas,
+}
 
-async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
-    let Some(row) = first(&*connection, STATE, &[]).await? else { return Ok(None) };
+/// Reads the state, with the schemas of users of these tenants; `None` if this release cannot serve
+/// the database.
+async fn read_state(
+    connection: Arc<Connection>,
+    tenants: &[TenantId],
+) -> QueryResult<Option<State>> {
+    let numbers: Vec<i32> = tenants.iter().map(|tenant| tenant.number()).collect();
+    let statement = connection.prepare(STATE).await?;
+    let rows = connection.client().query(&statement, &[&numbers]).await?;
+    let rows: Vec<Values> = rows.iter().map(values).collect::<Result<_, _>>()?;
+    let Some((row, others)) = rows.split_first() else { return Ok(None) };
     // `None` if the setting is missing.
     let setting = |index| row.bytes(index, "").ok();
     if row.number(2, "").ok() != Some(migrations::newest_step()) || setting(5).is_some() {
@@ -107,6 +169,11 @@ async fn read_state(connection: Arc<Connection>) -> QueryResult<Option<State>> {
         let sharing = setting(index).and_then(|stored| Sharing::parse_stored(stored));
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
-    let schema = schema_of(setting(6).map(|schema| &**schema))?;
-    Ok(Some((row.log_id(1)?, row.number(0, "log_head.era")?, policy, schema)))
+    let mut schemas: Schemas = tenants.iter().map(|tenant| (*tenant, Arc::default())).collect();
+    for row in others {
+        let schema = schema_of(Some(row.bytes(1, SCHEMA_SETTING)?))?;
+        schemas.insert(row.tenant(0, "settings.tenant")?, schema);
+    }
+    let (log_id, era) = (row.log_id(1)?, row.number(0, "log_head.era")?);
+    Ok(Some(State { log_id, era, policy, schemas }))
 }

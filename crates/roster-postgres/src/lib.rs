@@ -46,6 +46,7 @@ mod postgres;
 mod prepare;
 mod reads;
 mod settings;
+mod tenants;
 #[cfg(test)]
 mod tests;
 mod uniqueness;

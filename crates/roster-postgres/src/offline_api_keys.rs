@@ -3,6 +3,8 @@
 //! Other processes may serve the same database meanwhile. The uniqueness policy is not read, so
 //! that creating a key needs no setting.
 
+use std::sync::Arc;
+
 use roster_core::{
     Answer, KeyStore, StoreError, Timestamp,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
@@ -17,6 +19,7 @@ use crate::{
     migrations::migrate,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT},
+    reads::rows::Rows,
 };
 
 /// The keys of a database.
@@ -33,9 +36,10 @@ impl KeyTable {
 
 impl KeyStore for KeyTable {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        Box::pin(
-            async move { self.0.run(SHORT, |c| async move { keyring(&*c, known).await }).await },
-        )
+        Box::pin(async move {
+            let read = |c: Arc<_>| async move { keyring(Rows::of_store(&c), known).await };
+            self.0.run(SHORT, read).await
+        })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

@@ -16,11 +16,12 @@ use crate::{
     establish::{NEXT_ERA, refuse_migration, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
+    reads::rows::Rows,
     uniqueness::{self, Key, keep_policy, refuse_shared},
 };
 
 /// Changes of the policy of a key run one after the other.
-const LOCK_POLICY: &str = "SELECT value FROM settings WHERE name = $1 FOR UPDATE";
+const LOCK_POLICY: &str = "SELECT value FROM settings WHERE tenant = 0 AND name = $1 FOR UPDATE";
 
 /// The maximum wait of one attempt for the lock on the table. It is short, because later sessions
 /// wait until the attempt ends.
@@ -36,7 +37,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub async fn read_policy(connector: &Connector) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
     let connection = connector.connect_for_maintenance().await?;
     refuse_none(connection.client()).await?;
-    whole_policy(&connection).await?.ok_or(OpenError::NoStore)
+    whole_policy(Rows::of_store(&connection)).await?.ok_or(OpenError::NoStore)
 }
 
 /// Changes the policy of a key. Returns false if it was set already. Fails if users share keys that
@@ -80,7 +81,7 @@ async fn change(connection: &Connection, key: &Key, sharing: Sharing) -> Result<
     client.batch_execute(LOCK_TIMEOUT).await?;
     client.query(LOCK_POLICY, &[&key.policy.stored_name()]).await?;
     refuse_migration(connection).await?;
-    match stored_policy(connection, key.policy).await? {
+    match stored_policy(Rows::of_store(connection), key.policy).await? {
         Some(stored) if stored == sharing => return Ok(false),
         Some(_) => {}
         None => return Err(OpenError::NoStore),

@@ -1,8 +1,11 @@
 //! The store itself: opening, writing, closing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    ops::Deref,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use roster_core::{Act, Command, Failure, LogId, Outcome, store::Secret};
+use roster_core::{Act, Command, Failure, LogId, Outcome, StoreError, TenantId, store::Secret};
 use roster_engine::{Queue, Request, Results};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -21,8 +24,15 @@ use crate::{
 /// The maximum number of attempts at a dry run: each change of the policy requires another one.
 const ERAS_MAX: u32 = 4;
 
-/// A store over PostgreSQL.
+/// A tenant of a store over PostgreSQL. All tenants share the store.
+#[derive(Clone)]
 pub struct Postgres {
+    store: Arc<OpenStore>,
+    pub(crate) tenant: TenantId,
+}
+
+/// An open store.
+pub struct OpenStore {
     pub(crate) queue: Arc<Queue>,
     pub(crate) user_lookups: Arc<UserLookups>,
     tasks: Mutex<Option<JoinSet<()>>>,
@@ -38,8 +48,16 @@ pub struct Postgres {
     pub(crate) log_id: LogId,
 }
 
+impl Deref for Postgres {
+    type Target = OpenStore;
+
+    fn deref(&self) -> &OpenStore {
+        &self.store
+    }
+}
+
 impl Postgres {
-    /// Opens the store of a database, or creates one there.
+    /// Opens the store of a database, or creates one there. Returns its default tenant.
     pub async fn open(settings: Settings) -> Result<Self, OpenError> {
         refuse_pooler(&settings.connector).await?;
         migrate(&settings.connector).await?;
@@ -61,7 +79,7 @@ impl Postgres {
             tasks.spawn(Arc::clone(&user_lookups).serve(Arc::clone(&shared)));
         }
         let following = tokio::spawn(RulesInForce::follow(Arc::downgrade(&in_force)));
-        Ok(Self {
+        let store = OpenStore {
             queue,
             user_lookups,
             tasks: Mutex::new(Some(tasks)),
@@ -74,25 +92,21 @@ impl Postgres {
             following: following.abort_handle(),
             secret,
             log_id,
-        })
+        };
+        Ok(Self { store: Arc::new(store), tenant: TenantId::DEFAULT })
     }
 
-    /// Executes the waiting commands. Later writes are rejected.
-    pub async fn close(&self) {
-        self.queue.close();
-        self.user_lookups.close();
-        self.following.abort();
-        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(tasks) = tasks {
-            tasks.join_all().await;
-        }
+    /// The tenant with this id of the same store.
+    pub async fn of(&self, tenant: TenantId) -> Result<Self, StoreError> {
+        self.in_force.begin_use(tenant).await?;
+        Ok(Self { store: Arc::clone(&self.store), tenant })
     }
 
     /// Executes commands.
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
         let replaces_schema = commands.iter().any(|command| matches!(command.act, Act::Schema(_)));
-        let InForce { rules, schema, .. } = self.in_force.known();
-        let request = |command| Request::new(rules, &schema, command);
+        let InForce { rules, schema, .. } = self.in_force.known(self.tenant);
+        let request = |command| Request::new(self.tenant, rules, &schema, command);
         let results = self.queue.execute(commands, request).await;
         if replaces_schema {
             // If this fails, the next write or the next periodic check reads the schema.
@@ -103,10 +117,10 @@ impl Postgres {
 
     /// The outcome of a dry run.
     pub(crate) async fn dry_run(&self, command: Command) -> Result<Outcome, Failure> {
-        let InForce { rules, schema, .. } = self.in_force.known();
-        let request = Request::new(rules, &schema, command);
+        let InForce { rules, schema, .. } = self.in_force.known(self.tenant);
+        let request = Request::new(self.tenant, rules, &schema, command);
         for _ in 0..ERAS_MAX {
-            let in_force = self.in_force.known();
+            let in_force = self.in_force.known(self.tenant);
             let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), &request));
             if let Some(result) = dry_run.await? {
                 return result;
@@ -114,5 +128,18 @@ impl Postgres {
             self.in_force.refresh().await?;
         }
         Err(Failure::Store(QueryError::EraEnded.into()))
+    }
+}
+
+impl OpenStore {
+    /// Executes the waiting commands. Later writes are rejected.
+    pub async fn close(&self) {
+        self.queue.close();
+        self.user_lookups.close();
+        self.following.abort();
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(tasks) = tasks {
+            tasks.join_all().await;
+        }
     }
 }

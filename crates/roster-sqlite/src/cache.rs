@@ -10,12 +10,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
-use roster_core::{Stored, User, UserId};
+use roster_core::{Stored, TenantId, User, UserId};
 use roster_engine::Current;
 
 /// The byte cache; may be off.
 pub(crate) struct ByteCache {
-    records: Option<Cache<UserId, Cached, KibBegun>>,
+    records: Option<Cache<(TenantId, UserId), Cached, KibBegun>>,
     /// How many commits there were. Locked for writing while users are inserted.
     commits: RwLock<u64>,
 }
@@ -30,6 +30,7 @@ struct Cached {
 
 /// A user that was in the collection before a commit.
 pub(crate) struct Touched {
+    pub(crate) tenant: TenantId,
     pub(crate) id: UserId,
     /// The user after the commit; `None` if it left the collection.
     pub(crate) live: Option<Current>,
@@ -44,14 +45,14 @@ impl ByteCache {
         Self { records, commits: RwLock::new(0) }
     }
 
-    pub(crate) fn get(&self, id: UserId) -> Option<Stored> {
-        let Cached { version, record, .. } = self.records.as_ref()?.get(&id)?;
+    pub(crate) fn get(&self, tenant: TenantId, id: UserId) -> Option<Stored> {
+        let Cached { version, record, .. } = self.records.as_ref()?.get(&(tenant, id))?;
         Some(Stored { id, version, record })
     }
 
     /// The user with its record, for a write.
-    pub(crate) fn current(&self, id: UserId) -> Option<Current> {
-        let Cached { record, parsed, .. } = self.records.as_ref()?.get(&id)?;
+    pub(crate) fn current(&self, tenant: TenantId, id: UserId) -> Option<Current> {
+        let Cached { record, parsed, .. } = self.records.as_ref()?.get(&(tenant, id))?;
         match parsed {
             Some(user) => Some(Current { user, record }),
             None => Current::read(id, record, "users").ok(),
@@ -64,11 +65,11 @@ impl ByteCache {
     }
 
     /// Inserts a record that was read, unless a commit was counted since, or is being counted now.
-    pub(crate) fn keep(&self, stored: &Stored, seen: Option<u64>) {
+    pub(crate) fn keep(&self, tenant: TenantId, stored: &Stored, seen: Option<u64>) {
         let (Some(records), Ok(commits)) = (&self.records, self.commits.try_read()) else { return };
         if seen == Some(*commits) {
             let Stored { id, version, record } = stored.clone();
-            records.insert(id, Cached { version, record, parsed: None });
+            records.insert((tenant, id), Cached { version, record, parsed: None });
         }
     }
 
@@ -77,13 +78,14 @@ impl ByteCache {
         let Some(records) = &self.records else { return };
         let mut commits = self.commits.write().unwrap_or_else(PoisonError::into_inner);
         *commits += 1;
-        for Touched { id, live } in touched {
+        for Touched { tenant, id, live } in touched {
             match live {
                 Some(Current { user, record }) => {
                     let version = user.version;
-                    records.insert(id, Cached { version, record, parsed: Some(user) });
+                    let cached = Cached { version, record, parsed: Some(user) };
+                    records.insert((tenant, id), cached);
                 }
-                None => drop(records.remove(&id)),
+                None => drop(records.remove(&(tenant, id))),
             }
         }
     }
@@ -97,8 +99,8 @@ const PARSED_BYTES: usize = 4;
 #[derive(Clone)]
 struct KibBegun;
 
-impl Weighter<UserId, Cached> for KibBegun {
-    fn weight(&self, _: &UserId, cached: &Cached) -> u64 {
+impl Weighter<(TenantId, UserId), Cached> for KibBegun {
+    fn weight(&self, _: &(TenantId, UserId), cached: &Cached) -> u64 {
         let copies = if cached.parsed.is_some() { 1 + PARSED_BYTES } else { 1 };
         u64::try_from(cached.record.len() * copies / 1024 + 1).unwrap_or(u64::MAX)
     }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     fn touched(live: Option<Current>) -> Vec<Touched> {
-        vec![Touched { id: stored(1).id, live }]
+        vec![Touched { tenant: TenantId::DEFAULT, id: stored(1).id, live }]
     }
 
     #[test]
@@ -134,32 +136,34 @@ mod tests {
         let cache = ByteCache::new(10);
         let seen = cache.seen();
         cache.commit(Vec::new());
-        cache.keep(&stored(1), seen);
-        assert_eq!(cache.get(stored(1).id), None);
-        cache.keep(&stored(1), cache.seen());
-        assert_eq!(cache.get(stored(1).id), Some(stored(1)));
+        cache.keep(TenantId::DEFAULT, &stored(1), seen);
+        assert_eq!(cache.get(TenantId::DEFAULT, stored(1).id), None);
+        cache.keep(TenantId::DEFAULT, &stored(1), cache.seen());
+        assert_eq!(cache.get(TenantId::DEFAULT, stored(1).id), Some(stored(1)));
     }
 
     #[test]
     fn a_commit_inserts_the_user_that_it_changed_and_removes_one_that_left() {
         let cache = ByteCache::new(10);
         let id = stored(1).id;
-        cache.keep(&stored(1), cache.seen());
-        let parsed = |cache: &ByteCache| cache.current(id).map(|current| current.user);
+        cache.keep(TenantId::DEFAULT, &stored(1), cache.seen());
+        let parsed =
+            |cache: &ByteCache| cache.current(TenantId::DEFAULT, id).map(|current| current.user);
         assert_eq!(parsed(&cache), Some(changed(1).user), "parsed from what was read");
         let second = changed(2);
         cache.commit(touched(Some(second.clone())));
-        assert_eq!(cache.get(id), Some(stored(2)));
+        assert_eq!(cache.get(TenantId::DEFAULT, id), Some(stored(2)));
         assert!(parsed(&cache).is_some_and(|user| Arc::ptr_eq(&user, &second.user)), "kept parsed");
         cache.commit(touched(None));
-        assert_eq!((cache.get(id), parsed(&cache)), (None, None));
+        assert_eq!((cache.get(TenantId::DEFAULT, id), parsed(&cache)), (None, None));
     }
 
     #[test]
     fn a_parsed_user_takes_the_room_of_its_memory() {
         let kib = |parsed| {
             let record = Bytes::from(vec![b'x'; 1000]);
-            KibBegun.weight(&stored(1).id, &Cached { version: 1, record, parsed })
+            KibBegun
+                .weight(&(TenantId::DEFAULT, stored(1).id), &Cached { version: 1, record, parsed })
         };
         assert_eq!((kib(None), kib(Some(changed(1).user))), (1, 5));
     }
@@ -167,8 +171,8 @@ mod tests {
     #[test]
     fn a_cache_of_no_entries_holds_nothing() {
         let cache = ByteCache::new(0);
-        cache.keep(&stored(1), cache.seen());
+        cache.keep(TenantId::DEFAULT, &stored(1), cache.seen());
         cache.commit(touched(Some(changed(1))));
-        assert_eq!(cache.get(stored(1).id), None);
+        assert_eq!(cache.get(TenantId::DEFAULT, stored(1).id), None);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use roster_core::{Head, LogId, PolicyKey};
+use roster_core::{LogId, PolicyKey};
 use roster_engine::{CheckReader, SearchRow};
 use rusqlite::{Connection, params};
 
@@ -20,8 +20,9 @@ use crate::{
     reads::rows::{Rows, run},
 };
 
-const HAS_WORD: &str = "SELECT 1 FROM words WHERE word = ?1 AND id = ?2";
-const HAS_KEY: &str = "SELECT 1 FROM further_keys WHERE kind = ?1 AND key = ?2 AND id = ?3";
+const HAS_WORD: &str = "SELECT 1 FROM words WHERE tenant = ?1 AND word = ?2 AND id = ?3";
+const HAS_KEY: &str =
+    "SELECT 1 FROM further_keys WHERE tenant = ?1 AND kind = ?2 AND key = ?3 AND id = ?4";
 
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
@@ -37,24 +38,30 @@ impl Sealed {
 
 fn check_store(connection: &Connection) -> Result<Findings, BackupError> {
     let snapshot = connection.unchecked_transaction()?;
-    let (_, head) = self::head(&snapshot)?;
+    let (_, position) = head(&snapshot)?;
     let mut lines = vec![check_file(&snapshot), check_schema(&snapshot)?];
-    lines.extend(finish(roster_engine::check(Rows(&snapshot), head))?);
+    lines.extend(finish(roster_engine::check(Rows::of_store(&snapshot), position))?);
     Ok(Findings { lines })
 }
 
 /// Returns the problems of the file itself, of its schema and of the stored counters.
 pub(crate) fn whole(connection: &Connection) -> Result<Vec<String>, BackupError> {
-    let (_, head) = head(connection)?;
-    let counters = finish(roster_engine::check_counters(Rows(connection), head))?;
+    let (_, position) = head(connection)?;
+    let counters = finish(roster_engine::check_counters(Rows::of_store(connection), position))?;
     let lines = [check_file(connection), check_schema(connection)?, counters];
     Ok(lines.into_iter().flat_map(|line| line.named).collect())
 }
 
-/// The identity of the log, and the stored head.
-pub(crate) fn head(connection: &Connection) -> Result<(LogId, Head), BackupError> {
+/// The identity of the log, and its last position.
+pub(crate) fn head(connection: &Connection) -> Result<(LogId, i64), BackupError> {
     let no_row = || BackupError::Faulty("log_head holds no row".to_owned());
     read_head(connection)?.ok_or_else(no_row)
+}
+
+/// The stored numbers of live and of deleted users of all tenants.
+pub(crate) fn totals(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let totals = "SELECT sum(active + suspended), sum(deleted) FROM tenants";
+    connection.query_row(totals, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 fn finish<T>(steps: impl Future<Output = T>) -> Result<T, BackupError> {
@@ -65,11 +72,11 @@ impl CheckReader for Rows<'_> {
     async fn missing(self, rows: &[SearchRow]) -> ReadResult<Vec<usize>> {
         let mut has_word = self.0.prepare_cached(HAS_WORD)?;
         let mut has_key = self.0.prepare_cached(HAS_KEY)?;
-        let mut missing = Vec::new();
+        let (mut missing, tenant) = (Vec::new(), self.1.number());
         for (index, SearchRow { id, kind, key }) in rows.iter().enumerate() {
             let is_there = match kind {
-                None => has_word.exists(params![key, id.as_bytes()])?,
-                Some(kind) => has_key.exists(params![kind, key, id.as_bytes()])?,
+                None => has_word.exists(params![tenant, key, id.as_bytes()])?,
+                Some(kind) => has_key.exists(params![tenant, kind, key, id.as_bytes()])?,
             };
             if !is_there {
                 missing.push(index);

@@ -6,22 +6,23 @@ use std::{future, sync::Arc};
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Target, Timestamp, UserAct, UserId, UserSchema,
+    StoreError, Stored, Target, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserAct,
+    UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
     store::Secret,
+    tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
     walk::WalkStore,
 };
 
 use roster_engine::{
-    Current, Request, advance_clock_mark, change_keys, deleted_page, deleted_user, forget, group,
-    group_page, groups_of, keyring, members_page, pending_erasures, read_few, read_page,
+    Current, Request, advance_clock_mark, change_keys, change_tenant, deleted_page, deleted_user,
+    forget, group, group_page, groups_of, head, keyring, members_page, pending_erasures, read_few,
+    read_page, tenant, tenants, totals,
 };
-
-use rusqlite::Connection;
 
 use crate::{
     connection::wal_bytes,
@@ -57,9 +58,9 @@ impl Store for Sqlite {
             Act::Group(act) => act.members_named() <= FEW_MEMBERSHIPS_MAX,
             Act::User(_) | Act::Schema(_) => true,
         };
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        let request = Request::new(rules, &schema, command);
-        let preview = self.read_by(is_short, move |connection| {
+        let (rules, schema) = (self.shared.rules(), self.schema());
+        let request = Request::new(self.tenant, rules, &schema, command);
+        let preview = self.read_by(is_short, move |Rows(connection, _)| {
             preview_request(connection, rules, &schema, &request)
         });
         // The inner failure is that of the request, the outer one that of the connection.
@@ -67,12 +68,12 @@ impl Store for Sqlite {
     }
 
     fn get_deleted(&self, id: UserId) -> Answer<'_, Result<Option<Deleted>, StoreError>> {
-        ready(self.readers.read(|connection| run(deleted_user(Rows(connection), id))))
+        ready(self.read_now(|rows| run(deleted_user(rows, id))))
     }
 
     fn deleted_page(&self, query: DeletedQuery) -> Answer<'_, Result<DeletedPage, StoreError>> {
-        self.read_by(query.filter.is_none(), move |connection| {
-            snapshot(connection, |rows, head| deleted_page(rows, head, &query))
+        self.read_by(query.filter.is_none(), move |rows| {
+            snapshot(rows, |rows, head| deleted_page(rows, head, &query))
         })
     }
 
@@ -85,41 +86,41 @@ impl Store for Sqlite {
         // A page of a stream has low priority, and does not delay requests for one page.
         let is_short = query.limit <= PAGE_SIZE_MAX;
         if is_short && plan.is_bounded(&query) {
-            return ready(self.readers.read(|connection| page(connection, &query, plan)));
+            return ready(self.read_now(|rows| page(rows, &query, plan)));
         }
         // Rows are tested here only as long as that takes few comparisons.
         if is_short && plan.may_find_few() {
-            let few = |connection: &_| {
-                snapshot(connection, |rows, head| read_few(rows, head, &query, plan.clone()))
+            let few = |rows: Rows<'_>| {
+                snapshot(rows, |rows, head| read_few(rows, head, &query, plan.clone()))
             };
-            if let Some(page) = self.readers.read(few).transpose() {
+            if let Some(page) = self.read_now(few).transpose() {
                 return ready(page);
             }
         }
-        Box::pin(self.scans.read(move |connection| page(connection, &query, plan)))
+        self.read_by(false, move |rows| page(rows, &query, plan))
     }
 
     fn head(&self) -> Answer<'_, Result<Head, StoreError>> {
-        ready(Ok(self.shared.head()))
+        ready(self.read_now(|rows| run(head(rows))))
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        match self.readers.read(|connection| events::read_few(connection, &query)).transpose() {
+        match self.read_now(|rows| events::read_few(rows, &query)).transpose() {
             Some(page) => ready(page),
-            None => Box::pin(self.scans.read(move |connection| events::page(connection, &query))),
+            None => self.read_by(false, move |rows| events::page(rows, &query)),
         }
     }
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
-        Box::pin(self.write(move |connection| run(forget(Rows(connection), before))))
+        Box::pin(self.write(move |connection| run(forget(Rows::of_store(connection), before))))
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
-        ready(self.readers.read(|connection| run(pending_erasures(Rows(connection)))))
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+        ready(self.read_now(|rows| run(pending_erasures(rows))))
     }
 
-    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.shared.task(move |writer| writer.erase(id)))
+    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(self.shared.task(move |writer| writer.erase(user)))
     }
 
     fn advance_clock_mark(
@@ -127,7 +128,7 @@ impl Store for Sqlite {
         reading: ClockReading,
     ) -> Answer<'_, Result<ClockMark, StoreError>> {
         Box::pin(self.write(move |connection| {
-            run(advance_clock_mark(Rows(connection), WRITE_CLOCK_MARK, reading))
+            run(advance_clock_mark(Rows::of_store(connection), WRITE_CLOCK_MARK, reading))
         }))
     }
 
@@ -153,7 +154,8 @@ impl Store for Sqlite {
     }
 
     fn schema(&self) -> Arc<UserSchema> {
-        self.shared.schema()
+        // It was read when the tenant was opened.
+        self.shared.schema(self.tenant).unwrap_or_default()
     }
 
     fn failed_reads(&self) -> u64 {
@@ -179,7 +181,7 @@ impl Store for Sqlite {
 
 impl GroupStore for Sqlite {
     fn group(&self, id: GroupId) -> Answer<'_, Result<Option<Stored>, StoreError>> {
-        ready(self.readers.read(|connection| run(group(Rows(connection), id))))
+        ready(self.read_now(|rows| run(group(rows, id))))
     }
 
     fn groups(&self, query: GroupQuery) -> Answer<'_, Result<GroupPage, StoreError>> {
@@ -188,44 +190,78 @@ impl GroupStore for Sqlite {
             && (query.is_unconditional() || !query.count)
             && are_few
             && !query.has_tests();
-        self.read_by(is_short, move |connection| {
-            snapshot(connection, |rows, head| group_page(rows, head, &query))
+        self.read_by(is_short, move |rows| {
+            snapshot(rows, |rows, head| group_page(rows, head, &query))
         })
     }
 
     fn members(&self, query: MembersQuery) -> Answer<'_, Result<Option<MembersPage>, StoreError>> {
-        self.read_by(query.limit <= PAGE_SIZE_MAX, move |connection| {
-            snapshot(connection, |rows, head| members_page(rows, head, &query))
+        self.read_by(query.limit <= PAGE_SIZE_MAX, move |rows| {
+            snapshot(rows, |rows, head| members_page(rows, head, &query))
         })
     }
 
     fn groups_of(&self, users: Vec<UserId>) -> Answer<'_, Result<GroupsOf, StoreError>> {
         if users.len() <= FEW_USERS_MAX {
             let most = FEW_MEMBERSHIPS_MAX;
-            let few = |connection: &_| run(groups_of(Rows(connection), &users, most));
-            if let Some(few) = self.readers.read(few).transpose() {
+            let few = |rows: Rows<'_>| run(groups_of(rows, &users, most));
+            if let Some(few) = self.read_now(few).transpose() {
                 return ready(few);
             }
         }
-        Box::pin(self.scans.read(move |connection| {
-            Ok(run(groups_of(Rows(connection), &users, usize::MAX))?.unwrap_or_default())
-        }))
+        self.read_by(false, move |rows| {
+            Ok(run(groups_of(rows, &users, usize::MAX))?.unwrap_or_default())
+        })
     }
 }
 
 impl KeyStore for Sqlite {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        ready(self.readers.read(|connection| run(keyring(Rows(connection), known))))
+        ready(self.read_now(|rows| run(keyring(rows, known))))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
         Box::pin(async move {
-            Ok(self.write(move |connection| run(change_keys(Rows(connection), &change))).await??)
+            Ok(self
+                .write(move |connection| run(change_keys(Rows::of_store(connection), &change)))
+                .await??)
         })
     }
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(self.write(move |connection| note_use(connection, &uses)))
+    }
+}
+
+impl TenantStore for Sqlite {
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
+        ready(self.of(tenant).map(|store| -> Arc<dyn Store> { Arc::new(store) }))
+    }
+
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
+        ready(self.read_now(|rows| run(tenant(rows, &name))))
+    }
+
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>> {
+        ready(self.read_now(|rows| run(totals(rows))))
+    }
+
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
+        ready(self.read_now(|rows| run(tenants(rows, &query))))
+    }
+
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
+        Box::pin(async move {
+            let change =
+                move |connection: &_| run(change_tenant(Rows::of_store(connection), &change));
+            Ok(self.write(change).await??)
+        })
     }
 }
 
@@ -235,7 +271,9 @@ impl Sqlite {
     /// commands the read takes longer than it saves.
     fn request(&self, command: Command) -> Request {
         let cached = match &command.act {
-            Act::User(act) if act.target() == Target::Live => self.shared.cache.current(act.id()),
+            Act::User(act) if act.target() == Target::Live => {
+                self.shared.cache.current(self.tenant, act.id())
+            }
             Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
         };
         let current = cached.or_else(|| match &command.act {
@@ -245,10 +283,10 @@ impl Sqlite {
             }
             Act::User(_) | Act::Group(_) | Act::Schema(_) => None,
         });
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
+        let (tenant, rules, schema) = (self.tenant, self.shared.rules(), self.schema());
         match current {
-            Some(current) => Request::decided_on(rules, &schema, command, &current),
-            None => Request::new(rules, &schema, command),
+            Some(current) => Request::decided_on(tenant, rules, &schema, command, &current),
+            None => Request::new(tenant, rules, &schema, command),
         }
     }
 
@@ -256,14 +294,23 @@ impl Sqlite {
     fn read_by<T: Send + 'static>(
         &self,
         is_short: bool,
-        read: impl FnOnce(&Connection) -> ReadResult<T> + Send + 'static,
+        read: impl FnOnce(Rows<'_>) -> ReadResult<T> + Send + 'static,
     ) -> Answer<'_, Result<T, StoreError>> {
-        if is_short { ready(self.readers.read(read)) } else { Box::pin(self.scans.read(read)) }
+        if is_short {
+            return ready(self.read_now(read));
+        }
+        let tenant = self.tenant;
+        Box::pin(self.scans.read(move |connection| read(Rows(connection, tenant))))
+    }
+
+    /// Reads on this thread.
+    fn read_now<T>(&self, read: impl FnOnce(Rows<'_>) -> ReadResult<T>) -> Result<T, StoreError> {
+        self.readers.read(|connection| read(Rows(connection, self.tenant)))
     }
 }
 
-fn page(connection: &Connection, query: &PageQuery, plan: Plan) -> ReadResult<Page> {
-    snapshot(connection, |rows, head| read_page(rows, head, query, plan))
+fn page(rows: Rows<'_>, query: &PageQuery, plan: Plan) -> ReadResult<Page> {
+    snapshot(rows, |rows, head| read_page(rows, head, query, plan))
 }
 
 fn ready<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {

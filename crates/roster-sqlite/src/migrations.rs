@@ -11,8 +11,7 @@ use rusqlite::{Connection, ErrorCode};
 use crate::open_error::OpenError;
 
 /// The SQL of every migration, oldest first. A released migration is never changed.
-pub const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_schema.sql"), include_str!("migrations/0002_final_sigma.sql")];
+pub const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_schema.sql")];
 
 /// `rstr`: identifies a SQLite file of Roster.
 const APPLICATION_ID: i32 = 0x7273_7472;

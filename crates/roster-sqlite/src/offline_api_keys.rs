@@ -57,14 +57,16 @@ impl KeyFile {
     }
 
     fn change(&self, change: &KeyChange) -> Result<ApiKey, KeyFailure> {
-        Ok(self.write(|connection| run(change_keys(Rows(connection), change)))??)
+        Ok(self.write(|connection| run(change_keys(Rows::of_store(connection), change)))??)
     }
 }
 
 impl KeyStore for KeyFile {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         let connection = lock(&self.connection);
-        Box::pin(future::ready(run(keyring(Rows(&connection), known)).map_err(StoreError::from)))
+        Box::pin(future::ready(
+            run(keyring(Rows::of_store(&connection), known)).map_err(StoreError::from),
+        ))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

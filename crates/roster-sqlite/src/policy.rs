@@ -6,7 +6,7 @@
 use std::{path::Path, time::Duration};
 
 use roster_core::{
-    PolicyKey, Rules, SharedKeys, Sharing,
+    PolicyKey, Rules, SharedKeys, Sharing, TenantId,
     policy::{SHARED_KEYS_LISTED_MAX, SHARING_USERS_LISTED_MAX},
 };
 use roster_engine::{corrupt, rows, stored_policy, whole_policy};
@@ -21,8 +21,8 @@ use crate::{
     settings::Settings,
 };
 
-pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
-     ON CONFLICT (name) DO UPDATE SET value = ?2 WHERE value <> ?2";
+pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (tenant, name, value) \
+     VALUES (?1, ?2, ?3) ON CONFLICT (tenant, name) DO UPDATE SET value = ?3 WHERE value <> ?3";
 
 /// The longest wait for the transactions of the serving process.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -30,7 +30,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// The policy of a store.
 pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
     let (_lock, connection) = open(directory)?;
-    run(whole_policy(Rows(&connection)))?.ok_or(OpenError::NoStore)
+    run(whole_policy(Rows::of_store(&connection)))?.ok_or(OpenError::NoStore)
 }
 
 /// Changes the policy of a key. Returns false if the key has this policy already. Fails if users
@@ -43,7 +43,8 @@ pub fn change_policy(
 ) -> Result<bool, OpenError> {
     let (_lock, mut connection) = open(directory)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let stored = run(stored_policy(Rows(&transaction), key))?.ok_or(OpenError::NoStore)?;
+    let stored =
+        run(stored_policy(Rows::of_store(&transaction), key))?.ok_or(OpenError::NoStore)?;
     if stored == sharing {
         return Ok(false);
     }
@@ -54,7 +55,8 @@ pub fn change_policy(
 
 /// These rules with the stored policy.
 pub(crate) fn in_force(connection: &Connection, rules: Rules) -> ReadResult<Rules> {
-    let policy = run(whole_policy(Rows(connection)))?.ok_or_else(|| corrupt("settings"))?;
+    let policy =
+        run(whole_policy(Rows::of_store(connection)))?.ok_or_else(|| corrupt("settings"))?;
     Ok(policy.into_iter().fold(rules, |rules, (key, stored)| rules.with_sharing(key, stored)))
 }
 
@@ -67,7 +69,10 @@ pub(crate) fn set(
     if sharing == Sharing::Unique {
         refuse_shared(connection, key)?;
     }
-    connection.execute(WRITE_SETTING, params![key.stored_name(), sharing.stored()])?;
+    connection.execute(
+        WRITE_SETTING,
+        params![TenantId::DEFAULT.number(), key.stored_name(), sharing.stored()],
+    )?;
     Ok(())
 }
 
@@ -78,25 +83,28 @@ fn refuse_shared(connection: &Connection, key: PolicyKey) -> Result<(), OpenErro
         return Ok(());
     }
     let column = column(key);
-    let listed = format!("{} LIMIT {SHARED_KEYS_LISTED_MAX}", shared(key, column));
+    let listed = shared(key, &format!("tenant, {column}"));
+    let listed = format!("{listed} LIMIT {SHARED_KEYS_LISTED_MAX}");
     let users_of = format!(
-        "SELECT id FROM users WHERE {column} = $1 ORDER BY id LIMIT {SHARING_USERS_LISTED_MAX}"
+        "SELECT id FROM users WHERE tenant = $1 AND {column} = $2 ORDER BY id \
+         LIMIT {SHARING_USERS_LISTED_MAX}"
     );
     let mut users = Vec::new();
-    for shared in run(rows(Rows(connection), &listed, &[]))? {
-        let rows = run(rows(Rows(connection), &users_of, &shared.0))?;
+    for shared in run(rows(Rows::of_store(connection), &listed, &[]))? {
+        let rows = run(rows(Rows::of_store(connection), &users_of, &shared.0))?;
         let ids = rows.iter().map(|row| row.id(0, "users.id"));
         users.push(ids.collect::<Result<_, _>>().map_err(ReadError::from)?);
     }
     Err(OpenError::Shared(SharedKeys { key, count: count.unsigned_abs(), users }))
 }
 
-/// The statement that counts the keys that belong to more than one user.
+/// The statement that counts the keys that belong to more than one user of a tenant.
 pub(crate) fn count_shared(key: PolicyKey) -> String {
     format!("SELECT count(*) FROM ({})", shared(key, "1"))
 }
 
-/// The statement that evaluates `select` once for each key that belongs to more than one user.
+/// The statement that evaluates `select` once for each key that belongs to more than one user of a
+/// tenant.
 fn shared(key: PolicyKey, select: &str) -> String {
     let condition = match key {
         // An absent address is stored as a blob, which this range of texts excludes.
@@ -104,7 +112,10 @@ fn shared(key: PolicyKey, select: &str) -> String {
         PolicyKey::ExternalId => "external_id IS NOT NULL",
     };
     let column = column(key);
-    format!("SELECT {select} FROM users WHERE {condition} GROUP BY {column} HAVING count(*) > 1")
+    format!(
+        "SELECT {select} FROM users WHERE {condition} \
+         GROUP BY tenant, {column} HAVING count(*) > 1"
+    )
 }
 
 pub(crate) const fn column(key: PolicyKey) -> &'static str {

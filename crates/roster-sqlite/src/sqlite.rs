@@ -2,12 +2,13 @@
 
 use std::{
     fs::File,
+    ops::Deref,
     sync::{Arc, Mutex},
     thread::{Builder, JoinHandle},
 };
 
-use roster_core::{LogId, StoreError, Stored, UserId, store::Secret};
-use roster_engine::{Queue, Values, first};
+use roster_core::{LogId, StoreError, Stored, TenantId, UserId, store::Secret};
+use roster_engine::{Queue, Values, first, user_schema};
 use rusqlite::Connection;
 use tokio::{runtime::Builder as RuntimeBuilder, sync::mpsc};
 
@@ -34,8 +35,16 @@ use crate::{
     writer::{Shared, TASKS_MAX, Writer},
 };
 
-/// A store in a data directory.
+/// A tenant of a store in a data directory. All tenants share the store, which is closed when the
+/// last of them is dropped.
+#[derive(Clone)]
 pub struct Sqlite {
+    store: Arc<OpenStore>,
+    pub(crate) tenant: TenantId,
+}
+
+/// An open store.
+pub struct OpenStore {
     pub(crate) shared: Arc<Shared>,
     pub(crate) readers: Arc<Readers>,
     pub(crate) scans: Scans,
@@ -45,26 +54,34 @@ pub struct Sqlite {
     _lock: StoreLock,
 }
 
+impl Deref for Sqlite {
+    type Target = OpenStore;
+
+    fn deref(&self) -> &OpenStore {
+        &self.store
+    }
+}
+
 struct Threads {
     writer: JoinHandle<Connection>,
     checkpointer: JoinHandle<()>,
     quick_check: Option<QuickCheck>,
 }
 
-pub(crate) const GET: &str = "SELECT version, record FROM users WHERE id = ?1";
+pub(crate) const GET: &str = "SELECT version, record FROM users WHERE tenant = ?1 AND id = ?2";
 
 impl Sqlite {
-    /// Opens the store of a data directory, or creates one there.
+    /// Opens the store of a data directory, or creates one there. Returns its default tenant.
     pub fn open(settings: Settings) -> Result<Self, OpenError> {
         let lock = StoreLock::take(&settings.directory, true)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;
-        let Established { log_id, secret, head, rules, schema, purged } =
+        let Established { log_id, secret, position, rules, schema, purged } =
             establish(&mut connection, &settings)?;
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);
-        let shared = Arc::new(Shared::new(queue, tasks, cache, head, rules, schema));
+        let shared = Arc::new(Shared::new(queue, tasks, cache, rules, schema));
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }
@@ -74,19 +91,44 @@ impl Sqlite {
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
-        let writer = Writer::new(connection, tasks, head, wait);
+        let writer = Writer::new(connection, tasks, position, wait);
         let threads = Threads::start(writer, (&shared, &readers), lock.database(), unclean)?;
-        Ok(Self {
-            shared,
-            readers,
-            scans,
-            secret,
-            log_id,
-            threads: Mutex::new(Some(threads)),
-            _lock: lock,
-        })
+        let threads = Mutex::new(Some(threads));
+        let store = OpenStore { shared, readers, scans, secret, log_id, threads, _lock: lock };
+        Ok(Self { store: Arc::new(store), tenant: TenantId::DEFAULT })
     }
 
+    /// The tenant with this id of the same store.
+    pub fn of(&self, tenant: TenantId) -> Result<Self, StoreError> {
+        if self.shared.schema(tenant).is_none() {
+            let read = |connection: &_| run(user_schema(Rows(connection, tenant)));
+            self.shared.keep_schema(tenant, self.readers.read(read)?);
+        }
+        Ok(Self { store: Arc::clone(&self.store), tenant })
+    }
+
+    pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
+        let tenant = self.tenant;
+        if let Some(stored) = self.shared.cache.get(tenant, id) {
+            return Ok(Some(stored));
+        }
+        let seen = self.shared.cache.seen();
+        let key = [tenant.into(), id.into()];
+        let row =
+            self.readers.read(|connection| run(first(Rows(connection, tenant), GET, &key)))?;
+        let stored = |row: Values| -> Result<_, StoreError> {
+            let record = row.bytes(1, "users.record")?.clone();
+            Ok(Stored { id, version: row.number(0, "users.version")?, record })
+        };
+        let stored = row.map(stored).transpose()?;
+        if let Some(stored) = &stored {
+            self.shared.cache.keep(tenant, stored, seen);
+        }
+        Ok(stored)
+    }
+}
+
+impl OpenStore {
     /// Executes the waiting commands, and closes the database. Later writes are rejected.
     pub fn close(&self) {
         let Some(threads) = lock(&self.threads).take() else { return };
@@ -110,24 +152,6 @@ impl Sqlite {
         work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.shared.task(move |writer| writer.write(work)).await
-    }
-
-    pub(crate) fn read(&self, id: UserId) -> Result<Option<Stored>, StoreError> {
-        if let Some(stored) = self.shared.cache.get(id) {
-            return Ok(Some(stored));
-        }
-        let seen = self.shared.cache.seen();
-        let row =
-            self.readers.read(|connection| run(first(Rows(connection), GET, &[id.into()])))?;
-        let stored = |row: Values| -> Result<_, StoreError> {
-            let record = row.bytes(1, "users.record")?.clone();
-            Ok(Stored { id, version: row.number(0, "users.version")?, record })
-        };
-        let stored = row.map(stored).transpose()?;
-        if let Some(stored) = &stored {
-            self.shared.cache.keep(stored, seen);
-        }
-        Ok(stored)
     }
 }
 
@@ -167,7 +191,7 @@ impl Threads {
     }
 }
 
-impl Drop for Sqlite {
+impl Drop for OpenStore {
     fn drop(&mut self) {
         self.close();
     }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use roster_core::{Head, LogId, page::Flow};
+use roster_core::{LogId, page::Flow};
 use roster_engine::{Cell, Database as _, corrupt, first};
 pub use roster_engine::{Table, TableDigest, Values};
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ use crate::{
 pub struct Export {
     connection: Connection,
     log_id: LogId,
-    head: Head,
+    position: i64,
     counts: Vec<(&'static Table, u64)>,
     _lock: StoreLock,
 }
@@ -50,9 +50,9 @@ impl Export {
             let directory = directory.to_owned();
             return Err(BackupError::OlderSchema { directory, found, known });
         }
-        let (log_id, head) = check::head(&connection)?;
+        let (log_id, position) = check::head(&connection)?;
         let counts = counts(&connection)?;
-        let export = Self { connection, log_id, head, counts, _lock: lock };
+        let export = Self { connection, log_id, position, counts, _lock: lock };
         export.hold_counters()?;
         Ok(export)
     }
@@ -62,9 +62,9 @@ impl Export {
         self.log_id
     }
 
-    /// The last position and the stored counters.
-    pub const fn head(&self) -> Head {
-        self.head
+    /// The last position.
+    pub const fn position(&self) -> i64 {
+        self.position
     }
 
     /// Every table, in the order of the export, with its number of rows.
@@ -90,22 +90,23 @@ impl Export {
             Ok(if bytes < bytes_max { Flow::Next } else { Flow::Stop })
         };
         let sql = table.select::<Rows<'_>>(after.is_some());
-        run(Rows(&self.connection).each(&sql, after.unwrap_or_default(), keep))?;
+        run(Rows::of_store(&self.connection).each(&sql, after.unwrap_or_default(), keep))?;
         Ok(rows)
     }
 
     /// Reads a whole table and hashes it.
     pub fn digest(&self, table: &Table) -> Result<TableDigest, BackupError> {
-        Ok(run(roster_engine::digest(Rows(&self.connection), table))?)
+        Ok(run(roster_engine::digest(Rows::of_store(&self.connection), table))?)
     }
 
     /// Fails if the counters of the store do not match its rows, because the copy would be wrong
     /// too.
     fn hold_counters(&self) -> Result<(), BackupError> {
-        let Head { position, deleted, .. } = self.head;
+        let position = self.position;
         let last = "SELECT coalesce(max(position), ?1) FROM events";
         let last: i64 = self.connection.query_row(last, [position], |row| row.get(0))?;
-        let kept = [("users", self.head.live()), ("deleted_users", deleted)];
+        let (live, deleted) = check::totals(&self.connection)?;
+        let kept = [("users", live), ("deleted_users", deleted)];
         let same = |(name, kept): (&str, i64)| {
             let counted = self.counts.iter().find(|(table, _)| table.name == name);
             counted.is_some_and(|(_, rows)| u64::try_from(kept).is_ok_and(|kept| kept == *rows))
@@ -122,15 +123,15 @@ fn is_sound(table: &Table, row: &Values) -> bool {
     let is_text = |value: &Cell| matches!(value, Cell::Text(_) | Cell::Null);
     match table.name {
         // What follows the times are keys and the record.
-        "users" => row.0.iter().skip(4).all(|value| is_text(value) || table.is_absent_key(value)),
-        "settings" => row.0.iter().all(|value| !matches!(value, Cell::Integer(_))),
+        "users" => row.0.iter().skip(5).all(|value| is_text(value) || table.is_absent_key(value)),
+        "settings" => row.0.iter().skip(1).all(|value| !matches!(value, Cell::Integer(_))),
         _ => true,
     }
 }
 
 fn counts(connection: &Connection) -> Result<Vec<(&'static Table, u64)>, BackupError> {
     let count = |table: &'static Table| {
-        let row = run(first(Rows(connection), &table.count::<Rows<'_>>(), &[]))?;
+        let row = run(first(Rows::of_store(connection), &table.count::<Rows<'_>>(), &[]))?;
         Ok((table, row.unwrap_or_default().number(0, table.name)?.unsigned_abs()))
     };
     let counts = Table::ALL.iter().map(count).collect::<ReadResult<_>>()?;

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use roster_core::Rules;
+use roster_core::{Rules, TenantId};
 use roster_sqlite::{Settings, Sqlite};
 use roster_testkit::{conformance, conformance::Subject};
+use rusqlite::Connection;
 
 fn open(rules: Rules) -> Subject {
     subject(rules, |_| {})
@@ -31,5 +32,23 @@ fn subject(rules: Rules, adjust: impl FnOnce(&mut Settings)) -> Subject {
     Subject { store: Arc::new(store), keep: Box::new(directory) }
 }
 
+/// Another tenant than the default one, in a store whose default tenant has users with the same ids
+/// and names.
+fn open_tenant(rules: Rules) -> Subject {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let settings = Settings::new(directory.path().to_owned(), rules);
+    let store = Sqlite::open(settings).expect("a new store opens");
+    let database = Connection::open(directory.path().join("roster.db")).expect("it is there");
+    database
+        .execute_batch(
+            "INSERT INTO tenants VALUES (7, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0)",
+        )
+        .expect("a tenant is created");
+    let tenant = TenantId::new(7).expect("a tenant may have it");
+    let store = store.of(tenant).expect("its schema is read");
+    Subject { store: Arc::new(store), keep: Box::new(directory) }
+}
+
 conformance!(sqlite, open);
+conformance!(sqlite_tenant, open_tenant);
 conformance!(sqlite_cramped, open_cramped);

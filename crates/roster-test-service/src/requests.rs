@@ -42,13 +42,31 @@ impl Service {
         self.request("POST", "/keys").json(&body).send().await.expect(201).json()
     }
 
+    /// Creates a key for all tenants with these scopes, and returns the response body.
+    pub async fn new_operator_key(&self, scopes: &[&str]) -> Value {
+        let body = json!({"name": "of the operator", "scopes": scopes, "tenants": "all"});
+        self.request("POST", "/keys").json(&body).send().await.expect(201).json()
+    }
+
     /// Closes the service: creates a key with all scopes, which later requests use.
     pub async fn close(&self) -> Value {
-        let all: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-        let key = self.new_key(&all).await;
+        self.use_key(self.new_key(&all_scopes()).await)
+    }
+
+    /// The same with a key for all tenants.
+    pub async fn close_as_operator(&self) -> Value {
+        self.use_key(self.new_operator_key(&all_scopes()).await)
+    }
+
+    fn use_key(&self, key: Value) -> Value {
         let text = key["key"].as_str().expect("a key").to_owned();
         *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
         key
+    }
+
+    /// Creates a tenant, which must succeed.
+    pub async fn tenant(&self, body: Value) -> Value {
+        self.request("POST", "/tenants").json(&body).send().await.expect(201).json()
     }
 
     /// Creates a user, which must succeed.
@@ -132,4 +150,8 @@ impl Service {
             codes.extend(faults(problem).into_iter().map(|(_, code)| code));
         }
     }
+}
+
+fn all_scopes() -> Vec<&'static str> {
+    Scope::ALL.iter().map(|scope| scope.as_str()).collect()
 }

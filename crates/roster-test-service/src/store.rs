@@ -12,11 +12,15 @@ use std::{
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId, UserSchema,
+    Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Secret, WriteFaults},
+    tenant::{
+        TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery,
+        TenantRefusal,
+    },
     walk::WalkStore,
 };
 
@@ -65,6 +69,7 @@ pub struct Watched {
     key_fault: Mutex<Option<Fault>>,
     is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
+    tenants_are_full: AtomicBool,
 }
 
 impl Watched {
@@ -85,6 +90,7 @@ impl Watched {
             key_fault: Mutex::default(),
             is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
+            tenants_are_full: AtomicBool::new(false),
         }
     }
 
@@ -121,6 +127,11 @@ impl Watched {
     /// Makes the store lose its keys.
     pub fn lose_keys(&self) {
         self.keys_are_lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets whether the maximum number of tenants seems to exist.
+    pub fn fill_tenants(&self, full: bool) {
+        self.tenants_are_full.store(full, Ordering::Relaxed);
     }
 
     /// How often the members of a group or the groups of users were read.
@@ -217,6 +228,47 @@ impl KeyStore for Watched {
     }
 }
 
+impl TenantStore for Watched {
+    /// Faults are those of the default tenant.
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
+        self.inner.of_tenant(tenant)
+    }
+
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
+        Box::pin(async move {
+            self.inject_fault().await?;
+            self.inner.tenant(name).await
+        })
+    }
+
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>> {
+        self.inner.totals()
+    }
+
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
+        Box::pin(async move {
+            self.inject_fault().await?;
+            self.inner.tenants(query).await
+        })
+    }
+
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
+        Box::pin(async move {
+            self.inject_fault().await?;
+            if self.tenants_are_full.load(Ordering::Relaxed) {
+                return Err(TenantRefusal::TooMany.into());
+            }
+            self.inner.change_tenant(change).await
+        })
+    }
+}
+
 impl Store for Watched {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
         Box::pin(async move {
@@ -298,12 +350,12 @@ impl Store for Watched {
         })
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
         self.inner.pending_erasures()
     }
 
-    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        self.inner.erase(id)
+    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.inner.erase(user)
     }
 
     fn advance_clock_mark(

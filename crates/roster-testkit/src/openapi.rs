@@ -50,6 +50,9 @@ impl Description {
     /// Checks an exchange. The error says what does not match.
     pub fn check(&self, exchange: &Exchange) -> Result<Observed, String> {
         let checked = match self.operation(exchange) {
+            Some(_) if outside::is_refusal_of_tenant(self, exchange) => {
+                outside::check_shared_problem(self, exchange).map(|()| None)
+            }
             Some((operation, captured)) => {
                 let seen = Some(operation.id.clone());
                 answer::check(operation, exchange)

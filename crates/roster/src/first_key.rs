@@ -18,13 +18,14 @@ use roster_core::{Clock, StoreError};
 /// The name of the key.
 const NAME: &str = "first key";
 
-/// Creates a key with all scopes and writes it to the file.
+/// Creates a key with all scopes in all tenants and writes it to the file.
 pub async fn create(desk: &KeyService, clock: &dyn Clock, path: &Path) -> anyhow::Result<()> {
     let file_name = path.display();
     let mut file = open(path)
         .with_context(|| format!("the file {file_name} for the first key cannot be created"))?;
     let draft = KeyDraft::of(NAME, Scopes::all(), Expiry::Never, clock.now());
     let Ok(draft) = draft else { anyhow::bail!("the first key is not valid") };
+    let draft = KeyDraft { has_all_tenants: true, ..draft };
     let authority = Authority::of_the_service();
     let made = desk.create(Permit::of_the_service(), draft, &authority).await;
     let (key, token) = made.map_err(|failure| match failure {

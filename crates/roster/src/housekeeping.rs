@@ -9,15 +9,16 @@ mod erasures;
 mod failures;
 mod retention_clock;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::join_all;
 use roster_core::{
-    Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, Terms,
-    Timestamp,
+    Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, TenantId,
+    TenantName, Terms, Timestamp,
     access::{Authority, Permit},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
+    tenant::TenantQuery,
 };
 use roster_http::{Duty, HousekeepingMetrics};
 use tokio::time::{Instant, sleep};
@@ -40,6 +41,9 @@ const PURGES_AT_ONCE: usize = 5;
 
 /// Deleted users read at a time.
 const PAGE: usize = 100;
+
+/// Tenants read at a time.
+const TENANTS_PAGE: usize = 1000;
 
 /// Maximum number of failed purges in one round; the next round continues after the last of them.
 const FAILED_PURGES_MAX: u64 = 10;
@@ -66,8 +70,10 @@ pub struct Housekeeping {
     metrics: HousekeepingMetrics,
     clock: RetentionClock,
     failures: Failures,
-    /// The deleted user after which the next round continues; `None` for the oldest.
-    next: Option<DeletedKey>,
+    /// The deleted user of a tenant after which the next round continues; missing for the oldest.
+    next: BTreeMap<TenantId, DeletedKey>,
+    /// The tenant after which the next round continues.
+    reached: Option<TenantName>,
 }
 
 /// The result of a round.
@@ -88,7 +94,8 @@ impl Housekeeping {
     pub fn new(directory: Directory, keep: Retention, metrics: HousekeepingMetrics) -> Self {
         let failures = Failures::new(metrics.clone());
         let clock = RetentionClock::default();
-        Self { directory, keep, metrics, clock, failures, next: None }
+        let (next, reached) = Default::default();
+        Self { directory, keep, metrics, clock, failures, next, reached }
     }
 
     /// Runs rounds forever. May be dropped at any time.
@@ -149,21 +156,65 @@ impl Housekeeping {
         self.failures.succeeded(Duty::Events);
     }
 
-    /// Purges deleted users whose retention time is over, oldest first.
+    /// Purges deleted users whose retention time is over: first those of the default tenant, then
+    /// those of the others by their names.
     async fn purge(&mut self, now: Timestamp, round: &mut Round) {
         let Some(keep) = self.keep.deleted else { return };
-        let mut query = overdue(before(now, keep), PAGE);
-        query.after = self.next.take();
+        let limit = before(now, keep);
+        let mut pages = PURGES_MAX / PAGE;
+        let default = self.directory.clone();
+        self.purge_tenant((TenantId::DEFAULT, &default), limit, &mut pages, round).await;
+        let after = self.reached.take();
+        let mut query = TenantQuery { after, external_id: None, limit: TENANTS_PAGE };
+        while pages > 0 {
+            let page = match self.directory.list_tenants(permit(), query.clone()).await {
+                Ok(page) => page,
+                Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
+            };
+            for (tenant, counts) in page.items {
+                if counts.deleted_users > 0 {
+                    let id = tenant.id;
+                    match self.directory.of_tenant(id).await {
+                        Ok(of) => self.purge_tenant((id, &of), limit, &mut pages, round).await,
+                        Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
+                    }
+                }
+                if pages == 0 {
+                    break;
+                }
+                query.after = Some(tenant.name);
+            }
+            if pages > 0 && !page.has_more {
+                return;
+            }
+        }
+        // The next round begins with the default tenant again, and then continues here.
+        self.reached = query.after;
+        round.is_more_due = true;
+    }
+
+    /// Purges the deleted users of one tenant, oldest first, of at most this many pages.
+    async fn purge_tenant(
+        &mut self,
+        (tenant, directory): (TenantId, &Directory),
+        limit: Timestamp,
+        pages: &mut usize,
+        round: &mut Round,
+    ) {
+        let mut query = overdue(limit, PAGE);
+        query.after = self.next.remove(&tenant);
         let mut failed = 0;
-        for _ in 0..PURGES_MAX / PAGE {
-            let page = match self.directory.list_deleted(permit(), query.clone()).await {
+        while *pages > 0 {
+            let page = match directory.list_deleted(permit(), query.clone()).await {
                 Ok(page) => page,
                 Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
             };
             self.failures.succeeded(Duty::DeletedUsers);
+            // A page without users costs little.
+            *pages -= usize::from(!page.items.is_empty());
             for deleted in page.items.chunks(PURGES_AT_ONCE) {
                 let began = Instant::now();
-                let results = join_all(deleted.iter().map(|one| self.purge_one(one))).await;
+                let results = join_all(deleted.iter().map(|one| purge_one(directory, one))).await;
                 for (deleted, result) in deleted.iter().zip(results) {
                     match result {
                         Ok(purged) => round.purged += purged,
@@ -172,7 +223,7 @@ impl Housekeeping {
                             self.failures.failed(Duty::DeletedUsers, Some(id), &error);
                             (round.failed, failed) = (round.failed + 1, failed + 1);
                             if failed == FAILED_PURGES_MAX {
-                                self.next = Some(DeletedKey { at: deleted.at, id });
+                                self.next.insert(tenant, DeletedKey { at: deleted.at, id });
                                 return;
                             }
                         }
@@ -186,26 +237,12 @@ impl Housekeeping {
                 break;
             }
         }
-        self.next = query.after;
-        round.is_more_due |= self.next.is_some();
+        round.is_more_due |= query.after.is_some();
+        self.next.extend(query.after.map(|after| (tenant, after)));
     }
 
-    /// Purges a user in the version that was read: not if it was restored and deleted again
-    /// meanwhile.
-    async fn purge_one(&self, deleted: &Deleted) -> Result<u64, StoreError> {
-        let seen = Tags::Versions(vec![deleted.stored.version]);
-        let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
-        let caller = Authority::of_the_service().caller(REQUEST_ID);
-        let terms = Terms { preconditions, ..Terms::of(caller) };
-        match self.directory.purge(permit(), deleted.stored.id, terms).await {
-            Ok(_) => Ok(1),
-            // The user was restored or purged meanwhile.
-            Err(Failure::Refused(_)) => Ok(0),
-            Err(Failure::Store(error)) => Err(error),
-        }
-    }
-
-    /// Measures how long the oldest items are overdue. After a failure the last value stays.
+    /// Measures how long the oldest items are overdue: deleted users of the default tenant, and
+    /// events. After a failure the last value stays.
     async fn measure_lag(&self, now: Timestamp) {
         if let Some(keep) = self.keep.deleted {
             let limit = before(now, keep);
@@ -222,6 +259,20 @@ impl Housekeeping {
                 self.metrics.set_lag(Duty::Events, lag.unwrap_or_default());
             }
         }
+    }
+}
+
+/// Purges a user in the version that was read: not if it was restored and deleted again meanwhile.
+async fn purge_one(directory: &Directory, deleted: &Deleted) -> Result<u64, StoreError> {
+    let seen = Tags::Versions(vec![deleted.stored.version]);
+    let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
+    let caller = Authority::of_the_service().caller(REQUEST_ID);
+    let terms = Terms { preconditions, ..Terms::of(caller) };
+    match directory.purge(permit(), deleted.stored.id, terms).await {
+        Ok(_) => Ok(1),
+        // The user was restored or purged meanwhile.
+        Err(Failure::Refused(_)) => Ok(0),
+        Err(Failure::Store(error)) => Err(error),
     }
 }
 

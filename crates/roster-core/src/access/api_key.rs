@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::scope::Scopes;
-use crate::timestamp::Timestamp;
+use crate::{tenant::TenantId, timestamp::Timestamp};
 
 /// Characters of a key's id.
 pub(super) const KEY_ID_LENGTH: usize = 10;
@@ -75,6 +75,8 @@ pub struct ApiKey {
     pub name: String,
     /// Its scopes.
     pub scopes: Scopes,
+    /// The tenants in which it has them.
+    pub reach: Reach,
     /// When it was created.
     pub created_at: Timestamp,
     /// Who created it, in the form that the change log uses for actors.
@@ -92,6 +94,31 @@ pub struct ApiKey {
     pub secret: SecretDigest,
     /// The previous secret, which stays valid for a limited time.
     pub former: Option<FormerSecret>,
+}
+
+/// The tenants in which a credential has its scopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// One tenant.
+    Tenant(TenantId),
+    /// All tenants: a credential of the operator.
+    All,
+}
+
+impl Reach {
+    /// Whether it includes a tenant.
+    pub fn includes(self, tenant: TenantId) -> bool {
+        match self {
+            Self::Tenant(own) => own == tenant,
+            Self::All => true,
+        }
+    }
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self::Tenant(TenantId::DEFAULT)
+    }
 }
 
 /// A secret that a newer one has replaced.

@@ -6,8 +6,12 @@
 
 use std::marker::PhantomData;
 
-use super::scope::{Scope, Scopes};
+use super::{
+    api_key::Reach,
+    scope::{Scope, Scopes},
+};
 use crate::{
+    tenant::TenantId,
     timestamp::Timestamp,
     write::command::{Actor, Caller},
 };
@@ -17,6 +21,7 @@ use crate::{
 pub struct Authority {
     actor: Actor,
     scopes: Scopes,
+    reach: Reach,
     expires_at: Option<Timestamp>,
 }
 
@@ -59,6 +64,8 @@ rights! {
     RunKeys KeysAdmin,
     /// To replace the schema of users.
     WriteSchema SchemaWrite,
+    /// To create, read and change tenants.
+    RunTenants TenantsAdmin,
     /// To create users with ids that the caller chooses.
     RestoreIds UsersWrite UsersRestoreIds,
 }
@@ -93,9 +100,15 @@ impl<R> Permit<R> {
 pub struct MissingScope(pub &'static [Scope]);
 
 impl Authority {
-    /// A caller with these scopes.
+    /// A caller with these scopes in the default tenant.
     pub const fn new(actor: Actor, scopes: Scopes) -> Self {
-        Self { actor, scopes, expires_at: None }
+        let reach = Reach::Tenant(TenantId::DEFAULT);
+        Self { actor, scopes, reach, expires_at: None }
+    }
+
+    /// The same caller, with its scopes in these tenants.
+    pub fn reaching(self, reach: Reach) -> Self {
+        Self { reach, ..self }
     }
 
     /// The same caller, whose credential expires at this time, if at all.
@@ -108,14 +121,15 @@ impl Authority {
         Self::new(Actor::Anonymous, Scopes::NONE)
     }
 
-    /// An anonymous caller with all scopes, while no key exists.
+    /// An anonymous caller with all scopes, while no key exists. It may create the first key of the
+    /// operator; the service has no other tenant then.
     pub fn anybody() -> Self {
-        Self::new(Actor::Anonymous, Scopes::all())
+        Self::new(Actor::Anonymous, Scopes::all()).reaching(Reach::All)
     }
 
     /// The service itself.
     pub fn of_the_service() -> Self {
-        Self::new(Actor::System, Scopes::all())
+        Self::new(Actor::System, Scopes::all()).reaching(Reach::All)
     }
 
     /// Whether the caller has a scope.
@@ -143,6 +157,11 @@ impl Authority {
         }
         let users = [Scope::UsersRead, Scope::UsersWrite];
         Self { scopes: self.scopes.iter().chain(users).collect(), ..self }
+    }
+
+    /// The tenants in which the caller has its scopes.
+    pub const fn reach(&self) -> Reach {
+        self.reach
     }
 
     /// The scopes.

@@ -2,10 +2,10 @@
 //! applies the same rules.
 
 use super::{
-    api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest},
+    api_key::{ApiKey, FormerSecret, KeyId, KeyState, Reach, SecretDigest},
     keyring::Keyring,
 };
-use crate::{failure::StoreError, limits::KEYS_MAX, timestamp::Timestamp};
+use crate::{failure::StoreError, limits::KEYS_MAX, tenant::TenantId, timestamp::Timestamp};
 
 /// An operation on a key.
 #[derive(Clone, Debug)]
@@ -33,8 +33,30 @@ pub enum KeyAct {
 pub struct KeyChange {
     /// The operation.
     pub act: KeyAct,
+    /// The keys that it may concern.
+    pub view: KeyView,
     /// The time of the request.
     pub at: Timestamp,
+}
+
+/// The keys that a caller may see and change: those of one tenant, and for the operator in the
+/// default tenant those of the operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyView {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// Whether the caller is the operator.
+    pub is_operator: bool,
+}
+
+impl KeyView {
+    /// Whether it has a key.
+    pub fn has(self, key: &ApiKey) -> bool {
+        match key.reach {
+            Reach::Tenant(tenant) => tenant == self.tenant,
+            Reach::All => self.is_operator && self.tenant.is_default(),
+        }
+    }
 }
 
 /// The result of a change.
@@ -59,6 +81,8 @@ pub enum KeyRefusal {
     TooMany,
     /// Another key has the id; a new random id solves it.
     IdTaken,
+    /// Only the operator may create a key of the operator.
+    NotOperator,
 }
 
 /// Why a change of the keys failed.
@@ -84,14 +108,20 @@ impl From<StoreError> for KeyFailure {
 
 /// Decides a change, given all keys.
 pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, KeyRefusal> {
-    let known = |id: &KeyId| keys.keys.get(id).cloned().ok_or(KeyRefusal::NotFound);
+    let view = change.view;
+    let known = |id: &KeyId| {
+        keys.keys.get(id).filter(|key| view.has(key)).cloned().ok_or(KeyRefusal::NotFound)
+    };
     match &change.act {
         KeyAct::Create(key) => {
             if let Some(found) = keys.keys.get(&key.id) {
                 let again = found.secret == key.secret;
                 return if again { Ok(unchanged(found)) } else { Err(KeyRefusal::IdTaken) };
             }
-            let displaced = displaced_key(keys, change.at)?;
+            if !view.has(key) {
+                return Err(KeyRefusal::NotOperator);
+            }
+            let displaced = displaced_key(keys, key.reach, change.at)?;
             Ok(KeyDecision { key: key.as_ref().clone(), displaced, changes: true })
         }
         KeyAct::Rotate { id, secret, overlap_ms } => {
@@ -125,13 +155,18 @@ fn unchanged(key: &ApiKey) -> KeyDecision {
     KeyDecision { key: key.clone(), displaced: None, changes: false }
 }
 
-/// The key to remove for a new one: none while there is room, otherwise the one that
-/// ended first.
-fn displaced_key(keys: &Keyring, now: Timestamp) -> Result<Option<KeyId>, KeyRefusal> {
-    if keys.keys.len() < KEYS_MAX {
+/// The key to remove for a new one with this reach: none while there is room, otherwise the one of
+/// the same reach that ended first.
+fn displaced_key(
+    keys: &Keyring,
+    reach: Reach,
+    now: Timestamp,
+) -> Result<Option<KeyId>, KeyRefusal> {
+    let own = || keys.keys.values().filter(|key| key.reach == reach);
+    if own().count() < KEYS_MAX {
         return Ok(None);
     }
-    let ended = keys.keys.values().filter(|key| key.state(now) != KeyState::Active);
+    let ended = own().filter(|key| key.state(now) != KeyState::Active);
     let first = ended.min_by_key(|key| (key.revoked_at.or(key.expires_at), key.id));
     first.map(|key| Some(key.id)).ok_or(KeyRefusal::TooMany)
 }

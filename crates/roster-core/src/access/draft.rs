@@ -2,13 +2,14 @@
 //! together, each with a pointer.
 
 use super::{
-    api_key::ApiKey,
+    api_key::{ApiKey, Reach},
     scope::{Scope, Scopes},
     token::Presented,
 };
 use crate::{
     json::Json,
     limits::{KEY_LIFETIME_DEFAULT_MS, KEY_NAME_LENGTH_MAX, KEY_SCOPES_MAX},
+    tenant::TenantId,
     text::is_control_or_format,
     timestamp::Timestamp,
     write::{
@@ -26,6 +27,8 @@ pub struct KeyDraft {
     pub scopes: Scopes,
     /// When it expires.
     pub expiry: Expiry,
+    /// Whether it has its scopes in all tenants.
+    pub has_all_tenants: bool,
 }
 
 /// When a new key expires.
@@ -68,8 +71,15 @@ impl KeyDraft {
         parser.finish()
     }
 
-    /// The key with this token.
-    pub fn into_key(self, token: Presented, actor: &Actor, now: Timestamp) -> ApiKey {
+    /// The key with this token. `tenant` is its tenant, unless it has all.
+    pub fn into_key(
+        self,
+        tenant: TenantId,
+        token: Presented,
+        actor: &Actor,
+        now: Timestamp,
+    ) -> ApiKey {
+        let reach = if self.has_all_tenants { Reach::All } else { Reach::Tenant(tenant) };
         let expires_at = match self.expiry {
             Expiry::Never => None,
             Expiry::At(time) => Some(time),
@@ -82,6 +92,7 @@ impl KeyDraft {
             id: token.id,
             name: self.name,
             scopes: self.scopes,
+            reach,
             created_at: now,
             created_by: actor.to_string(),
             expires_at,
@@ -99,6 +110,7 @@ struct KeyParser {
     name: Option<String>,
     scopes: Option<Scopes>,
     expiry: Expiry,
+    has_all_tenants: bool,
     violations: Violations,
 }
 
@@ -107,6 +119,12 @@ impl KeyParser {
         match (member, value) {
             ("name", Json::Text(name)) => self.set_name(name),
             ("scopes", Json::Array(scopes)) => self.parse_scopes(scopes),
+            ("tenants", Json::Text(text)) if text == "all" => self.has_all_tenants = true,
+            ("tenants", Json::Null) => {}
+            ("tenants", _) => {
+                let detail = "all, or leave it out for the tenant of this base URL";
+                self.add_violation("/tenants", ViolationCode::InvalidValue, detail);
+            }
             ("expires_at", Json::Null) => self.expiry = Expiry::Never,
             ("expires_at", Json::Text(text)) => match Timestamp::parse(text) {
                 Some(time) => self.set_expiry(Expiry::At(time), now),
@@ -126,7 +144,7 @@ impl KeyParser {
             }
             (unknown, _) => {
                 self.violations.push(|| {
-                    let detail = "a new key has name, scopes and expires_at";
+                    let detail = "a new key has name, scopes, expires_at and tenants";
                     let pointer = crate::text::Pointer::root().member(unknown);
                     Violation::new(pointer, ViolationCode::UnknownMember, detail)
                 });
@@ -212,7 +230,8 @@ impl KeyParser {
         }
         match (self.name, self.scopes) {
             (Some(name), Some(scopes)) if self.violations.is_empty() => {
-                Ok(KeyDraft { name, scopes, expiry: self.expiry })
+                let Self { expiry, has_all_tenants, .. } = self;
+                Ok(KeyDraft { name, scopes, expiry, has_all_tenants })
             }
             _ => Err(self.violations),
         }

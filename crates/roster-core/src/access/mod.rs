@@ -14,12 +14,13 @@ mod scope;
 pub(crate) mod service;
 mod token;
 
-pub use api_key::{ApiKey, FormerSecret, KeyId, KeyState, SecretDigest};
+pub use api_key::{ApiKey, FormerSecret, KeyId, KeyState, Reach, SecretDigest};
 pub use authority::{
     Authority, MissingScope, Permit, PreviewPurges, PurgeUsers, ReadDeletedUsers, ReadEvents,
-    ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, SeesDeleted, WriteSchema, WriteUsers,
+    ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, RunTenants, SeesDeleted, WriteSchema,
+    WriteUsers,
 };
-pub use change::{KeyAct, KeyChange, KeyDecision, KeyFailure, KeyRefusal, decide_keys};
+pub use change::{KeyAct, KeyChange, KeyDecision, KeyFailure, KeyRefusal, KeyView, decide_keys};
 pub use draft::{Expiry, KeyDraft};
 pub use keyring::{Keyring, Unauthentic};
 pub use scope::{Scope, Scopes};

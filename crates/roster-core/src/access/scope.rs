@@ -59,6 +59,8 @@ scopes! {
     SchemaWrite "schema:write",
     /// With the scope to change users, create users with ids that the caller chooses.
     UsersRestoreIds "users:restore-ids",
+    /// With a credential for all tenants, create, list, replace and patch tenants.
+    TenantsAdmin "tenants:admin",
 }
 
 impl Scope {

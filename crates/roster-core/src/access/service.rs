@@ -5,26 +5,33 @@
 use std::sync::Arc;
 
 use super::{
-    api_key::{ApiKey, KeyId},
+    api_key::{ApiKey, KeyId, Reach},
     authority::{Authority, Permit, RunKeys},
-    change::{KeyAct, KeyChange, KeyFailure, KeyRefusal},
+    change::{KeyAct, KeyChange, KeyFailure, KeyRefusal, KeyView},
     draft::KeyDraft,
     keyring::Keyring,
     token::Token,
 };
-use crate::{clock::Clock, failure::StoreError, store::KeyStore, timestamp::Timestamp};
+use crate::{
+    clock::Clock, failure::StoreError, store::KeyStore, tenant::TenantId, timestamp::Timestamp,
+};
 
 /// The operations on keys.
 #[derive(Clone)]
 pub struct KeyService {
     store: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
+    tenant: TenantId,
 }
 
 impl KeyService {
-    /// The operations on the keys of a store.
-    pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+    /// The operations on the keys of a tenant.
+    pub fn new(store: Arc<dyn KeyStore>, clock: Arc<dyn Clock>, tenant: TenantId) -> Self {
+        Self { store, clock, tenant }
+    }
+
+    fn view(&self, authority: &Authority) -> KeyView {
+        KeyView { tenant: self.tenant, is_operator: authority.reach() == Reach::All }
     }
 
     /// Creates a key. Once a first key exists, the service never again accepts callers without
@@ -38,8 +45,10 @@ impl KeyService {
         loop {
             let at = self.clock.now();
             let token = Token::new(&*self.clock).ok_or_else(no_randomness)?;
-            let key = Box::new(draft.clone().into_key(token.presented(), authority.actor(), at));
-            let change = KeyChange { act: KeyAct::Create(key), at };
+            let (presented, actor) = (token.presented(), authority.actor());
+            let key = draft.clone().into_key(self.tenant, presented, actor, at);
+            let view = self.view(authority);
+            let change = KeyChange { act: KeyAct::Create(Box::new(key)), view, at };
             match self.store.change_keys(change).await {
                 Err(KeyFailure::Refused(KeyRefusal::IdTaken)) => {}
                 made => return Ok((made?, token)),
@@ -47,10 +56,15 @@ impl KeyService {
         }
     }
 
-    /// All keys, oldest first.
-    pub async fn list(&self, _may: Permit<RunKeys>) -> Result<Vec<ApiKey>, StoreError> {
-        let keyring = self.store.keys(None).await?.unwrap_or_default();
-        Ok(keyring.in_order().into_iter().cloned().collect())
+    /// The keys that a caller may see, oldest first.
+    pub async fn list(
+        &self,
+        _may: Permit<RunKeys>,
+        authority: &Authority,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let (keyring, view) =
+            (self.store.keys(None).await?.unwrap_or_default(), self.view(authority));
+        Ok(keyring.in_order().into_iter().filter(|key| view.has(key)).cloned().collect())
     }
 
     /// The key with this id.
@@ -58,9 +72,11 @@ impl KeyService {
         &self,
         _may: Permit<RunKeys>,
         id: KeyId,
+        authority: &Authority,
     ) -> Result<Option<ApiKey>, StoreError> {
-        let keyring = self.store.keys(None).await?.unwrap_or_default();
-        Ok(keyring.keys.get(&id).cloned())
+        let (keyring, view) =
+            (self.store.keys(None).await?.unwrap_or_default(), self.view(authority));
+        Ok(keyring.keys.get(&id).filter(|key| view.has(key)).cloned())
     }
 
     /// Replaces the secret of a key. The previous one stays valid for `overlap_ms`.
@@ -69,10 +85,12 @@ impl KeyService {
         _may: Permit<RunKeys>,
         id: KeyId,
         overlap_ms: i64,
+        authority: &Authority,
     ) -> Result<(ApiKey, Token), KeyFailure> {
         let token = Token::of(id, &*self.clock).ok_or_else(no_randomness)?;
         let act = KeyAct::Rotate { id, secret: token.digest, overlap_ms };
-        let key = self.store.change_keys(KeyChange { act, at: self.clock.now() }).await?;
+        let (view, at) = (self.view(authority), self.clock.now());
+        let key = self.store.change_keys(KeyChange { act, view, at }).await?;
         Ok((key, token))
     }
 
@@ -83,9 +101,10 @@ impl KeyService {
         &self,
         _may: Permit<RunKeys>,
         id: KeyId,
+        authority: &Authority,
     ) -> Result<(ApiKey, bool), KeyFailure> {
-        let at = self.clock.now();
-        let key = self.store.change_keys(KeyChange { act: KeyAct::Revoke { id }, at }).await?;
+        let (act, view, at) = (KeyAct::Revoke { id }, self.view(authority), self.clock.now());
+        let key = self.store.change_keys(KeyChange { act, view, at }).await?;
         let is_revoked_now = key.revoked_at == Some(at);
         Ok((key, is_revoked_now))
     }

@@ -9,17 +9,22 @@ use super::{
     number,
     rows::{Item, text},
 };
-use crate::database::{Values, first};
+use crate::{
+    database::{Values, first},
+    read::stored_groups::GROUPS_TOTAL,
+};
 
 pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_id, members, \
-     (SELECT count(*) FROM group_members WHERE group_id = groups.id) \
-     FROM groups WHERE id > $1 ORDER BY id";
+     (SELECT count(*) FROM group_members WHERE tenant = groups.tenant AND group_id = groups.id) \
+     FROM groups WHERE tenant = $1 AND id > $2 ORDER BY id";
 
 /// Memberships whose group or member does not exist, or whose member has another kind.
 const LOOSE: &str = "SELECT m.group_id, m.member_id FROM group_members AS m \
-     WHERE NOT EXISTS (SELECT 1 FROM groups WHERE id = m.group_id) \
-     OR NOT CASE m.kind WHEN 0 THEN EXISTS (SELECT 1 FROM users WHERE id = m.member_id) \
-     WHEN 1 THEN EXISTS (SELECT 1 FROM groups WHERE id = m.member_id) ELSE false END";
+     WHERE NOT EXISTS (SELECT 1 FROM groups WHERE tenant = m.tenant AND id = m.group_id) \
+     OR NOT CASE m.kind \
+     WHEN 0 THEN EXISTS (SELECT 1 FROM users WHERE tenant = m.tenant AND id = m.member_id) \
+     WHEN 1 THEN EXISTS (SELECT 1 FROM groups WHERE tenant = m.tenant AND id = m.member_id) \
+     ELSE false END";
 
 /// Compares a row with its record, and its stored number of members with the memberships.
 pub(super) fn check_group(row: &Item, line: &mut Line) {
@@ -37,18 +42,17 @@ pub(super) fn check_group(row: &Item, line: &mut Line) {
     }
 }
 
-/// Compares the counter with the number of groups.
+/// Compares the counter of a tenant with the number of its groups.
 pub(super) async fn check_total<R: CheckReader>(
     reader: R,
+    counted: u64,
     line: &mut Line,
 ) -> Result<(), R::Error> {
-    let Some(row) = first(reader, "SELECT total FROM groups_head", &[]).await? else {
-        line.fault(&"groups_head", "it has no row");
-        return Ok(());
-    };
-    let (kept, counted) = (row.integer(0), line.count);
+    let tenant = reader.tenant();
+    let kept = first(reader, GROUPS_TOTAL, &[tenant.into()]).await?.unwrap_or_default().integer(0);
     let what = format!("is {kept}, but there are {counted}");
-    line.require(u64::try_from(kept) == Ok(counted), &"groups_head.total", &what);
+    let place = format!("tenants.groups of {}", tenant.number());
+    line.require(u64::try_from(kept) == Ok(counted), &place, &what);
     Ok(())
 }
 

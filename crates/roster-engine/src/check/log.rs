@@ -1,6 +1,6 @@
 //! Checks the whole log: its positions, and the idempotency records that refer to it.
 
-use roster_core::{EventKind, Group, Head, User, UserSchema, schema::SCHEMA_ID};
+use roster_core::{EventKind, Group, User, UserSchema, schema::SCHEMA_ID};
 
 use super::{CheckReader, Line, each, findings::name};
 use crate::{
@@ -15,13 +15,14 @@ const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
 /// exists or existed. Of a deleted group, only events remain.
 const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record, \
      e.subject_id, e.version, e.kind, \
-     EXISTS (SELECT 1 FROM users WHERE id = k.user_id) \
-     OR EXISTS (SELECT 1 FROM deleted_users WHERE id = k.user_id) \
-     OR EXISTS (SELECT 1 FROM groups WHERE id = k.user_id) \
-     OR EXISTS (SELECT 1 FROM erasures WHERE id = k.user_id) \
-     OR EXISTS (SELECT 1 FROM events WHERE subject_id = k.user_id \
+     EXISTS (SELECT 1 FROM users WHERE tenant = k.tenant AND id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM deleted_users WHERE tenant = k.tenant AND id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM groups WHERE tenant = k.tenant AND id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM erasures WHERE tenant = k.tenant AND id = k.user_id) \
+     OR EXISTS (SELECT 1 FROM events WHERE tenant = k.tenant AND subject_id = k.user_id \
      AND (kind LIKE 'group.%' OR kind LIKE 'schema.%')) \
-     FROM idempotency_keys AS k LEFT JOIN events AS e ON e.position = k.position";
+     FROM idempotency_keys AS k LEFT JOIN events AS e \
+     ON e.position = k.position AND e.tenant = k.tenant";
 
 /// The positions that the log still contains.
 #[derive(Clone, Copy, Debug)]
@@ -31,22 +32,22 @@ pub(super) struct Span {
 }
 
 impl Span {
-    async fn of<R: CheckReader>(reader: R, head: Head) -> Result<(Self, i64), R::Error> {
+    async fn of<R: CheckReader>(reader: R, position: i64) -> Result<(Self, i64), R::Error> {
         let row = first(reader, SPAN, &[]).await?.unwrap_or_default();
         let count = row.integer(0);
-        let oldest = if count == 0 { head.position + 1 } else { row.integer(1) };
+        let oldest = if count == 0 { position + 1 } else { row.integer(1) };
         Ok((Self { oldest }, count))
     }
 
     /// Reads the span, and records a fault for every gap in it.
     pub(super) async fn check<R: CheckReader>(
         reader: R,
-        head: Head,
+        position: i64,
         line: &mut Line,
     ) -> Result<Self, R::Error> {
-        let (span, count) = Self::of(reader, head).await?;
+        let (span, count) = Self::of(reader, position).await?;
         line.require(span.oldest >= 1, &"events", "a position is below 1");
-        if count != head.position + 1 - span.oldest {
+        if count != position + 1 - span.oldest {
             let mut expected = span.oldest;
             let show = |row: Values| {
                 let position = row.integer(0);
@@ -55,8 +56,8 @@ impl Span {
                 expected = position + 1;
             };
             each(reader, POSITIONS, &[], show).await?;
-            let what = format!("they end at {}, the head says {}", expected - 1, head.position);
-            line.require(expected == head.position + 1, &"events", &what);
+            let what = format!("they end at {}, the head says {}", expected - 1, position);
+            line.require(expected == position + 1, &"events", &what);
         }
         Ok(span)
     }
@@ -69,11 +70,11 @@ impl Span {
 
 /// Checks the idempotency records: the log must contain the result of each, unless it was deleted
 /// by age.
-pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: R, head: Head) -> Line {
+pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: R, position: i64) -> Line {
     let mut line = Line::new("idempotency keys");
-    let read = match Span::of(reader, head).await {
+    let read = match Span::of(reader, position).await {
         Ok((span, _)) => {
-            each(reader, KEYS, &[], |row| check_key(&row, span, head, &mut line)).await
+            each(reader, KEYS, &[], |row| check_key(&row, span, position, &mut line)).await
         }
         Err(error) => Err(error),
     };
@@ -81,12 +82,12 @@ pub(super) async fn check_idempotency_keys<R: CheckReader>(reader: R, head: Head
     line
 }
 
-fn check_key(row: &Values, Span { oldest }: Span, head: Head, line: &mut Line) {
+fn check_key(row: &Values, Span { oldest }: Span, last: i64, line: &mut Line) {
     line.count += 1;
     let (position, id, version, effect) =
         (row.integer(0), row.octets(1), row.integer(2), row.octets(3));
     let place = format!("idempotency_keys at {position}, of {}", name(id));
-    let is_within = (0..=head.position).contains(&position);
+    let is_within = (0..=last).contains(&position);
     line.require(is_within, &place, "there is no such position");
     let gone = [EventKind::Purged, EventKind::GroupDeleted];
     let is_gone = gone.iter().any(|kind| kind.as_str().as_bytes() == effect);

@@ -1,8 +1,9 @@
 //! The check of a store: all stored data besides the records must follow from the records, and the
 //! change log must lead to the current state.
 //!
-//! It reads one snapshot and changes nothing. Tables are read in pages in the order of ids, so that
-//! memory does not grow with the collection. Engines run the statements ([`CheckReader`]).
+//! It reads one snapshot and changes nothing. Tables are read tenant by tenant, in pages in the
+//! order of ids, so that memory does not grow with the collection. Engines run the statements
+//! ([`CheckReader`]).
 
 mod findings;
 mod groups;
@@ -15,10 +16,10 @@ mod users;
 
 use std::fmt;
 
-use roster_core::{Head, PolicyKey, Sharing, page::Flow};
+use roster_core::{PolicyKey, Sharing, TenantId, page::Flow};
 
 use crate::{
-    database::{Cell, Database, Values, first},
+    database::{self, Cell, Database, Values, first, rows},
     settings::setting,
 };
 
@@ -35,45 +36,83 @@ pub trait CheckReader: Database<Error: fmt::Display> {
 }
 
 /// Checks everything that both engines store.
-pub async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
-    let mut lines = vec![check_counters(reader, head).await];
-    lines.extend(users::check(reader, head).await);
-    lines.push(log::check_idempotency_keys(reader, head).await);
+pub async fn check<R: CheckReader>(reader: R, position: i64) -> Vec<Line> {
+    let mut lines = vec![check_counters(reader, position).await];
+    lines.extend(users::check(reader, position).await);
+    lines.push(log::check_idempotency_keys(reader, position).await);
     lines
 }
 
-/// Checks the stored counters and the uniqueness of keys.
-pub async fn check_counters<R: CheckReader>(reader: R, head: Head) -> Line {
+/// The tenants.
+async fn tenants<R: CheckReader>(reader: R) -> Result<Vec<TenantId>, R::Error> {
+    let rows = rows(reader, "SELECT id FROM tenants ORDER BY id", &[]).await?;
+    Ok(rows.iter().map(|row| row.tenant(0, "tenants.id")).collect::<Result<_, _>>()?)
+}
+
+/// The tables with rows of tenants.
+const TABLES_OF_TENANTS: [&str; 9] = [
+    "users",
+    "deleted_users",
+    "events",
+    "words",
+    "further_keys",
+    "idempotency_keys",
+    "settings",
+    "groups",
+    "group_members",
+];
+
+/// Checks the stored counters of each tenant, that each row has a tenant, and the uniqueness of
+/// keys.
+pub async fn check_counters<R: CheckReader>(reader: R, position: i64) -> Line {
     let mut line = Line::new("counters");
-    let read = read_counters(reader, head, &mut line).await;
+    let read = read_counters(reader, position, &mut line).await;
     line.end(read);
     line
 }
 
 const LAST: &str = "SELECT coalesce(max(position), 0) FROM events";
 
-/// Checks the head of the log and the policy on shared keys.
+/// Checks the head of the log, the counters of tenants and the policy on shared keys.
 async fn read_counters<R: CheckReader>(
     reader: R,
-    head: Head,
+    position: i64,
     line: &mut Line,
 ) -> Result<(), R::Error> {
-    for (name, kept, sql) in [
-        ("active", head.active, "SELECT count(*) FROM users WHERE status = 0"),
-        ("suspended", head.suspended, "SELECT count(*) FROM users WHERE status = 1"),
-        ("deleted", head.deleted, "SELECT count(*) FROM deleted_users"),
-    ] {
-        let counted = number(reader, sql).await?;
-        let what = format!("is {kept}, but there are {counted}");
-        line.require(kept == counted, &format!("log_head.{name}"), &what);
+    for tenant in tenants(reader).await? {
+        let kept = database::head(reader.of(tenant)).await?;
+        for (name, kept, sql) in [
+            ("active", kept.active, "SELECT count(*) FROM users WHERE tenant = $1 AND status = 0"),
+            (
+                "suspended",
+                kept.suspended,
+                "SELECT count(*) FROM users WHERE tenant = $1 AND status = 1",
+            ),
+            ("deleted", kept.deleted, "SELECT count(*) FROM deleted_users WHERE tenant = $1"),
+        ] {
+            let counted =
+                first(reader, sql, &[tenant.into()]).await?.unwrap_or_default().integer(0);
+            let what = format!("is {kept}, but there are {counted}");
+            line.require(kept == counted, &format!("tenants.{name} of {}", tenant.number()), &what);
+        }
+        line.count += 3;
+    }
+    for table in TABLES_OF_TENANTS {
+        let sql = format!(
+            "SELECT count(*) FROM {table} WHERE NOT EXISTS \
+             (SELECT 1 FROM tenants WHERE tenants.id = {table}.tenant)"
+        );
+        let strays = number(reader, &sql).await?;
+        line.require(strays == 0, &table, &format!("{strays} rows have no tenant"));
     }
     let last = number(reader, LAST).await?;
     // If all events were deleted by age, there is no last event to compare.
-    let what = format!("is {}, but the last event is at {last}", head.position);
-    line.require(last == head.position || last == 0, &"log_head.position", &what);
-    line.count = 4;
+    let what = format!("is {position}, but the last event is at {last}");
+    line.require(last == position || last == 0, &"log_head.position", &what);
+    line.count += 1;
     for key in PolicyKey::ALL.iter().copied() {
-        let policy = setting(reader, key.stored_name()).await?.unwrap_or_default();
+        let policy =
+            setting(reader.of(TenantId::DEFAULT), key.stored_name()).await?.unwrap_or_default();
         if policy.octets(0) == Sharing::Unique.stored().as_bytes() {
             let shared = number(reader, &R::count_shared_sql(key)).await?;
             let what = format!("{shared} keys that are to be unique belong to several users");

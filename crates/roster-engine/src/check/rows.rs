@@ -51,11 +51,6 @@ impl Item {
         self.0.octets(2)
     }
 
-    /// The bytes in a further column.
-    pub(super) fn octets(&self, index: usize) -> &[u8] {
-        self.0.octets(index)
-    }
-
     /// The number in a further column.
     pub(super) fn integer(&self, index: usize) -> i64 {
         self.0.integer(index)
@@ -142,7 +137,8 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// Starts with the statement of a page, without its limit, and a key before all rows.
+    /// Starts with the statement of a page, without its limit, and a key before all rows. `$1` is
+    /// the tenant.
     pub(super) fn begin(sql: &str, before: Vec<Cell>) -> Self {
         let sql = format!("{sql} LIMIT {PAGE}");
         Self { sql, rows: VecDeque::new(), after: Some(before), is_out_of_order: false }
@@ -156,7 +152,9 @@ impl Pages {
             && let Some(after) = self.after.take()
         {
             let rows = &mut self.rows;
-            each(reader, &self.sql, &after, |row| rows.push_back(row)).await?;
+            let mut parameters = vec![reader.tenant().into()];
+            parameters.extend(after.iter().cloned());
+            each(reader, &self.sql, &parameters, |row| rows.push_back(row)).await?;
             let key = |row: &Values| row.0.iter().take(after.len()).cloned().collect();
             if let Some(last) = self.rows.back().map(key) {
                 self.is_out_of_order = last <= after;
@@ -179,7 +177,7 @@ impl Pages {
 
 #[cfg(test)]
 mod tests {
-    use roster_core::{PolicyKey, StoreError, UserId, page::Flow};
+    use roster_core::{PolicyKey, StoreError, TenantId, UserId, page::Flow};
 
     use super::*;
     use crate::{Database, Dialect, check::SearchRow};
@@ -202,6 +200,14 @@ mod tests {
 
     impl Database for Damaged {
         type Error = StoreError;
+
+        fn tenant(self) -> TenantId {
+            TenantId::DEFAULT
+        }
+
+        fn of(self, _tenant: TenantId) -> Self {
+            self
+        }
 
         async fn each(
             self,

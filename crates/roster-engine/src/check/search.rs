@@ -43,18 +43,24 @@ impl Search {
         let words = Table {
             name: "words",
             rows: "SELECT w.id, w.word, NULL, u.record FROM words AS w \
-                 LEFT JOIN users AS u ON u.id = w.id",
+                 LEFT JOIN users AS u ON u.tenant = w.tenant AND u.id = w.id",
             line: Line::new("words"),
             expected: Vec::new(),
         };
         let further_keys = Table {
             name: "further_keys",
             rows: "SELECT k.id, k.key, k.kind, u.record FROM further_keys AS k \
-                 LEFT JOIN users AS u ON u.id = k.id",
+                 LEFT JOIN users AS u ON u.tenant = k.tenant AND u.id = k.id",
             line: Line::new("further keys"),
             expected: Vec::new(),
         };
         Self { words, further_keys }
+    }
+
+    /// Looks up the remaining rows of a tenant.
+    pub(super) async fn end_tenant<R: CheckReader>(&mut self, reader: R) -> Result<(), R::Error> {
+        self.words.look(reader, 0).await?;
+        self.further_keys.look(reader, 0).await
     }
 
     /// Adds all rows that a user must have.
@@ -71,7 +77,7 @@ impl Search {
         self.further_keys.look(reader, BATCH).await
     }
 
-    /// Looks up the remaining rows, counts all rows, and finds surplus ones.
+    /// Counts all rows, and finds surplus ones.
     pub(super) async fn end<R: CheckReader>(mut self, reader: R) -> [Line; 2] {
         for table in [&mut self.words, &mut self.further_keys] {
             let read = table.end(reader).await;
@@ -98,7 +104,6 @@ impl Table {
     }
 
     async fn end<R: CheckReader>(&mut self, reader: R) -> Result<(), R::Error> {
-        self.look(reader, 0).await?;
         let count = number(reader, &format!("SELECT count(*) FROM {}", self.name)).await?;
         if count.unsigned_abs() == self.line.count - self.line.faults {
             return Ok(());

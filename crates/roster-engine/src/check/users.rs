@@ -4,7 +4,7 @@
 //! of a user or group must have the current record.
 
 use bytes::Bytes;
-use roster_core::{Head, Keys, Status, User, UserId, schema::SCHEMA_ID};
+use roster_core::{Keys, Status, User, UserId, schema::SCHEMA_ID};
 
 use super::{
     CheckReader, Line,
@@ -15,35 +15,34 @@ use super::{
     rows::{Entry, Item, PAGE, Pages, text},
     schema::SchemaHistory,
     search::Search,
+    tenants,
 };
 use crate::database::Cell;
 
 const USERS: &str = "SELECT id, version, record, updated_at, status, username_key, email_key, \
      phone_number_key, external_id, family_name_key, name_key \
-     FROM users WHERE id > $1 ORDER BY id";
-
-/// The place of `username_key` in a row of [`USERS`].
-const USERNAME_KEY: usize = 5;
+     FROM users WHERE tenant = $1 AND id > $2 ORDER BY id";
 
 const DELETED_USERS: &str = "SELECT id, version, record, deleted_at, username_key, email_key, \
-     external_id FROM deleted_users WHERE id > $1 ORDER BY id";
+     external_id FROM deleted_users WHERE tenant = $1 AND id > $2 ORDER BY id";
 
 /// The statement for a page of events: the remaining events of a subject, then those of the next
 /// subjects. One range of pairs would be slow, because SQLite would find its start by the subject
 /// only.
 fn events() -> String {
     let columns = "SELECT subject_id, position, kind, at, version, changed, record, \
-         EXISTS (SELECT 1 FROM erasures WHERE id = subject_id) FROM events";
+         EXISTS (SELECT 1 FROM erasures \
+         WHERE erasures.tenant = events.tenant AND id = subject_id) FROM events WHERE tenant = $1";
     format!(
-        "SELECT * FROM ({columns} WHERE subject_id = $1 AND position > $2 \
+        "SELECT * FROM ({columns} AND subject_id = $2 AND position > $3 \
          ORDER BY position LIMIT {PAGE}) AS rest UNION ALL \
-         SELECT * FROM ({columns} WHERE subject_id > $1 \
+         SELECT * FROM ({columns} AND subject_id > $2 \
          ORDER BY subject_id, position LIMIT {PAGE}) AS next"
     )
 }
 
 /// Checks users, groups and their events: returns a line for each table.
-pub(super) async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
+pub(super) async fn check<R: CheckReader>(reader: R, position: i64) -> Vec<Line> {
     let mut found = Found {
         users: Line::new("users"),
         deleted_users: Line::new("deleted users"),
@@ -51,10 +50,8 @@ pub(super) async fn check<R: CheckReader>(reader: R, head: Head) -> Vec<Line> {
         events: Line::new("events"),
         search: Search::new(),
     };
-    let read = found.read(reader, head).await;
+    let read = found.read_all(reader, position).await;
     found.users.end(read);
-    let read = check_total(reader, &mut found.groups).await;
-    found.groups.end(read);
     let mut members = Line::new("group members");
     let read = check_members(reader, &mut members).await;
     members.end(read);
@@ -72,8 +69,20 @@ struct Found {
 }
 
 impl Found {
-    async fn read<R: CheckReader>(&mut self, reader: R, head: Head) -> Result<(), R::Error> {
-        let span = Span::check(reader, head, &mut self.events).await?;
+    async fn read_all<R: CheckReader>(&mut self, reader: R, position: i64) -> Result<(), R::Error> {
+        let span = Span::check(reader, position, &mut self.events).await?;
+        for tenant in tenants(reader).await? {
+            let (reader, groups_before) = (reader.of(tenant), self.groups.count);
+            self.read(reader, span).await?;
+            self.search.end_tenant(reader).await?;
+            let groups = self.groups.count - groups_before;
+            check_total(reader, groups, &mut self.groups).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of one tenant.
+    async fn read<R: CheckReader>(&mut self, reader: R, span: Span) -> Result<(), R::Error> {
         let before = || Cell::from([].as_slice());
         let mut users = Pages::begin(USERS, vec![before()]);
         let mut deleted_users = Pages::begin(DELETED_USERS, vec![before()]);
@@ -141,10 +150,6 @@ impl Found {
     fn check_user(&mut self, row: &Item) -> Option<User> {
         let (line, place) = (&mut self.users, place("users", row.id()));
         let user = row.compare(line, &place, User::from_record(row.record()), written)?;
-        // A migration left this key, because another user has the new one.
-        if String::from_utf8_lossy(row.octets(USERNAME_KEY)).contains('ς') {
-            line.fault(&place, "another user has this username; give one of them another");
-        }
         row.compare_columns(line, &place, columns(&Keys::of(&user)));
         Some(user)
     }

@@ -1,7 +1,7 @@
 //! Reading deleted users, in the order of their deletion.
 
 use roster_core::{
-    Deleted, Head, StoreError, Stored, Timestamp, UserId,
+    Deleted, Head, StoreError, Stored, TenantId, Timestamp, UserId,
     filter::Memberships,
     list::{DeletedKey, DeletedPage, DeletedQuery, Direction},
     page::{Flow, Residual},
@@ -17,16 +17,17 @@ use crate::{
 
 /// The deleted user of an id.
 pub const DELETED_USER: &str =
-    "SELECT id, version, record, deleted_at FROM deleted_users WHERE id = $1";
+    "SELECT id, version, record, deleted_at FROM deleted_users WHERE tenant = $1 AND id = $2";
 
 /// The deleted user of an id.
 pub async fn deleted_user<D: Database>(db: D, id: UserId) -> Result<Option<Deleted>, D::Error> {
-    let row = first(db, DELETED_USER, &[id.into()]).await?;
+    let row = first(db, DELETED_USER, &[db.tenant().into(), id.into()]).await?;
     Ok(row.as_ref().map(deleted_of).transpose()?)
 }
 
 /// The statement of a page of deleted users in the order of their deletion.
 pub fn deleted_users<D: Dialect>(
+    tenant: TenantId,
     direction: Direction,
     (after, before): (Option<DeletedKey>, Option<Timestamp>),
     limit: usize,
@@ -36,16 +37,15 @@ pub fn deleted_users<D: Dialect>(
         Direction::Ascending => ('>', ""),
         Direction::Descending => ('<', " DESC"),
     };
+    let of_tenant = format!("tenant = {}", to.push(tenant));
     let after = after.map(|DeletedKey { at, id }| {
         format!("(deleted_at, id) {comparison} ({}, {})", to.push(at.as_millis()), to.push(id))
     });
     let before = before.map(|before| format!("deleted_at < {}", to.push(before.as_millis())));
-    let conditions: Vec<_> = after.into_iter().chain(before).collect();
-    let word = if conditions.is_empty() { "" } else { "WHERE " };
-    let end = if conditions.is_empty() { "" } else { " " };
+    let conditions: Vec<_> = [of_tenant].into_iter().chain(after).chain(before).collect();
     let by_moment = D::indexed_by("deleted_users_deleted_at");
     format!(
-        "SELECT id, version, record, deleted_at FROM deleted_users{by_moment} {word}{}{end}\
+        "SELECT id, version, record, deleted_at FROM deleted_users{by_moment} WHERE {} \
          ORDER BY deleted_at{way}, id{way} LIMIT {}",
         conditions.join(" AND "),
         to.limit(limit)
@@ -66,7 +66,8 @@ pub async fn deleted_page<D: Database>(
     let mut begin = query.clone();
     loop {
         let mut to = Parameters::default();
-        let sql = deleted_users::<D>(query.direction, begin.bounds(), portion, &mut to);
+        let sql =
+            deleted_users::<D>(db.tenant(), query.direction, begin.bounds(), portion, &mut to);
         let (mut flow, mut count) = (Flow::Next, 0);
         let take = |row: Values| {
             count += 1;

@@ -187,10 +187,11 @@ async fn by_keys<D: Database>(
             | Lookup::ExternalId(key)
             | Lookup::PhoneNumber(key) => (key.as_str().into(), None),
         };
-        let to = [key.clone(), limit(most)];
+        let to = [db.tenant().into(), key.clone(), limit(most)];
         found.extend(db.ids(&ids_of_key::<D>(lookup), &to).await?);
         if let Some(kind) = further.filter(|_| found.len() <= most) {
-            found.extend(db.ids(FURTHER, &[Cell::Integer(kind), key, limit(most)]).await?);
+            let to = [db.tenant().into(), Cell::Integer(kind), key, limit(most)];
+            found.extend(db.ids(FURTHER, &to).await?);
         }
         if found.len() > most {
             return Ok(found);
@@ -223,7 +224,8 @@ async fn by_words<D: Database>(
                 break;
             }
             let last = format!("{word}\u{10FFFF}");
-            let keys = [word.as_str().into(), last.as_str().into(), limit(entries)];
+            let first = word.as_str().into();
+            let keys = [db.tenant().into(), first, last.as_str().into(), limit(entries)];
             let found = db.ids(WORDS, &keys).await?;
             if found.len() > entries {
                 continue;
@@ -325,7 +327,7 @@ async fn total<D: Database>(
 /// The ids of a range: at most `most` + 1.
 async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<UserId>, D::Error> {
     let mut to = Parameters::default();
-    let sql = ids_of_range::<D>(range, most.saturating_add(1), &mut to);
+    let sql = ids_of_range::<D>(db.tenant(), range, most.saturating_add(1), &mut to);
     db.ids(&sql, &to.0).await
 }
 
@@ -333,7 +335,7 @@ async fn ids_of<D: Database>(db: D, range: &Range, most: usize) -> Result<Vec<Us
 async fn count<D: Database>(db: D, range: &Range) -> Result<u64, D::Error> {
     let mut to = Parameters::default();
     let limit = usize::try_from(TOTAL_EXACT_MAX).unwrap_or(usize::MAX).saturating_add(1);
-    let sql = count_of_range::<D>(range, limit, &mut to);
+    let sql = count_of_range::<D>(db.tenant(), range, limit, &mut to);
     let row = first(db, &sql, &to.0).await?.ok_or_else(|| corrupt("a count"))?;
     Ok(row.number(0, "a count")?.unsigned_abs())
 }
@@ -341,7 +343,7 @@ async fn count<D: Database>(db: D, range: &Range) -> Result<u64, D::Error> {
 /// The sort keys and ids of these users. Users that do not exist are left out.
 async fn places<D: Database>(db: D, ids: &[UserId], by: SortBy) -> Result<Vec<Place>, D::Error> {
     let mut to = Parameters::default();
-    let sql = places_of_ids::<D>(ids, by, &mut to);
+    let sql = places_of_ids::<D>(db.tenant(), ids, by, &mut to);
     let place = |row: &Values| Ok((key_of(row, 0, by)?, row.id(1, "users.id")?));
     Ok(rows(db, &sql, &to.0).await?.iter().map(place).collect::<Result<_, StoreError>>()?)
 }
@@ -357,7 +359,7 @@ async fn rows_of<D: Database>(
     let mut passing = Passing::new(query.sort);
     for ids in ids.chunks(query.limit.saturating_add(1).clamp(1, ROWS_MAX)) {
         let mut to = Parameters::default();
-        let sql = rows_of_ids::<D>(ids, query.sort.by, status, &mut to);
+        let sql = rows_of_ids::<D>(db.tenant(), ids, query.sort.by, status, &mut to);
         let mut by_id = HashMap::with_capacity(ids.len());
         for row in rows(db, &sql, &to.0).await? {
             by_id.insert(row.id(0, "users.id")?, row);
@@ -388,7 +390,8 @@ async fn along<D: Database>(
     let mut passing = Passing::new(sort);
     loop {
         let mut to = Parameters::default();
-        let sql = rows_along::<D>(range, sort, after.as_ref(), status, portion, &mut to);
+        let sql =
+            rows_along::<D>(db.tenant(), range, sort, after.as_ref(), status, portion, &mut to);
         (passing.after, passing.count, passing.last) = (after, 0, None);
         let flow = if walk.group_filter().is_some() {
             let rows = rows(db, &sql, &to.0).await?;

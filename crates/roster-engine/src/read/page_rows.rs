@@ -123,7 +123,7 @@ async fn memberships<D: Database>(
         walk.add_group(memberships.entry(user).or_default(), &GroupRef { id, display_name });
         Ok(Flow::Next)
     };
-    db.each(&direct_groups::<D>(), &[Cell::Ids(ids.to_vec())], add).await?;
+    db.each(&direct_groups::<D>(), &[Cell::Ids(ids.to_vec()), db.tenant().into()], add).await?;
     // The last group may have used up the comparisons. The walk could not end the page there,
     // because it keeps the key of a row only if the page may end after it.
     Ok((!must_end()).then_some(memberships))

@@ -8,7 +8,7 @@
 use std::{fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    Status, UserId,
+    Status, TenantId, UserId,
     list::{Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
 };
@@ -16,12 +16,12 @@ use roster_core::{
 use crate::database::{Cell, Dialect};
 
 /// The users that have a key other than that of their primary address (kind 0) or number (kind 1).
-pub const FURTHER: &str =
-    "SELECT id FROM further_keys WHERE kind = $1 AND key = $2 ORDER BY kind, key, id LIMIT $3";
+pub const FURTHER: &str = "SELECT id FROM further_keys WHERE tenant = $1 AND kind = $2 \
+     AND key = $3 ORDER BY kind, key, id LIMIT $4";
 
 /// The users with words that have a prefix. A user is returned once for each such word.
-pub const WORDS: &str =
-    "SELECT id FROM words WHERE word >= $1 AND word <= $2 ORDER BY word, id LIMIT $3";
+pub const WORDS: &str = "SELECT id FROM words WHERE tenant = $1 AND word >= $2 AND word <= $3 \
+     ORDER BY word, id LIMIT $4";
 
 /// The parameters of a statement, numbered in the order in which its text names them.
 #[derive(Debug, Default)]
@@ -54,10 +54,6 @@ impl Parameters {
     pub(crate) fn limit(&mut self, rows: usize) -> String {
         self.push(i64::try_from(rows).unwrap_or(i64::MAX))
     }
-
-    fn any<D: Dialect>(&mut self, ids: &[UserId]) -> String {
-        D::any(&self.push(Cell::Ids(ids.to_vec())))
-    }
 }
 
 /// The limit of a statement that returns at most this many rows and one more, which shows that
@@ -74,7 +70,7 @@ pub const fn status_number(status: Status) -> i64 {
     }
 }
 
-/// The users with this key in a column.
+/// The users of a tenant with this key in a column.
 pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
     let index = match lookup {
         Lookup::Id(_) => Index::Sort(SortBy::Id),
@@ -83,16 +79,25 @@ pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
         Lookup::ExternalId(_) => Index::ExternalId,
         Lookup::PhoneNumber(_) | Lookup::AnyPhoneNumber(_) => Index::PhoneNumber,
         Lookup::Member(_) => {
-            return "SELECT member_id FROM group_members WHERE group_id = $1 AND kind = 0 \
-                    ORDER BY group_id, member_id LIMIT $2"
+            return "SELECT member_id FROM group_members WHERE tenant = $1 AND group_id = $2 \
+                    AND kind = 0 ORDER BY group_id, member_id LIMIT $3"
                 .to_owned();
         }
     };
     let (column, mut sql) = (index.column(), format!("SELECT id {}", from::<D>(index)));
     let _infallible = if has_no_id(index) {
-        write!(sql, " WHERE {column} = $1 LIMIT $2")
+        write!(
+            sql,
+            " WHERE tenant = $1 AND {}{} LIMIT $3",
+            D::equals(column, "$2"),
+            D::ordered_by(column)
+        )
     } else {
-        write!(sql, " WHERE {column} >= $1 AND {column} <= $1 ORDER BY {column}, id LIMIT $2")
+        write!(
+            sql,
+            " WHERE tenant = $1 AND {column} >= $2 AND {column} <= $2 \
+             ORDER BY {column}, id LIMIT $3"
+        )
     };
     sql
 }
@@ -100,6 +105,7 @@ pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
 /// The rows of a range in the order of the page, after a row: id, version, key, record (NULL if the
 /// status differs). In the order of usernames, the first row may be that row itself.
 pub fn rows_along<D: Dialect>(
+    tenant: TenantId,
     range: &Range,
     sort: Sort,
     after: Option<&PageKey>,
@@ -109,18 +115,19 @@ pub fn rows_along<D: Dialect>(
 ) -> String {
     let mut sql = select(sort.by, status, to);
     sql.push_str(&from::<D>(range.index));
+    of_tenant(&mut sql, range.index, tenant, to);
     if range.index == Index::Sort(sort.by) {
         let after = after.filter(|after| range.begins_after(after, sort));
         // The position after the row replaces the bound at the start of the walk.
         let replaced = after.map(|_| sort.direction);
-        let word = bounds::<D>(&mut sql, range, replaced, to);
+        bounds::<D>(&mut sql, range, replaced, to);
         if let Some(after) = after {
-            follow::<D>(&mut sql, word, sort, after, to);
+            follow::<D>(&mut sql, sort, after, to);
         }
     } else {
-        of_key(&mut sql, range, sort.direction, after, to);
+        of_key::<D>(&mut sql, range, sort.direction, after, to);
     }
-    join(&mut sql, range.index);
+    join::<D>(&mut sql, range.index);
     order(&mut sql, range.index, sort.direction);
     let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
     sql
@@ -128,35 +135,73 @@ pub fn rows_along<D: Dialect>(
 
 /// The rows of some ids, unordered, with the columns of [`rows_along`].
 pub fn rows_of_ids<D: Dialect>(
+    tenant: TenantId,
     ids: &[UserId],
     by: SortBy,
     status: Option<Status>,
     to: &mut Parameters,
 ) -> String {
-    let (select, by_id) = (select(by, status, to), from::<D>(Index::Sort(SortBy::Id)));
-    format!("{select}{by_id} WHERE id = {}", to.any::<D>(ids))
+    let select = select(by, status, to);
+    of_ids::<D>(tenant, &select, ids, to)
 }
 
 /// The keys and ids of some ids, unordered.
-pub fn places_of_ids<D: Dialect>(ids: &[UserId], by: SortBy, to: &mut Parameters) -> String {
-    let (key, by_id) = (Index::Sort(by).column(), from::<D>(Index::Sort(SortBy::Id)));
-    format!("SELECT {key}, id {by_id} WHERE id = {}", to.any::<D>(ids))
+pub fn places_of_ids<D: Dialect>(
+    tenant: TenantId,
+    ids: &[UserId],
+    by: SortBy,
+    to: &mut Parameters,
+) -> String {
+    let select = format!("SELECT {}, id ", Index::Sort(by).column());
+    of_ids::<D>(tenant, &select, ids, to)
+}
+
+/// A selection from the users of some ids.
+fn of_ids<D: Dialect>(
+    tenant: TenantId,
+    select: &str,
+    ids: &[UserId],
+    to: &mut Parameters,
+) -> String {
+    let by_id = from::<D>(Index::Sort(SortBy::Id));
+    let (ids, tenant) = (to.push(Cell::Ids(ids.to_vec())), to.push(tenant));
+    D::for_each(&ids, |id| {
+        let (is_id, order) = (D::equals("id", id), D::ordered_by("id"));
+        format!("{select}{by_id} WHERE {is_id} AND tenant = {tenant}{order}")
+    })
 }
 
 /// The ids of a range.
-pub fn ids_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters) -> String {
-    within::<D>("id", range, limit, to)
+pub fn ids_of_range<D: Dialect>(
+    tenant: TenantId,
+    range: &Range,
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
+    within::<D>("id", tenant, range, limit, to)
 }
 
 /// The number of rows in a range, counted up to a limit.
-pub fn count_of_range<D: Dialect>(range: &Range, limit: usize, to: &mut Parameters) -> String {
-    format!("SELECT count(*) FROM ({}) AS met", within::<D>("1", range, limit, to))
+pub fn count_of_range<D: Dialect>(
+    tenant: TenantId,
+    range: &Range,
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
+    format!("SELECT count(*) FROM ({}) AS met", within::<D>("1", tenant, range, limit, to))
 }
 
-fn within<D: Dialect>(what: &str, range: &Range, limit: usize, to: &mut Parameters) -> String {
+fn within<D: Dialect>(
+    what: &str,
+    tenant: TenantId,
+    range: &Range,
+    limit: usize,
+    to: &mut Parameters,
+) -> String {
     let mut sql = format!("SELECT {what} {}", from::<D>(range.index));
+    of_tenant(&mut sql, range.index, tenant, to);
     bounds::<D>(&mut sql, range, None, to);
-    join(&mut sql, range.index);
+    join::<D>(&mut sql, range.index);
     order(&mut sql, range.index, Direction::Ascending);
     let _infallible = write!(sql, " LIMIT {}", to.limit(limit));
     sql
@@ -172,67 +217,63 @@ fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
     format!("SELECT id, version, {}, {record} ", Index::Sort(by).column())
 }
 
-/// Writes the bounds of a range, except the start of a walk in the `replaced` direction. Returns
-/// the keyword before a further condition. Absent keys, which sort after every text, are only in
-/// the range of the whole index.
+/// Writes the condition for the rows of a tenant. It is the first one.
+fn of_tenant(sql: &mut String, index: Index, tenant: TenantId, to: &mut Parameters) {
+    let table = if index == Index::Member { "group_members." } else { "" };
+    // Writing to a string does not fail.
+    let _infallible = write!(sql, " WHERE {table}tenant = {}", to.push(tenant));
+}
+
+/// Writes the bounds of a range, except the start of a walk in the `replaced` direction. Absent
+/// keys, which sort after every text, are only in the range of the whole index.
 fn bounds<D: Dialect>(
     sql: &mut String,
     range: &Range,
     replaced: Option<Direction>,
     to: &mut Parameters,
-) -> &'static str {
+) {
     let column = range.index.column();
-    let mut word = "WHERE";
     if replaced != Some(Direction::Ascending)
         && let Bound::Included(key) | Bound::Excluded(key) = &range.from
     {
         let comparison = if matches!(range.from, Bound::Included(_)) { ">=" } else { ">" };
-        // Writing to a string does not fail.
-        let _infallible = write!(sql, " WHERE {column} {comparison} {}", to.bound(key));
-        word = "AND";
+        let _infallible = write!(sql, " AND {column} {comparison} {}", to.bound(key));
     }
     if replaced == Some(Direction::Descending) {
-        return word;
+        return;
     }
     let is_text =
         !matches!(range.index, Index::Sort(SortBy::Id | SortBy::UpdatedAt) | Index::Member);
     let _infallible = match &range.to {
-        Bound::Included(key) => write!(sql, " {word} {column} <= {}", to.bound(key)),
-        Bound::Excluded(key) => write!(sql, " {word} {column} < {}", to.bound(key)),
+        Bound::Included(key) => write!(sql, " AND {column} <= {}", to.bound(key)),
+        Bound::Excluded(key) => write!(sql, " AND {column} < {}", to.bound(key)),
         Bound::Unbounded if is_text && !range.is_whole() => {
-            write!(sql, " {word} {column} < {}", D::ABSENT_KEY)
+            write!(sql, " AND {column} < {}", D::ABSENT_KEY)
         }
-        Bound::Unbounded => return word,
+        Bound::Unbounded => Ok(()),
     };
-    "AND"
 }
 
 /// Writes the condition for the rows after a row, in the order of the index. The index of usernames
 /// has no id.
-fn follow<D: Dialect>(
-    sql: &mut String,
-    word: &str,
-    sort: Sort,
-    after: &PageKey,
-    to: &mut Parameters,
-) {
+fn follow<D: Dialect>(sql: &mut String, sort: Sort, after: &PageKey, to: &mut Parameters) {
     let column = Index::Sort(sort.by).column();
     let comparison = if sort.direction == Direction::Ascending { '>' } else { '<' };
     let _infallible = match sort.by {
-        SortBy::Id => write!(sql, " {word} id {comparison} {}", to.push(after.id)),
+        SortBy::Id => write!(sql, " AND id {comparison} {}", to.push(after.id)),
         SortBy::Username => {
-            write!(sql, " {word} {column} {comparison}= {}", to.sort_key::<D>(&after.key))
+            write!(sql, " AND {column} {comparison}= {}", to.sort_key::<D>(&after.key))
         }
         SortBy::UpdatedAt | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
             let (key, id) = (to.sort_key::<D>(&after.key), to.push(after.id));
-            write!(sql, " {word} ({column}, id) {comparison} ({key}, {id})")
+            write!(sql, " AND ({column}, id) {comparison} ({key}, {id})")
         }
     };
 }
 
 /// Writes the condition for the rows of one key after an id. The condition on the key is a range,
 /// not an equality, so that only its index has the rows in this order.
-fn of_key(
+fn of_key<D: Dialect>(
     sql: &mut String,
     range: &Range,
     direction: Direction,
@@ -244,8 +285,10 @@ fn of_key(
     let key = to.bound(key);
     let _infallible = match after {
         // At most one row has a given username.
-        _ if range.index == Index::Sort(SortBy::Username) => write!(sql, " WHERE {column} = {key}"),
-        None => write!(sql, " WHERE {column} >= {key} AND {column} <= {key}"),
+        _ if range.index == Index::Sort(SortBy::Username) => {
+            write!(sql, " AND {}", D::equals(column, &key))
+        }
+        None => write!(sql, " AND {column} >= {key} AND {column} <= {key}"),
         Some(after) => {
             let id = to.push(after.id);
             let (follows, bound) = match direction {
@@ -254,7 +297,7 @@ fn of_key(
             };
             write!(
                 sql,
-                " WHERE ({column}, {id_column}) {follows} ({key}, {id}) AND {column} {bound} {key}"
+                " AND ({column}, {id_column}) {follows} ({key}, {id}) AND {column} {bound} {key}"
             )
         }
     };
@@ -280,8 +323,7 @@ const fn id_column(index: Index) -> &'static str {
 /// The table of an index. For members, the users are joined by their ids.
 fn from<D: Dialect>(index: Index) -> String {
     if index == Index::Member {
-        let by_id = D::indexed_by("users_id");
-        return format!("FROM group_members CROSS JOIN users{by_id}");
+        return format!("FROM {}", D::users_of_members().0);
     }
     let indexed = D::indexed_by(match index {
         Index::Sort(SortBy::Id) => "users_id",
@@ -299,8 +341,9 @@ fn from<D: Dialect>(index: Index) -> String {
 }
 
 /// Writes the condition that joins members to users.
-fn join(sql: &mut String, index: Index) {
+fn join<D: Dialect>(sql: &mut String, index: Index) {
     if index == Index::Member {
-        sql.push_str(" AND kind = 0 AND id = member_id");
+        sql.push_str(" AND kind = 0");
+        sql.push_str(D::users_of_members().1);
     }
 }

@@ -5,11 +5,11 @@
 //! the index of the external id, of the names or of the ids. If a filter or words are tested on the
 //! groups, these are read in portions until the page is full or has examined enough.
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::{cmp::Ordering, collections::BTreeSet, fmt::Write as _};
 
 use bytes::Bytes;
 use roster_core::{
-    Group, GroupId, Head, Member, MemberKind, StoreError, Stored, UserId,
+    Group, GroupId, Head, Member, MemberKind, StoreError, Stored, TenantId, UserId,
     group::{GroupPage, GroupQuery, GroupRef, GroupsOf, MembersPage, MembersQuery},
     limits::{COUNT_FACTOR, TOTAL_EXACT_MAX},
     list::{Direction, PageKey, Sort, SortBy, SortKey, Total},
@@ -25,39 +25,54 @@ use crate::{
 };
 
 /// The group of an id, with the number of its members.
-pub const GROUP: &str = "SELECT id, version, record, members FROM groups WHERE id = $1";
+pub const GROUP: &str =
+    "SELECT id, version, record, members FROM groups WHERE tenant = $1 AND id = $2";
 
 /// The number of groups.
-pub const GROUPS_TOTAL: &str = "SELECT total FROM groups_head WHERE id = 1";
+pub const GROUPS_TOTAL: &str = "SELECT groups FROM tenants WHERE id = $1";
 
 /// The group of a name.
 pub const GROUP_OF_NAME: &str =
-    "SELECT id, version, record, members FROM groups WHERE name_key = $1";
+    "SELECT id, version, record, members FROM groups WHERE tenant = $1 AND name_key = $2";
 
 /// A page of members.
 pub const MEMBERS: &str = "SELECT member_id, kind FROM group_members \
-     WHERE group_id = $1 AND member_id > $2 ORDER BY group_id, member_id LIMIT $3";
+     WHERE tenant = $1 AND group_id = $2 AND member_id > $3 ORDER BY group_id, member_id LIMIT $4";
 
-/// The groups of some ids, with the numbers of their members.
+/// The groups of some ids, with the numbers of their members. `$2` is the tenant.
 pub fn groups_of_ids<D: Dialect>() -> String {
-    format!("SELECT id, version, record, members FROM groups WHERE id = {}", D::any("$1"))
+    D::for_each("$1", |id| {
+        let (is_id, order) = (D::equals("id", id), D::ordered_by("id"));
+        format!(
+            "SELECT id, version, record, members FROM groups \
+             WHERE {is_id} AND tenant = $2{order}"
+        )
+    })
 }
 
-/// The direct groups of some members, each with the id of the member.
+/// The direct groups of some members, each with the id of the member. `$2` is the tenant.
 pub fn direct_groups<D: Dialect>() -> String {
     let by_member = D::indexed_by("group_members_member");
     // A group is found by subqueries, because an engine may begin a join with all groups.
-    D::for_each(|id| {
+    let of_group = format!(
+        "FROM groups WHERE tenant = memberships.tenant AND {}{}",
+        D::equals("id", "group_id"),
+        D::ordered_by("id")
+    );
+    D::for_each("$1", |id| {
         format!(
-            "SELECT group_id, (SELECT version FROM groups WHERE id = group_id), \
-             (SELECT record FROM groups WHERE id = group_id), member_id \
-             FROM group_members{by_member} WHERE member_id = {id}"
+            "SELECT group_id, (SELECT version {of_group}), (SELECT record {of_group}), member_id \
+             FROM group_members AS memberships{by_member} WHERE member_id = {id} AND tenant = $2"
         )
     })
 }
 
 /// A page of all groups or of those of an external id, in the order of ids or of names.
-pub fn groups_along<D: Dialect>(query: &GroupQuery, to: &mut Parameters) -> String {
+pub fn groups_along<D: Dialect>(
+    tenant: TenantId,
+    query: &GroupQuery,
+    to: &mut Parameters,
+) -> String {
     let by_name = query.sort.by == SortBy::Name;
     let column = if by_name { "name_key" } else { "id" };
     let (follows, way) = match query.sort.direction {
@@ -70,20 +85,21 @@ pub fn groups_along<D: Dialect>(query: &GroupQuery, to: &mut Parameters) -> Stri
         (None, true) => D::indexed_by("groups_name"),
         (None, false) => String::new(),
     };
-    let (mut condition, mut word, mut order) = (String::new(), "WHERE", String::new());
+    let (mut condition, mut order) = (format!("tenant = {}", to.push(tenant)), String::new());
     if let Some(id) = &query.external_id {
-        condition = format!(" WHERE external_id = {}", to.push(id.as_str()));
-        (word, order) = ("AND", format!("external_id{way}, "));
+        // Writing to a string does not fail.
+        let _infallible = write!(condition, " AND external_id = {}", to.push(id.as_str()));
+        order = format!("external_id{way}, ");
     }
     let after = query.after.as_ref().map(|after| {
         let key = match &after.key {
             SortKey::Text(Some(key)) if by_name => to.push(key.as_str()),
             SortKey::Id | SortKey::Time(_) | SortKey::Text(_) => to.push(after.id),
         };
-        format!(" {word} {column} {follows} {key}")
+        format!(" AND {column} {follows} {key}")
     });
     format!(
-        "SELECT id, version, record, members FROM groups{index}{condition}{} \
+        "SELECT id, version, record, members FROM groups{index} WHERE {condition}{} \
          ORDER BY {order}{column}{way} LIMIT {}",
         after.unwrap_or_default(),
         to.limit(query.limit.saturating_add(1))
@@ -95,13 +111,13 @@ pub fn count_of_external_id<D: Dialect>() -> String {
     let (by_external_id, most) = (D::indexed_by("groups_external_id"), TOTAL_EXACT_MAX + 1);
     format!(
         "SELECT count(*) FROM (SELECT 1 FROM groups{by_external_id} \
-         WHERE external_id = $1 ORDER BY external_id, id LIMIT {most}) AS met"
+         WHERE tenant = $1 AND external_id = $2 ORDER BY external_id, id LIMIT {most}) AS met"
     )
 }
 
 /// Reads the group of an id.
 pub async fn group<D: Database>(db: D, id: GroupId) -> Result<Option<Stored>, D::Error> {
-    let row = first(db, GROUP, &[id.into()]).await?;
+    let row = first(db, GROUP, &[db.tenant().into(), id.into()]).await?;
     Ok(row.map(|row| row.stored("groups")).transpose()?)
 }
 
@@ -132,7 +148,7 @@ async fn along<D: Database>(db: D, taking: &mut Taking<'_>) -> Result<(), D::Err
     let query = taking.query;
     if !query.has_tests() {
         let mut to = Parameters::default();
-        let sql = groups_along::<D>(query, &mut to);
+        let sql = groups_along::<D>(db.tenant(), query, &mut to);
         return db.each(&sql, &to.0, |row| taking.take(row.stored("groups")?)).await;
     }
     let mut portion = GroupQuery { limit: PORTION - 1, ..query.clone() };
@@ -142,7 +158,7 @@ async fn along<D: Database>(db: D, taking: &mut Taking<'_>) -> Result<(), D::Err
     }
     loop {
         let (mut to, mut flow, mut count) = (Parameters::default(), Flow::Next, 0);
-        let sql = groups_along::<D>(&portion, &mut to);
+        let sql = groups_along::<D>(db.tenant(), &portion, &mut to);
         let take = |row: Values| {
             count += 1;
             flow = taking.test(row.stored("groups")?, has_members(&row)?)?;
@@ -211,9 +227,9 @@ async fn few<D: Database>(
     query: &GroupQuery,
 ) -> Result<Option<(Vec<Stored>, usize)>, D::Error> {
     let found = if let Some(ids) = &query.ids {
-        rows(db, &groups_of_ids::<D>(), &[Cell::Ids(ids.clone())]).await?
+        rows(db, &groups_of_ids::<D>(), &[Cell::Ids(ids.clone()), db.tenant().into()]).await?
     } else if let Some(key) = &query.name_key {
-        rows(db, GROUP_OF_NAME, &[key.as_str().into()]).await?
+        rows(db, GROUP_OF_NAME, &[db.tenant().into(), key.as_str().into()]).await?
     } else if let Some(member) = query.member {
         groups_of_member(db, member).await?
     } else {
@@ -264,7 +280,7 @@ fn page_key(stored: &Stored, sort: Sort) -> Result<PageKey, StoreError> {
 }
 
 async fn groups_of_member<D: Database>(db: D, member: UserId) -> Result<Vec<Values>, D::Error> {
-    rows(db, &direct_groups::<D>(), &[Cell::Ids(vec![member])]).await
+    rows(db, &direct_groups::<D>(), &[Cell::Ids(vec![member]), db.tenant().into()]).await
 }
 
 /// The number of groups that match the conditions, which no condition limits to few.
@@ -284,11 +300,14 @@ async fn total<D: Database>(db: D, head: Head, query: &GroupQuery) -> Result<Tot
         (total, taking.page.next.is_none())
     } else {
         let row = match &query.external_id {
-            Some(id) => first(db, &count_of_external_id::<D>(), &[id.as_str().into()]).await?,
-            None => first(db, GROUPS_TOTAL, &[]).await?,
+            Some(id) => {
+                let parameters = [db.tenant().into(), id.as_str().into()];
+                first(db, &count_of_external_id::<D>(), &parameters).await?
+            }
+            None => first(db, GROUPS_TOTAL, &[db.tenant().into()]).await?,
         };
-        let row = row.ok_or_else(|| corrupt("groups_head"))?;
-        (row.number(0, "groups_head")?.unsigned_abs(), true)
+        let row = row.ok_or_else(|| corrupt("tenants"))?;
+        (row.number(0, "tenants")?.unsigned_abs(), true)
     };
     let is_exact = is_complete && (total <= TOTAL_EXACT_MAX || query.is_unconditional());
     Ok(if is_exact { Total::Exactly(total) } else { Total::AtLeast(total.min(TOTAL_EXACT_MAX)) })
@@ -300,7 +319,9 @@ pub async fn members_page<D: Database>(
     head: Head,
     query: &MembersQuery,
 ) -> Result<Option<MembersPage>, D::Error> {
-    let Some(row) = first(db, GROUP, &[query.group.into()]).await? else { return Ok(None) };
+    let Some(row) = first(db, GROUP, &[db.tenant().into(), query.group.into()]).await? else {
+        return Ok(None);
+    };
     let total = row.number(3, "groups.members")?.unsigned_abs();
     let (group, items, position) = (row.stored("groups")?, Vec::new(), head.position);
     let mut page = MembersPage { group, total, items, next: None, position };
@@ -317,7 +338,7 @@ pub async fn members_page<D: Database>(
         Ok(Flow::Next)
     };
     let after = query.after.map_or(Cell::Bytes(Bytes::new()), Cell::from);
-    let parameters = [query.group.into(), after, limit(query.limit)];
+    let parameters = [db.tenant().into(), query.group.into(), after, limit(query.limit)];
     db.each(MEMBERS, &parameters, take).await?;
     Ok(Some(page))
 }
@@ -356,7 +377,7 @@ pub async fn groups_of<D: Database>(
         groups_of.entry(user).or_default().push(GroupRef { id, display_name });
         Ok(Flow::Next)
     };
-    db.each(&direct_groups::<D>(), &[Cell::Ids(users.to_vec())], take).await?;
+    db.each(&direct_groups::<D>(), &[Cell::Ids(users.to_vec()), db.tenant().into()], take).await?;
     // A user has few groups. They are sorted here, so that the statement needs no order.
     for groups in groups_of.values_mut() {
         groups.sort_unstable_by_key(|group| group.id);

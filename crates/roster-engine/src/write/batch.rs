@@ -41,12 +41,14 @@ pub struct Completed {
     pub writes: Writes,
 }
 
-/// Splits the requests of a queue into batches. Commands about users share a batch. A command about
-/// a group has a separate batch, because it reads memberships, which a batch does not keep up to
-/// date. So does a command that restores memberships. A command about the schema has a separate
-/// batch too, because the commands after it are decided under the new schema.
+/// Splits the requests of a queue into batches, each about one tenant. Commands about users share a
+/// batch. A command about a group has a separate batch, because it reads memberships, which a batch
+/// does not keep up to date. So does a command that restores memberships. A command about the
+/// schema has a separate batch too, because the commands after it are decided under the new schema.
 pub fn batches<'r>(requests: &'r [&'r Request]) -> impl Iterator<Item = &'r [&'r Request]> {
-    requests.chunk_by(|one, other| one.shares_batch() && other.shares_batch())
+    requests.chunk_by(|one, other| {
+        one.tenant() == other.tenant() && one.shares_batch() && other.shares_batch()
+    })
 }
 
 /// Executes a batch. If a fact is missing, the result is incomplete and must not be written.
@@ -238,7 +240,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             Decision::Write(change) | Decision::Restore(change) => {
                 let groups = self.groups_to_join(act)?;
                 let follows = act.follows_holders();
-                let is_id_taken = self.is_kept_id_taken(act);
+                let (is_id_taken, is_full) = (self.is_kept_id_taken(act), self.is_full(act));
                 let own = (act.target() != Target::New).then_some(id);
                 let holders = self.holders_of(&change.claims, own, follows)?;
                 let settlement = change.claims.settle(act, holders);
@@ -247,6 +249,9 @@ impl<'f, F: Facts> Batch<'f, F> {
                 }
                 if is_id_taken? {
                     return Err(Refusal::IdTaken.into());
+                }
+                if is_full? {
+                    return Err(Refusal::QuotaExceeded.into());
                 }
                 if change.event.kind == EventKind::Restored {
                     self.writes.change_deleted_user(id, None);
@@ -296,7 +301,8 @@ impl<'f, F: Facts> Batch<'f, F> {
             }
             Settlement::Instead(update) => {
                 let updating = command.updating_instead(*update);
-                match self.execute(&Request::new(self.rules, &self.schema, updating)) {
+                let tenant = self.facts.tenant();
+                match self.execute(&Request::new(tenant, self.rules, &self.schema, updating)) {
                     Err(CommandError::Failed(Failure::Refused(Refusal::NotFound))) => {
                         Err(deleted_meanwhile().into())
                     }
@@ -312,10 +318,21 @@ impl<'f, F: Facts> Batch<'f, F> {
         let Some(id) = draft.kept_id() else { return Ok(false) };
         // Read everything before returning, so that one run finds all missing facts.
         let (live, deleted) = (self.live(id), self.deleted(id));
-        let others = self.facts.rows(USES_OF_ID.to_owned(), vec![id.into()]);
+        let tenant = self.tenant();
+        let others = self.facts.rows(USES_OF_ID.to_owned(), vec![tenant, id.into()]);
         // What this batch erases would include the new user.
         let is_purged = self.writes.purged.iter().any(|(purged, _)| *purged == id);
         Ok(live?.is_some() || deleted?.is_some() || !others?.is_empty() || is_purged)
+    }
+
+    /// Whether an act would add a live user to a tenant that has its maximum number.
+    fn is_full(&mut self, act: &UserAct) -> Result<bool, CommandError> {
+        // The default tenant has no maximum.
+        if act.target() == Target::Live || self.facts.tenant().is_default() {
+            return Ok(false);
+        }
+        let added = self.writes.counts.active + self.writes.counts.suspended;
+        Ok(self.facts.users_room()?.is_some_and(|room| added >= room))
     }
 
     /// The users that hold the claimed keys, except the one that claims them.

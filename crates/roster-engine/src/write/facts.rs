@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use roster_core::{Failure, Group, Refusal, StoreError, Stored, User, UserId};
+use roster_core::{Failure, Group, Refusal, StoreError, Stored, TenantId, User, UserId};
 
 use crate::{
     database::{Cell, Dialect, Values, corrupt_record},
@@ -32,11 +32,14 @@ impl From<StoreError> for CommandError {
     }
 }
 
-/// The facts that a batch reads from the database: the state before its first command. The batch
-/// itself tracks the changes of its commands.
+/// The facts that a batch reads from the database about one tenant: the state before its first
+/// command. The batch itself tracks the changes of its commands.
 pub trait Facts {
     /// The dialect of the statements.
     type Dialect: Dialect;
+
+    /// The tenant of the batch.
+    fn tenant(&self) -> TenantId;
 
     /// The live user of that id.
     fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError>;
@@ -56,6 +59,10 @@ pub trait Facts {
     ) -> Result<Option<UserId>, CommandError> {
         self.holder(kind, key)
     }
+
+    /// How many more live users the tenant may have; `None` if there is no maximum. It may be
+    /// negative.
+    fn users_room(&mut self) -> Result<Option<i64>, CommandError>;
 
     /// The record of an idempotency key.
     fn idempotency_record(

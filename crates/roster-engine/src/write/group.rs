@@ -21,63 +21,79 @@ use crate::{
 };
 
 /// All members of a group.
-pub const ALL_MEMBERS: &str = "SELECT member_id FROM group_members WHERE group_id = $1";
+pub const ALL_MEMBERS: &str =
+    "SELECT member_id FROM group_members WHERE tenant = $1 AND group_id = $2";
 
 /// The maximum number of groups whose neighbours are read at once, because each may have many.
 const FRONT_MAX: usize = 100;
 
-/// The members of a group among some ids: each is looked up.
+/// The members of a group among some ids: each is looked up. `$2` is the tenant, `$3` the group.
 pub fn members_among<D: Dialect>() -> String {
-    D::for_each(|id| {
-        format!("SELECT member_id FROM group_members WHERE member_id = {id} AND group_id = $2")
+    D::for_each("$1", |id| {
+        format!(
+            "SELECT member_id FROM group_members \
+             WHERE member_id = {id} AND tenant = $2 AND group_id = $3"
+        )
     })
 }
 
 /// Which of some ids are users or groups, and the number of groups that each is a member of,
-/// counted up to the limit.
+/// counted up to the limit. `$2` is the tenant.
 pub fn newcomers<D: Dialect>() -> String {
-    let (any, by_member) = (D::any("$1"), D::indexed_by("group_members_member"));
+    let by_member = D::indexed_by("group_members_member");
     let of = |table, kind| {
-        // The order admits one index only.
-        format!(
-            "SELECT * FROM (SELECT id, {kind}, (SELECT count(*) FROM (SELECT 1 \
-             FROM group_members{by_member} WHERE member_id = {table}.id \
-             LIMIT {GROUPS_OF_MEMBER_MAX}) AS few) FROM {table} WHERE id = {any} ORDER BY id) \
-             AS of_{table}"
-        )
+        let of_each = D::for_each("$1", |id| {
+            // The order admits one index only.
+            let is_id = D::equals("id", id);
+            format!(
+                "SELECT id, {kind}, (SELECT count(*) FROM (SELECT 1 \
+                 FROM group_members{by_member} WHERE tenant = {table}.tenant \
+                 AND member_id = {table}.id LIMIT {GROUPS_OF_MEMBER_MAX}) AS few) \
+                 FROM {table} WHERE {is_id} AND tenant = $2 ORDER BY id"
+            )
+        });
+        format!("SELECT * FROM ({of_each}) AS of_{table}")
     };
     format!("{} UNION ALL {}", of("users", 0), of("groups", 1))
 }
 
 /// The groups that any of some groups is a direct member of. One more than the limit shows that it
-/// is exceeded.
+/// is exceeded. `$2` is the tenant.
 pub fn groups_above<D: Dialect>() -> String {
     let (by_member, most) = (D::indexed_by("group_members_member"), GROUP_NESTING_MAX + 1);
-    let of_each = D::for_each(|id| {
-        format!("SELECT group_id FROM group_members{by_member} WHERE member_id = {id}")
+    let of_each = D::for_each("$1", |id| {
+        format!(
+            "SELECT group_id FROM group_members{by_member} WHERE member_id = {id} AND tenant = $2"
+        )
     });
     format!("SELECT DISTINCT group_id FROM ({of_each}) AS above LIMIT {most}")
 }
 
-/// The groups that are direct members of any of some groups, up to the same limit.
+/// The groups that are direct members of any of some groups, up to the same limit. `$2` is the
+/// tenant.
 pub fn groups_below<D: Dialect>() -> String {
     let (nested, most) = (D::indexed_by("group_members_nested"), GROUP_NESTING_MAX + 1);
-    let of_each = D::for_each(|id| {
-        format!("SELECT member_id FROM group_members{nested} WHERE group_id = {id} AND kind = 1")
+    let of_each = D::for_each("$1", |id| {
+        format!(
+            "SELECT member_id FROM group_members{nested} \
+             WHERE group_id = {id} AND kind = 1 AND tenant = $2"
+        )
     });
     format!("SELECT DISTINCT member_id FROM ({of_each}) AS below LIMIT {most}")
 }
 
 /// The last event of a user.
 pub const LAST_EVENT: &str = "SELECT position, request_id FROM events \
-     WHERE subject_id = $1 ORDER BY subject_id DESC, position DESC LIMIT 1";
+     WHERE tenant = $1 AND subject_id = $2 ORDER BY subject_id DESC, position DESC LIMIT 1";
 
-/// The groups that a member left in a request, between two positions, the last first. `$4` is the
-/// text for the member in such an event.
+/// The groups of a tenant that a member left in a request, between two positions, the last first.
+/// `$5` is the text for the member in such an event. The sign keeps the engines from an index that
+/// begins with the tenant, and has not this order.
 pub fn groups_left() -> String {
     format!(
         "SELECT position, subject_id FROM events WHERE position BETWEEN $1 AND $2 \
-         AND kind = '{}' AND request_id = $3 AND changed = $4 ORDER BY position DESC",
+         AND +tenant = $3 AND kind = '{}' AND request_id = $4 AND changed = $5 \
+         ORDER BY position DESC",
         EventKind::GroupUpdated.as_str()
     )
 }
@@ -123,13 +139,14 @@ impl<F: Facts> Batch<'_, F> {
         let UserAct::Restore { id, joins_groups: true } = *act else {
             return Ok(Vec::new());
         };
-        let last = self.facts.rows(LAST_EVENT.to_owned(), vec![id.into()])?;
+        let last = self.facts.rows(LAST_EVENT.to_owned(), vec![self.tenant(), id.into()])?;
         let Some(deleted) = last.first() else { return Ok(Vec::new()) };
         let position = deleted.number(0, "events.position")?;
         let members = MembersChanged { added: Vec::new(), removed: vec![id] };
         let parameters = vec![
             (position - i64::try_from(GROUPS_OF_MEMBER_MAX).unwrap_or(i64::MAX)).into(),
             (position - 1).into(),
+            self.tenant(),
             deleted.text(1, "events.request_id")?.into(),
             Cell::from(&*changed_text(&[], &members)),
         ];
@@ -145,13 +162,20 @@ impl<F: Facts> Batch<'_, F> {
         if left.is_empty() {
             return Ok(groups);
         }
-        for row in &*self.facts.rows(groups_of_ids::<F::Dialect>(), vec![list(&left)])? {
+        for row in
+            &*self.facts.rows(groups_of_ids::<F::Dialect>(), vec![list(&left), self.tenant()])?
+        {
             if row.number(3, "groups.members")?.unsigned_abs() < GROUP_MEMBERS_MAX {
                 groups.push(row.group()?);
             }
         }
         groups.sort_by_key(|group| group.id);
         Ok(groups)
+    }
+
+    /// The tenant, as a parameter of a statement.
+    pub(crate) fn tenant(&self) -> Cell {
+        self.facts.tenant().into()
     }
 
     /// What the decision depends on, in addition to the group itself.
@@ -189,14 +213,14 @@ impl<F: Facts> Batch<'_, F> {
 
     /// A group, its stored form, and the number of its members.
     fn group(&mut self, id: GroupId) -> Result<Option<(Group, Stored, u64)>, CommandError> {
-        let rows = self.facts.rows(GROUP.to_owned(), vec![id.into()])?;
+        let rows = self.facts.rows(GROUP.to_owned(), vec![self.tenant(), id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
         let members = row.number(3, "groups.members")?.unsigned_abs();
         Ok(Some((row.group()?, row.stored("groups")?, members)))
     }
 
     fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError> {
-        let rows = self.facts.rows(GROUP_OF_NAME.to_owned(), vec![key.into()])?;
+        let rows = self.facts.rows(GROUP_OF_NAME.to_owned(), vec![self.tenant(), key.into()])?;
         Ok(rows.first().map(|row| row.id(0, "groups.id")).transpose()?)
     }
 
@@ -208,10 +232,10 @@ impl<F: Facts> Batch<'_, F> {
     ) -> Result<BTreeSet<UserId>, CommandError> {
         let rows = match among {
             Some(ids) => {
-                let parameters = vec![list(ids), group.into()];
+                let parameters = vec![list(ids), self.tenant(), group.into()];
                 self.facts.rows(members_among::<F::Dialect>(), parameters)
             }
-            None => self.facts.rows(ALL_MEMBERS.to_owned(), vec![group.into()]),
+            None => self.facts.rows(ALL_MEMBERS.to_owned(), vec![self.tenant(), group.into()]),
         };
         Ok(ids_of(&rows?)?)
     }
@@ -225,7 +249,7 @@ impl<F: Facts> Batch<'_, F> {
         if ids.is_empty() {
             return Ok(found);
         }
-        for row in &*self.facts.rows(newcomers::<F::Dialect>(), vec![list(ids)])? {
+        for row in &*self.facts.rows(newcomers::<F::Dialect>(), vec![list(ids), self.tenant()])? {
             let groups = row.number(2, "group_members")?.unsigned_abs();
             found.insert(row.id(0, "users.id")?, Newcomer { kind: member_kind(row, 1)?, groups });
         }
@@ -243,7 +267,7 @@ impl<F: Facts> Batch<'_, F> {
         let (mut found, mut missing) = (BTreeSet::new(), None);
         for ids in front.chunks(FRONT_MAX) {
             // Run all statements before returning, so that one run finds all missing facts.
-            match self.facts.rows(sql.to_owned(), vec![Cell::Ids(ids.to_vec())]) {
+            match self.facts.rows(sql.to_owned(), vec![Cell::Ids(ids.to_vec()), self.tenant()]) {
                 Ok(rows) => found.extend(ids_of(&rows)?),
                 Err(error) => missing = Some(error),
             }

@@ -296,7 +296,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use roster_core::{
-        Actor, Caller, Command, Effect, Rules, Stored, Timestamp, UserAct, UserId, UserSchema,
+        Actor, Caller, Command, Effect, Rules, Stored, TenantId, Timestamp, UserAct, UserId,
+        UserSchema,
     };
 
     use super::*;
@@ -306,7 +307,7 @@ mod tests {
         let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
         let at = Timestamp::from_millis(0);
         let command = Command::of(act, at, caller);
-        Request::new(Rules::default(), &UserSchema::default(), command)
+        Request::new(TenantId::DEFAULT, Rules::default(), &UserSchema::default(), command)
     }
 
     fn push(queue: &Queue, numbers: std::ops::Range<u8>) -> oneshot::Receiver<Answered> {

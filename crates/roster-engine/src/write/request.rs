@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use roster_core::{
-    Act, Claims, Command, Decision, MatchBy, OnConflict, Refusal, Rules, Target, UserAct,
+    Act, Claims, Command, Decision, MatchBy, OnConflict, Refusal, Rules, Target, TenantId, UserAct,
     UserSchema, decide,
 };
 
@@ -13,12 +13,13 @@ use crate::{
 };
 
 /// The groups, and the purged users whose history is still being erased, that have an id.
-pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE id = $1 \
-     UNION ALL SELECT id FROM erasures WHERE id = $1";
+pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE tenant = $1 AND id = $2 \
+     UNION ALL SELECT id FROM erasures WHERE tenant = $1 AND id = $2";
 
 /// A queued command.
 #[derive(Debug)]
 pub struct Request {
+    tenant: TenantId,
     pub(crate) command: Command,
     precomputed: Mutex<Option<Precomputed>>,
 }
@@ -36,8 +37,8 @@ struct Precomputed {
 
 impl Request {
     /// A command that is decided now if it creates a user, and otherwise when it is executed.
-    pub fn new(rules: Rules, schema: &UserSchema, command: Command) -> Self {
-        let request = Self { command, precomputed: Mutex::default() };
+    pub fn new(tenant: TenantId, rules: Rules, schema: &UserSchema, command: Command) -> Self {
+        let request = Self { tenant, command, precomputed: Mutex::default() };
         if let Act::User(act) = &request.command.act
             && act.target() == Target::New
         {
@@ -48,16 +49,22 @@ impl Request {
 
     /// A command about a user, which is decided now, on what is probably the stored record.
     pub fn decided_on(
+        tenant: TenantId,
         rules: Rules,
         schema: &UserSchema,
         command: Command,
         current: &Current,
     ) -> Self {
-        let request = Self { command, precomputed: Mutex::default() };
+        let request = Self { tenant, command, precomputed: Mutex::default() };
         if let Act::User(act) = &request.command.act {
             drop(request.decide(rules, schema, act, Some(current)));
         }
         request
+    }
+
+    /// The tenant of the command.
+    pub const fn tenant(&self) -> TenantId {
+        self.tenant
     }
 
     /// The record that the command was decided on in advance.
@@ -73,7 +80,9 @@ impl Request {
         }
         match &self.command.act {
             Act::User(act) => self.ask_about_user(act, facts),
-            Act::Group(act) => drop(facts.rows(GROUP.to_owned(), vec![act.id().into()])),
+            Act::Group(act) => {
+                drop(facts.rows(GROUP.to_owned(), vec![self.tenant.into(), act.id().into()]));
+            }
             Act::Schema(_) => {}
         }
     }
@@ -84,7 +93,7 @@ impl Request {
             UserAct::Create { draft, upsert, .. } => {
                 if draft.kept_id().is_some() {
                     drop((facts.live(id), facts.deleted(id)));
-                    drop(facts.rows(USES_OF_ID.to_owned(), vec![id.into()]));
+                    drop(facts.rows(USES_OF_ID.to_owned(), vec![self.tenant.into(), id.into()]));
                 }
                 if let Some(Precomputed { decision: Ok(Decision::Write(change)), .. }) =
                     self.precomputed()

@@ -5,7 +5,7 @@
 //! a request would. While the work waits for its client, a background task repeats the check, so
 //! the work stops within a second of a revocation. This module does not know what the work is.
 
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{marker::PhantomData, time::Duration};
 
 use http::HeaderMap;
 use roster_core::access::{Permit, Right};
@@ -24,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// A credential that is checked repeatedly while work runs, and the place of the work.
 pub(crate) struct Lease<R> {
     place: Place,
-    access: Arc<Access>,
+    access: Access,
     credential: Credential<'static>,
     /// Ends with the reason why the credential is no longer valid.
     watch: JoinHandle<Problem>,
@@ -33,14 +33,10 @@ pub(crate) struct Lease<R> {
 
 impl<R: Right> Lease<R> {
     /// The lease for the credential in these headers, which was accepted for this request.
-    pub(crate) fn new(
-        access: &Arc<Access>,
-        headers: &HeaderMap,
-        place: Place,
-    ) -> Result<Self, Problem> {
+    pub(crate) fn new(access: &Access, headers: &HeaderMap, place: Place) -> Result<Self, Problem> {
         let credential = access.credential(headers)?.into_owned();
-        let watch = tokio::spawn(over::<R>(Arc::clone(access), credential.clone()));
-        Ok(Self { place, access: Arc::clone(access), credential, watch, right: PhantomData })
+        let watch = tokio::spawn(over::<R>(access.clone(), credential.clone()));
+        Ok(Self { place, access: access.clone(), credential, watch, right: PhantomData })
     }
 
     /// The permit for the next step.
@@ -80,7 +76,7 @@ async fn permit<R: Right>(
 }
 
 /// Checks the credential repeatedly until it is rejected.
-async fn over<R: Right>(access: Arc<Access>, credential: Credential<'static>) -> Problem {
+async fn over<R: Right>(access: Access, credential: Credential<'static>) -> Problem {
     loop {
         sleep(CHECK_INTERVAL).await;
         if let Err(problem) = permit::<R>(&access, &credential).await {

@@ -9,7 +9,7 @@ mod bearer;
 mod lease;
 mod ring;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use http::{
     HeaderMap, HeaderValue,
@@ -17,19 +17,37 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    Actor, Directory, StoreError,
+    Actor, Directory, StoreError, TenantId, TenantName,
     access::{Authority, KeyService, MissingScope, Presented, Unauthentic},
 };
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    problem::{Problem, ProblemCode},
+    tenancy::{Tenants, admitted},
+};
 use bearer::bearer;
 pub(crate) use lease::Lease;
 use ring::Ring;
 use roster_jwt::{Refused, TokenIssuer, Tokens};
 
-/// The keys and issuers that authenticate callers.
+/// The keys and issuers that authenticate callers, for the requests of one tenant.
+#[derive(Clone)]
 pub(crate) struct Access {
+    /// The keys of the tenant.
     pub(crate) keys: KeyService,
+    tenant: Option<TenantOf>,
+    shared: Arc<Shared>,
+}
+
+/// A tenant other than the default one, which may be suspended meanwhile.
+#[derive(Clone)]
+struct TenantOf {
+    name: TenantName,
+    tenants: Arc<Tenants>,
+}
+
+/// What the access to all tenants shares.
+struct Shared {
     directory: Directory,
     ring: Ring,
     tokens: Tokens,
@@ -74,7 +92,25 @@ impl Access {
     pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>, require_key: bool) -> Self {
         let keys = directory.keys();
         let tokens = Tokens::new(issuers, &directory);
-        Self { ring: Ring::new(keys.clone()), keys, directory, tokens, require_key }
+        let ring = Ring::new(keys.clone());
+        let shared = Arc::new(Shared { directory, ring, tokens, require_key });
+        Self { keys, tenant: None, shared }
+    }
+
+    /// The access to a tenant.
+    pub(crate) fn of_tenant(
+        &self,
+        directory: &Directory,
+        name: TenantName,
+        tenants: Arc<Tenants>,
+    ) -> Self {
+        let tenant = Some(TenantOf { name, tenants });
+        Self { keys: directory.keys(), tenant, shared: Arc::clone(&self.shared) }
+    }
+
+    /// The caller of a request, whatever its tenant.
+    pub(crate) async fn identify(&self, parts: &Parts) -> Result<Authority, Problem> {
+        self.verify(&self.credential(&parts.headers)?).await
     }
 
     /// The caller of a request, or the reason for a rejection.
@@ -86,7 +122,9 @@ impl Access {
     pub(crate) fn check_of(&self, headers: &HeaderMap) -> Check {
         match self.credential(headers) {
             Ok(Credential::Key(_)) => Check::Digest,
-            Ok(Credential::Token(token)) if self.tokens.knows_key_of(&token) => Check::Signature,
+            Ok(Credential::Token(token)) if self.shared.tokens.knows_key_of(&token) => {
+                Check::Signature
+            }
             Ok(Credential::Token(_) | Credential::Nothing) | Err(_) => Check::Nothing,
         }
     }
@@ -100,28 +138,43 @@ impl Access {
         }
     }
 
-    /// The caller that a credential authenticates now.
+    /// The caller that a credential authenticates now, if it may call this tenant.
     async fn admit(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
+        let authority = self.verify(credential).await?;
+        match &self.tenant {
+            Some(TenantOf { name, tenants }) => {
+                let tenant = tenants.find(&self.shared.directory, name).await?;
+                admitted(tenant, &authority)?;
+            }
+            None if authority.reach().includes(TenantId::DEFAULT) => {}
+            None => return Err(Problem::new(ProblemCode::WrongTenant)),
+        }
+        Ok(authority)
+    }
+
+    /// The caller that a credential authenticates now.
+    async fn verify(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
         let presented = match credential {
             Credential::Token(token) => {
-                return self.tokens.admit(token).await.map_err(not_admitted);
+                return self.shared.tokens.admit(token).await.map_err(not_admitted);
             }
             Credential::Key(presented) => Some(presented),
             Credential::Nothing => None,
         };
-        let ring = self.ring.fresh().await?;
+        let ring = self.shared.ring.fresh().await?;
         let Some(presented) = presented else {
             return if self.is_open() { Ok(Authority::anybody()) } else { Err(nobody()) };
         };
-        let now = self.directory.now();
+        let now = self.shared.directory.now();
         let key = ring.keyring.admit(presented, now).map_err(unauthentic)?;
         ring.note_use(key.id, now);
-        Ok(Authority::new(Actor::Key(key.id), key.scopes).expiring(key.expires_at))
+        let authority = Authority::new(Actor::Key(key.id), key.scopes).reaching(key.reach);
+        Ok(authority.expiring(key.expires_at))
     }
 
     /// Whether a credential is a token of an issuer, rather than a key.
     fn is_token(&self, credential: &str) -> bool {
-        !self.tokens.is_empty()
+        !self.shared.tokens.is_empty()
             && !Presented::is_meant(credential)
             && roster_jwt::is_meant(credential)
     }
@@ -129,24 +182,25 @@ impl Access {
     /// Whether callers without a credential are admitted: the settings allow it, there is no issuer
     /// of tokens, and this process has never seen a key. Once closed, a process never opens again.
     pub(crate) fn is_open(&self) -> bool {
-        !self.require_key && self.tokens.is_empty() && self.ring.is_open()
+        let Shared { require_key, tokens, ring, .. } = &*self.shared;
+        self.tenant.is_none() && !require_key && tokens.is_empty() && ring.is_open()
     }
 
     /// Reads the keys again after a change by this process, so that the next request uses them.
     pub(crate) async fn keys_changed(&self) -> Result<(), StoreError> {
-        self.ring.read_again().await
+        self.shared.ring.read_again().await
     }
 
     /// Reads the keys for the first time, and returns whether none was ever created. The keys of
     /// issuers are fetched in the background, so an unreachable issuer does not delay the start.
     pub(crate) async fn begin(&self) -> Result<bool, StoreError> {
-        self.tokens.begin();
-        Ok(self.ring.fresh().await?.keyring.is_open())
+        self.shared.tokens.begin();
+        Ok(self.shared.ring.fresh().await?.keyring.is_open())
     }
 
     /// Has the store record which keys were used. If this fails, only times of last use are lost.
     pub(crate) async fn note_uses(&self) -> Result<(), StoreError> {
-        match self.ring.take_uses() {
+        match self.shared.ring.take_uses() {
             uses if uses.is_empty() => Ok(()),
             uses => self.keys.note_use(uses).await,
         }
@@ -164,7 +218,7 @@ fn presented(token: &str) -> Result<Presented, Problem> {
 }
 
 /// The problem of a request without a required credential (RFC 6750 section 3).
-fn nobody() -> Problem {
+pub(crate) fn nobody() -> Problem {
     Problem::new(ProblemCode::Unauthenticated)
         .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"roster\""))
 }

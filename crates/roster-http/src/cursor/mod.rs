@@ -20,9 +20,9 @@
 //! | 0, 8 or rest | key | nothing; milliseconds since 1970, signed; nothing; UTF-8 |
 //!
 //! The associated data are the version, the list and the context: one line per fact, `name "value"`
-//! with the value as a JSON string, first `caller` as the change log spells it, then the order and
-//! the conditions ([`ListCursors::with`]). A cursor for another order, other conditions, another
-//! caller or another store does not decrypt.
+//! with the value as a JSON string, first `caller` as the change log spells it, then `tenant`
+//! unless it is the default one, then the order and the conditions ([`ListCursors::with`]). A
+//! cursor for another order, other conditions, another tenant, caller or store does not decrypt.
 //!
 //! A change of these bytes or of the lines of a context must increment the version. A cursor of
 //! another version is invalid, like any altered cursor.
@@ -57,6 +57,7 @@ pub(crate) enum List {
     Groups,
     Members,
     Keys,
+    Tenants,
     ScimUsers,
     ScimGroups,
     /// SCIM's users by `startIndex`. The store keeps the positions where pages ended.
@@ -76,6 +77,7 @@ impl List {
             Self::ScimUsersByIndex => 7,
             Self::ScimGroupsByIndex => 8,
             Self::Keys => 9,
+            Self::Tenants => 10,
         }
     }
 }

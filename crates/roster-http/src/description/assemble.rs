@@ -18,6 +18,7 @@ use super::{
     problem_page::explanation,
     tree::{at, items, map_texts, members, object, reference, remove, set, string, text_at},
 };
+use crate::operation::Operation;
 
 const DOCUMENT: &str = include_str!("../../openapi/document.json");
 /// Long texts, each with the placeholder that it replaces.
@@ -39,6 +40,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/bulk.json"),
     include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/keys.json"),
+    include_str!("../../openapi/paths/tenants.json"),
     include_str!("../../openapi/paths/scim.json"),
     include_str!("../../openapi/paths/scim_groups.json"),
     include_str!("../../openapi/paths/schema.json"),
@@ -54,6 +56,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/events.json"),
     include_str!("../../openapi/schemas/groups.json"),
     include_str!("../../openapi/schemas/keys.json"),
+    include_str!("../../openapi/schemas/tenants.json"),
     include_str!("../../openapi/schemas/bulk.json"),
     include_str!("../../openapi/schemas/scim.json"),
     include_str!("../../openapi/schemas/scim_groups.json"),
@@ -103,6 +106,22 @@ pub(super) fn assemble(base_url: &str, schema: &UserSchema) -> Result<Json, Json
     set(&mut document, "paths", complete_paths(merged(PATHS)?));
     set(&mut document, "components", components);
     Ok(fill(document, base_url, &Json::Array(names)))
+}
+
+/// The document of a tenant: without the paths that are below the base URL of the service alone.
+pub(super) fn of_tenant(mut document: Json) -> Json {
+    let mut paths = members(at(&document, &["paths"])).to_vec();
+    let is_of_service = |operation: &Operation| operation.is_of_service();
+    let removed: Vec<&str> =
+        Operation::ALL.iter().copied().filter(is_of_service).map(Operation::path).collect();
+    paths.retain(|(path, _)| !removed.contains(&path.as_str()));
+    let mut servers = items(at(&document, &["servers"])).to_vec();
+    for server in &mut servers {
+        set(server, "description", string("This tenant."));
+    }
+    set(&mut document, "servers", Json::Array(servers));
+    set(&mut document, "paths", Json::Object(paths));
+    document
 }
 
 /// The schema of a user with the declared members of `attributes`.

@@ -1,4 +1,5 @@
-//! The schemas of users and groups in writes and in lists, derived from `User` and `Group`.
+//! The schemas of users, groups and tenants in writes and in lists, derived from `User`, `Group`
+//! and `Tenant`.
 //!
 //! A write accepts `null`, and where a text is expected an empty one, for every member that may be
 //! absent. Its properties are the members that a caller can set. It also accepts the other members
@@ -32,6 +33,18 @@ const GROUP_REPLACE: &str = "The record that replaces the stored one. The respon
 const GROUP_PATCH: &str = "The changes of the record of a group. `created_at` and `updated_at` are \
     accepted and ignored, and an `id` must be that of the path.";
 const GROUP_NEEDS: &[&str] = &["display_name"];
+const TENANT_CREATE: &str = "A tenant to create. `null` and an empty text are the same as absent. \
+    `version`, `base_url`, `users`, `deleted_users`, `groups`, `created_at` and `updated_at` are \
+    accepted and ignored.";
+const TENANT_REPLACE: &str = "What replaces the members that a caller can set. Members that are \
+    omitted or `null` or an empty text are cleared, except `name` and `status`, which do not \
+    change. The response to a GET is a valid body: its `base_url`, `users`, `deleted_users`, \
+    `groups`, `created_at` and `updated_at` are accepted and ignored, and a `name` must be that \
+    of the path.";
+const TENANT_PATCH: &str = "The changes of a tenant. `base_url`, `users`, `deleted_users`, \
+    `groups`, `created_at` and `updated_at` are accepted and ignored, and a `name` must be that \
+    of the path.";
+const TENANT_NEEDS: &[&str] = &["name"];
 const ID_OF_CREATE: &str = "The id of the user with `keep_ids`: a UUIDv7. Otherwise ignored.";
 const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \
     which it will be purged.";
@@ -41,15 +54,18 @@ const LISTED: &str = "All members, or only `id`, `version` and those that `field
 
 /// The schemas that are derived from the hand-written ones, by name.
 pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
-    let (user, group) = (at(schemas, &["User"]), at(schemas, &["Group"]));
+    let [user, group, tenant] = ["User", "Group", "Tenant"].map(|name| at(schemas, &[name]));
     let deleted = deleted(schemas);
     let mut derived = vec![
         ("UserCreate".to_owned(), create(user)),
         ("UserReplace".to_owned(), write(user, REPLACE, &read_only(user), &[])),
         ("UserPatch".to_owned(), write(user, PATCH, &read_only(user), &[])),
-        ("GroupCreate".to_owned(), create_group(group)),
+        ("GroupCreate".to_owned(), create_named(group, GROUP_CREATE, GROUP_NEEDS)),
         ("GroupReplace".to_owned(), write(group, GROUP_REPLACE, &read_only(group), GROUP_NEEDS)),
-        ("GroupPatch".to_owned(), patch_group(group)),
+        ("GroupPatch".to_owned(), change_named(group, GROUP_PATCH, GROUP_NEEDS)),
+        ("TenantCreate".to_owned(), create_named(tenant, TENANT_CREATE, TENANT_NEEDS)),
+        ("TenantReplace".to_owned(), change_named(tenant, TENANT_REPLACE, TENANT_NEEDS)),
+        ("TenantPatch".to_owned(), change_named(tenant, TENANT_PATCH, TENANT_NEEDS)),
         ("ListedUser".to_owned(), listed(user)),
         ("ListedGroup".to_owned(), listed(group)),
         ("ListedDeletedUser".to_owned(), listed(&deleted)),
@@ -115,14 +131,16 @@ fn create(user: &Json) -> Json {
     schema
 }
 
-fn create_group(group: &Json) -> Json {
-    let mut left_out = read_only(group);
+/// The schema of a create of a group or tenant, which must have a name.
+fn create_named(record: &Json, description: &str, needed: &[&str]) -> Json {
+    let mut left_out = read_only(record);
     left_out.push("version");
-    write(group, GROUP_CREATE, &left_out, GROUP_NEEDS)
+    write(record, description, &left_out, needed)
 }
 
-fn patch_group(group: &Json) -> Json {
-    let mut schema = write(group, GROUP_PATCH, &read_only(group), GROUP_NEEDS);
+/// The schema of a change that may leave out the name, but cannot remove it.
+fn change_named(record: &Json, description: &str, needed: &[&str]) -> Json {
+    let mut schema = write(record, description, &read_only(record), needed);
     remove(&mut schema, "required");
     schema
 }

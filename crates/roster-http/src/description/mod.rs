@@ -40,6 +40,16 @@ pub fn openapi_3_0(base_url: &str, schema: &UserSchema) -> Bytes {
     json(&older::in_version_3_0(document(base_url, schema)))
 }
 
+/// The OpenAPI 3.1 document of a tenant at this base URL, without the operations of the service.
+pub(crate) fn openapi_of_tenant(base_url: &str, schema: &UserSchema) -> Bytes {
+    json(&assemble::of_tenant(document(base_url, schema)))
+}
+
+/// The same document in OpenAPI 3.0.
+pub(crate) fn openapi_3_0_of_tenant(base_url: &str, schema: &UserSchema) -> Bytes {
+    json(&older::in_version_3_0(assemble::of_tenant(document(base_url, schema))))
+}
+
 /// Every operation of the document: method in upper case, path template, operation id.
 pub fn operations() -> Vec<(String, String, String)> {
     let document = document("", &UserSchema::default());

@@ -136,6 +136,8 @@ fn numbers_are_those_of_the_limits() {
     assert_eq!(number(service, "attributes_bytes_max"), limits::ATTRIBUTES_BYTES_MAX);
     assert_eq!(number(service, "attributes_depth_max"), limits::ATTRIBUTES_DEPTH_MAX);
     assert_eq!(number(service, "page_bytes_max"), limits::PAGE_BYTES_MAX);
+    let tenant = at(schema(&document, "Tenant"), &["properties", "name"]);
+    assert_eq!(number(tenant, "maxLength"), limits::TENANT_NAME_LENGTH_MAX);
 }
 
 #[test]
@@ -222,6 +224,16 @@ fn operations_are_named_once_and_have_a_path_and_a_method() {
     assert_eq!(ids.len(), operations.len());
     let replace = ("PUT".to_owned(), "/users/{user_id}".to_owned(), "replaceUser".to_owned());
     assert!(operations.contains(&replace));
+}
+
+#[test]
+fn a_tenant_has_the_operations_that_are_not_of_the_service() {
+    let document = assemble::of_tenant(document());
+    let shown = assemble::operations(&document).into_iter();
+    let shown: BTreeSet<_> = shown.map(|(_, _, one)| text_at(one, &["operationId"])).collect();
+    let kept = Operation::ALL.iter().filter(|operation| !operation.is_of_service());
+    assert_eq!(shown, kept.map(|operation| operation.id()).collect());
+    assert_eq!(text_at(&items(at(&document, &["servers"]))[0], &["url"]), BASE);
 }
 
 #[test]

@@ -54,7 +54,10 @@ pub(crate) enum BodyKind {
 impl BodyKind {
     /// The kind of an operation whose body is a JSON Merge Patch.
     pub(crate) fn of_patch(operation: Operation) -> Option<Self> {
-        let of_one = matches!(operation, Operation::PatchUser | Operation::PatchGroup);
+        let of_one = matches!(
+            operation,
+            Operation::PatchUser | Operation::PatchGroup | Operation::PatchTenant
+        );
         let kind = if of_one { Self::MergePatch } else { Self::PatchOfMany };
         (of_one || operation == Operation::PatchUsers).then_some(kind)
     }

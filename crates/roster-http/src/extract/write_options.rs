@@ -65,7 +65,10 @@ impl FromRequestParts<AppState> for WriteOptions {
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, Problem> {
         let operation = RequestContext::of(parts)?.operation;
-        let creates = matches!(operation, Some(Operation::CreateUser | Operation::CreateGroup));
+        let creates = matches!(
+            operation,
+            Some(Operation::CreateUser | Operation::CreateGroup | Operation::CreateTenant)
+        );
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };
         let mut options = Self::of(app, parts, preconditions)?;
@@ -118,6 +121,20 @@ impl WriteOptions {
             log_charges,
             start,
         })
+    }
+
+    /// Whether nothing is stored.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.mode == Mode::DryRun
+    }
+
+    /// Refuses an `Idempotency-Key` where no result is stored.
+    pub(crate) fn refuse_idempotency_key(&self) -> Result<(), Problem> {
+        if self.idempotency_key.is_none() {
+            return Ok(());
+        }
+        let detail = "a change of a tenant takes no Idempotency-Key: repeating it does no harm";
+        Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail))
     }
 
     /// Whether the response may contain the record: the caller may read it, or this request creates

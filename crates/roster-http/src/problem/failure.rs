@@ -37,6 +37,7 @@ impl From<Refusal> for Problem {
                 let fault = Fault::at("/id", code.as_str(), code.kind().detail);
                 Self::new(code).with_faults(fault.into())
             }
+            Refusal::QuotaExceeded => Self::new(ProblemCode::QuotaExceeded),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
             // The handler that made the edit returns the reason instead.
             Refusal::EditRefused => Self::new(ProblemCode::Internal),

@@ -5,7 +5,11 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use roster_core::{Actor, Json, access::Permit, json::write_json};
+use roster_core::{
+    Actor, Json,
+    access::{Authority, Permit, Reach},
+    json::write_json,
+};
 
 use crate::{
     extract::{JSON, PlainJson},
@@ -25,10 +29,15 @@ pub(crate) async fn get(
         Actor::Anonymous | Actor::System => ("anonymous", None),
         Actor::Subject { subject, .. } => ("subject", Some(subject.to_string())),
         Actor::Key(id) => {
-            let key = app.access.keys.get(Permit::of_the_service(), *id).await?;
+            let key = app
+                .access
+                .keys
+                .get(Permit::of_the_service(), *id, &Authority::of_the_service())
+                .await?;
             ("key", key.map(|key| key.name))
         }
     };
+    let is_operator = kind != "anonymous" && authority.reach() == Reach::All;
     let text = |text: &str| Json::Text(text.to_owned());
     let scopes = authority.scopes();
     let members = [
@@ -36,6 +45,8 @@ pub(crate) async fn get(
         ("actor", Some(Json::Text(authority.actor().to_string()))),
         ("name", name.map(Json::Text)),
         ("scopes", Some(Json::Array(scopes.iter().map(|scope| text(scope.as_str())).collect()))),
+        ("tenant", app.tenant.as_ref().map(|tenant| text(tenant.as_str()))),
+        ("tenants", is_operator.then(|| text("all"))),
         ("expires_at", authority.expires_at().map(|at| Json::Text(at.to_string()))),
         ("open", Some(Json::Bool(app.access.is_open()))),
     ];

@@ -54,7 +54,7 @@ pub(crate) async fn get_metrics(
     call: Call,
 ) -> Result<Response, Problem> {
     let media = negotiate(&call.parts.headers, &[OPENMETRICS, PROMETHEUS_TEXT])?;
-    let head = timeout(COUNTERS_WAIT_MAX, app.directory.head()).await.ok().and_then(Result::ok);
+    let head = timeout(COUNTERS_WAIT_MAX, app.directory.totals()).await.ok().and_then(Result::ok);
     let store = &app.directory;
     let (wal_bytes, failed_reads) = (store.wal_bytes(), store.failed_reads());
     let page = app.metrics.page(head, wal_bytes, failed_reads, store.write_faults());

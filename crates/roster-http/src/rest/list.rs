@@ -157,7 +157,7 @@ impl<'a> ListRequest<'a> {
     pub(super) async fn admit(app: &'a AppState, call: &'a Call) -> Result<Self, Problem> {
         negotiate(&call.parts.headers, &[JSON]).map_err(|problem| match export_of(call) {
             Some(path) => {
-                let base = app.settings.base_path();
+                let base = app.base_path();
                 let detail =
                     format!("accept application/json; {base}{path} returns all in one response");
                 Problem::saying(ProblemCode::NotAcceptable, detail)
@@ -211,7 +211,10 @@ impl<'a> ListRequest<'a> {
         self.describe(&mut response, position);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, JSON.header());
-        let target = next.map(|cursor| target(self.call.parts.uri.path(), &query.given, &cursor));
+        let target = next.map(|cursor| {
+            let path = self.app.external_path(self.call.parts.uri.path());
+            target(&path, &query.given, &cursor)
+        });
         if let Some(link) = target.as_deref().and_then(link) {
             headers.insert(LINK, link);
         }

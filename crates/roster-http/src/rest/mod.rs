@@ -14,4 +14,5 @@ mod list;
 mod respond;
 pub(crate) mod schema;
 pub(crate) mod service;
+pub(crate) mod tenants;
 pub(crate) mod users;

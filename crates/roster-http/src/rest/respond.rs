@@ -117,7 +117,7 @@ pub(super) fn create_response(
     outcome: Outcome,
     collection: &str,
 ) -> Result<Response, Problem> {
-    let location = format!("{}/{collection}/{}", app.settings.base_path(), outcome.stored.id);
+    let location = format!("{}/{collection}/{}", app.base_path(), outcome.stored.id);
     let mut response = write_response(app, options, outcome);
     if options.mode == Mode::Write {
         *response.status_mut() = StatusCode::CREATED;

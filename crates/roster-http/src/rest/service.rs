@@ -15,6 +15,7 @@ use roster_core::{Sharing, UserSchema, access::Scope};
 use crate::{
     authorization::authenticate,
     description,
+    documents::Documents,
     extract::{HTML, JSON, Media, NoParameters, negotiate},
     problem::Problem,
     request::Call,
@@ -26,6 +27,9 @@ use crate::{
 const WITHOUT_SCHEMA: i64 = -1;
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
+/// Makes a description for a base URL and a schema.
+type DescriptionOf = fn(&str, &UserSchema) -> Bytes;
+
 /// `GET /`: returns the service document.
 pub(crate) async fn get_service(
     State(app): State<AppState>,
@@ -36,7 +40,7 @@ pub(crate) async fn get_service(
     // The policy may change while the service runs, and the document shows it.
     let is_unique = |sharing| i64::from(sharing == Sharing::Unique);
     let version = is_unique(rules.email) + 2 * is_unique(rules.external_id);
-    let made = |_| Some(service_document(&app.settings, rules));
+    let made = |_| Some(service_document(&app, rules));
     document(&app, &call, &[JSON], version, made)
 }
 
@@ -47,7 +51,9 @@ pub(crate) async fn get_description(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    describe(&app, &call, description::openapi).await
+    let description_of: DescriptionOf =
+        if app.tenant.is_some() { description::openapi_of_tenant } else { description::openapi };
+    describe(&app, &call, description_of).await
 }
 
 /// `GET /openapi-3.0.json`: returns the same description in OpenAPI 3.0.
@@ -56,15 +62,20 @@ pub(crate) async fn get_older_description(
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    describe(&app, &call, description::openapi_3_0).await
+    let description_of: DescriptionOf = if app.tenant.is_some() {
+        description::openapi_3_0_of_tenant
+    } else {
+        description::openapi_3_0
+    };
+    describe(&app, &call, description_of).await
 }
 
 async fn describe(
     app: &AppState,
     call: &Call,
-    description_of: fn(&str, &UserSchema) -> Bytes,
+    description_of: DescriptionOf,
 ) -> Result<Response, Problem> {
-    let base_url = &app.settings.base_url;
+    let base_url = &app.base_url;
     let caller = authenticate(app, &call.parts, call.client()).await;
     let mut response = if caller.is_ok_and(|caller| caller.may(Scope::UsersRead)) {
         let schema = app.directory.schema();
@@ -134,7 +145,10 @@ fn document(
     let Parts { uri, headers, .. } = &call.parts;
     let media = negotiate(headers, offered)?;
     let kept = (uri.path(), media, version);
-    let mut response = app.documents.respond(kept, headers, || made(media))?;
+    // Documents of tenants are made for each request, because there may be many tenants.
+    let own = app.tenant.as_ref().map(|_| Documents::default());
+    let documents = own.as_ref().unwrap_or(&app.documents);
+    let mut response = documents.respond(kept, headers, || made(media))?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, NO_CACHE);
     let varies = if offered.len() > 1 { "Accept, Accept-Encoding" } else { "Accept-Encoding" };

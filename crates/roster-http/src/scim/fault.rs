@@ -74,6 +74,14 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         | Code::NotFound
         | Code::UserNotFound
         | Code::KeyNotFound
+        | Code::TenantNotFound
+        | Code::QuotaExceeded
+        | Code::TenantSuspended
+        | Code::WrongTenant
+        | Code::OperatorKeyRequired
+        | Code::TenantNameTaken
+        | Code::TooManyTenants
+        | Code::InvalidTenant
         | Code::GroupNotFound
         | Code::MemberNotFound
         | Code::IdTaken

@@ -27,7 +27,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// The absolute base URL of all resources.
 pub(super) fn base(app: &AppState) -> String {
-    format!("{}/scim/v2", app.settings.base_url)
+    format!("{}/scim/v2", app.base_url)
 }
 
 /// A resource with its entity tag and its URL (RFC 7643 section 3.1: both as in `meta`).

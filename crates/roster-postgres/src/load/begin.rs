@@ -14,16 +14,18 @@ use super::{
 use crate::{
     connect::{Connection, Connector},
     migrations::{self, MigrationLock},
+    reads::rows::Rows,
 };
 
 /// Whether the database has a schema that could contain data.
 const HAS_SCHEMA: &str = "SELECT to_regclass('settings') IS NOT NULL \
      AND to_regclass('log_head') IS NOT NULL AND to_regclass('users') IS NOT NULL \
-     AND to_regclass('idempotency_keys') IS NOT NULL";
+     AND to_regclass('idempotency_keys') IS NOT NULL AND to_regclass('tenants') IS NOT NULL";
 
 const HAS_ROWS: &str = "SELECT EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM deleted_users) \
      OR EXISTS (SELECT FROM events) OR EXISTS (SELECT FROM words) \
      OR EXISTS (SELECT FROM further_keys) OR EXISTS (SELECT FROM idempotency_keys) \
+     OR EXISTS (SELECT FROM tenants WHERE id <> 0) \
      OR EXISTS (SELECT FROM log_head WHERE position > 0)";
 
 const HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
@@ -31,7 +33,8 @@ const HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
 /// Every write updates the head last, so without its row no write can commit.
 pub(super) const DROP_UNUSED_HEAD: &str = "DELETE FROM log_head WHERE position = 0 RETURNING era";
 
-const KEEP_ERA: &str = "INSERT INTO settings (name, value) VALUES ('migration.era', $1)";
+const KEEP_ERA: &str = "INSERT INTO settings (tenant, name, value) \
+     VALUES (0, 'migration.era', $1)";
 
 pub(super) async fn begin(connector: &Connector, source: Source) -> Result<Load, LoadError> {
     let connection = connector.connect_for_maintenance().await?;
@@ -74,9 +77,9 @@ async fn is_begun(connection: &Connection, source: &Source) -> Result<bool, Load
 
 /// Whether the log is that of the source and ends at the same position.
 async fn holds_same(connection: &Connection, source: &Source) -> Result<bool, LoadError> {
-    let Some(row) = first(connection, HEAD, &[]).await? else { return Ok(false) };
+    let Some(row) = first(Rows::of_store(connection), HEAD, &[]).await? else { return Ok(false) };
     let end = (row.log_id(0).ok(), row.number(1, "").ok());
-    Ok(end == (Some(source.log_id), Some(source.head.position)))
+    Ok(end == (Some(source.log_id), Some(source.position)))
 }
 
 /// Marks an empty database.
@@ -89,7 +92,7 @@ async fn mark_empty(connection: &Connection, source: &Source) -> Result<(), Load
     // These rows were created by a service that started on the empty database. The source has
     // others.
     client.execute("DELETE FROM settings", &[]).await?;
-    client.execute("DELETE FROM groups_head", &[]).await?;
+    client.execute("DELETE FROM tenants", &[]).await?;
     client.execute("DELETE FROM clock_mark", &[]).await?;
     let era: i64 = unused.map(|row| row.try_get(0)).transpose()?.unwrap_or(0);
     client.execute(KEEP_ERA, &[&era.to_be_bytes().as_slice()]).await?;

@@ -19,10 +19,12 @@ const LIST: &str = "SELECT i.relname::text, pg_get_indexdef(i.oid) \
      WHERE n.nspname = current_schema() AND t.relname = ANY($1) \
      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.oid) \
      ORDER BY i.relname";
-const NOTE: &str = "INSERT INTO settings (name, value) VALUES ('migration.index.' || $1, $2)";
+const NOTE: &str = "INSERT INTO settings (tenant, name, value) \
+     VALUES (0, 'migration.index.' || $1, $2)";
 const NOTED: &str = "SELECT substr(name, length('migration.index.') + 1), value FROM settings \
-     WHERE name LIKE 'migration.index.%' ORDER BY name";
-const IS_UNIQUE: &str = "SELECT EXISTS (SELECT FROM settings WHERE name = $1 AND value = 'unique')";
+     WHERE tenant = 0 AND name LIKE 'migration.index.%' ORDER BY name";
+const IS_UNIQUE: &str = "SELECT EXISTS (SELECT FROM settings \
+     WHERE tenant = 0 AND name = $1 AND value = 'unique')";
 
 /// An index to create.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The mark of an unfinished load and its progress, as rows of `settings`.
+//! The mark of an unfinished load and its progress, as rows of `settings` of the default tenant.
 //!
 //! `migration` names the source. While it exists, no process serves the database.
 //! `migration.<table>` has the number of loaded rows, and changes in the transaction that loads
@@ -7,27 +7,28 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
-use roster_core::{Head, LogId, Position};
+use roster_core::{LogId, Position};
 use roster_engine::{Cell, Table, first, setting};
 use tokio_postgres::Client;
 
 use super::error::LoadError;
-use crate::{connect::Connection, failure::QueryError};
+use crate::{connect::Connection, failure::QueryError, reads::rows::Rows};
 
 /// The setting that exists while a load is not finished.
 const MARK: &str = "migration";
 
-const CREATE: &str = "INSERT INTO settings (name, value) VALUES ($1, $2)";
-const MOVE: &str = "UPDATE settings SET value = $3 WHERE name = $1 AND value = $2";
-const REMOVE: &str = "DELETE FROM settings WHERE name = 'migration' OR name LIKE 'migration.%'";
+const CREATE: &str = "INSERT INTO settings (tenant, name, value) VALUES (0, $1, $2)";
+const MOVE: &str = "UPDATE settings SET value = $3 WHERE tenant = 0 AND name = $1 AND value = $2";
+const REMOVE: &str = "DELETE FROM settings \
+     WHERE tenant = 0 AND (name = 'migration' OR name LIKE 'migration.%')";
 
 /// The store that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The identity of its log.
     pub log_id: LogId,
-    /// The last position of its log, and its counters.
-    pub head: Head,
+    /// The last position of its log.
+    pub position: i64,
     /// The name of each table, and how many rows it has.
     pub rows: Vec<(&'static str, u64)>,
 }
@@ -43,14 +44,14 @@ pub struct Reached {
 
 impl Source {
     /// The end of the source's log.
-    fn position(&self) -> Position {
-        Position { log: self.log_id, number: self.head.position }
+    fn end(&self) -> Position {
+        Position { log: self.log_id, number: self.position }
     }
 
     /// The value of the mark: the end of the log, and the number of rows of each table. The numbers
     /// differ if rows were deleted by age or stored since, even if the log has no new event.
     fn mark(&self) -> String {
-        let mut mark = self.position().to_string();
+        let mut mark = self.end().to_string();
         for (table, rows) in &self.rows {
             // Writing to a string does not fail.
             let _infallible = write!(mark, " {table}={rows}");
@@ -79,7 +80,7 @@ pub(super) async fn stored(
     connection: &Connection,
     name: &str,
 ) -> Result<Option<Bytes>, LoadError> {
-    let row = setting(connection, name).await?;
+    let row = setting(Rows::of_store(connection), name).await?;
     let bytes = row.map(|row| row.bytes(0, "settings.value").cloned());
     Ok(bytes.transpose().map_err(QueryError::from)?)
 }
@@ -97,7 +98,7 @@ pub(super) async fn reached(connection: &Connection, table: &Table) -> Result<Re
     let value = stored(connection, &name(table)).await?;
     let rows = value.and_then(|value| Some(u64::from_be_bytes(value[..].try_into().ok()?)));
     let rows = rows.ok_or(LoadError::OtherSource(None))?;
-    let last = first(connection, &table.select_last_key::<&Connection>(), &[]).await?;
+    let last = first(Rows::of_store(connection), &table.select_last_key::<Rows<'_>>(), &[]).await?;
     Ok(Reached { rows, key: last.map(|row| table.key_of(&row)) })
 }
 
@@ -132,9 +133,8 @@ mod tests {
     use super::*;
 
     fn source(log: u8, position: i64, keys: u64) -> Source {
-        let head = Head { position, active: 1, suspended: 0, deleted: 0 };
         let rows = vec![("users", 1), ("idempotency_keys", keys)];
-        Source { log_id: LogId([log; 8]), head, rows }
+        Source { log_id: LogId([log; 8]), position, rows }
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
             assert!(matches!(refused, Err(LoadError::SourceChanged)), "{refused:?}");
         }
         let other = source(8, 5, 0).recognize(mark.as_bytes());
-        let ends_at = source_of_mark.position();
+        let ends_at = source_of_mark.end();
         assert!(matches!(other, Err(LoadError::OtherSource(Some(it))) if it == ends_at));
         for unknown in ["", "7", "\u{fffd}", "0707070707070707 users=1"] {
             let refused = source_of_mark.recognize(unknown.as_bytes());

@@ -22,12 +22,11 @@ pub use mark::{Reached, Source};
 use crate::{
     columns::ABSENT,
     connect::{Connection, Connector},
-    reads::rows::Parameter,
+    reads::rows::{Parameter, Rows},
 };
 
-const CREATE_HEAD: &str = "INSERT INTO log_head \
-     (number, era, log_id, position, active, suspended, deleted) \
-     VALUES (1, $1, $2, $3, $4, $5, $6)";
+const CREATE_HEAD: &str =
+    "INSERT INTO log_head (number, era, log_id, position) VALUES (1, $1, $2, $3)";
 
 /// A running load. It has a separate connection.
 pub struct Load {
@@ -85,7 +84,7 @@ impl Load {
 
     /// Reads a whole table back and hashes it.
     pub async fn digest(&self, table: &Table) -> Result<TableDigest, LoadError> {
-        Ok(roster_engine::digest(&self.connection, table).await?)
+        Ok(roster_engine::digest(Rows::of_store(&self.connection), table).await?)
     }
 
     /// Ends the load: creates the head of the log and deletes the mark. From then on the database
@@ -101,11 +100,8 @@ impl Load {
             return Err(LoadError::NotAlone);
         }
         let era = begin::next_era(&self.connection).await?;
-        let Source { log_id, head, .. } = &self.source;
-        let log_id = log_id.0.as_slice();
-        let counters = (&head.position, &head.active, &head.suspended, &head.deleted);
-        let (position, active, suspended, deleted) = counters;
-        client.execute(CREATE_HEAD, &[&era, &log_id, position, active, suspended, deleted]).await?;
+        let Source { log_id, position, .. } = &self.source;
+        client.execute(CREATE_HEAD, &[&era, &log_id.0.as_slice(), position]).await?;
         mark::remove(client).await?;
         commit(&self.connection).await
     }
@@ -116,7 +112,7 @@ async fn copy_in(
     table: &Table,
     rows: Vec<Values>,
 ) -> Result<(), LoadError> {
-    let columns = connection.prepare(&table.select::<&Connection>(false)).await?;
+    let columns = connection.prepare(&table.select::<Rows<'_>>(false)).await?;
     let types: Vec<Type> = columns.columns().iter().map(|it| it.type_().clone()).collect();
     let statement = format!("COPY {} ({}) FROM STDIN (FORMAT binary)", table.name, table.columns);
     let sink = connection.client().copy_in(&statement).await?;

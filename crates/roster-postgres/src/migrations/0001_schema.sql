@@ -5,12 +5,15 @@
 -- byte ff, which sorts after every UTF-8 text. Each statement is a separate step, because not every
 -- database changes its schema in a transaction.
 --
+-- A tenant leads each index of the rows that belong to tenants. The default tenant is 0.
+--
 -- Large tables are vacuumed once 2 % of their rows are dead: the default of 20 % would be a million
 -- rows of a table of five million. Rows that are updated without a change of an index have room on
 -- their page for the next version (fillfactor).
 
 CREATE TABLE users (
-    id               uuid     PRIMARY KEY,
+    tenant           integer  NOT NULL,
+    id               uuid     NOT NULL,
     version          bigint   NOT NULL CHECK (version > 0),
     status           smallint NOT NULL CHECK (status IN (0, 1)), -- 0 active, 1 suspended
     updated_at       bigint   NOT NULL, -- milliseconds since 1970
@@ -20,48 +23,53 @@ CREATE TABLE users (
     external_id      bytea,
     family_name_key  bytea    NOT NULL,
     name_key         bytea    NOT NULL,
-    record           text COLLATE "C" NOT NULL  -- canonical JSON
+    record           text COLLATE "C" NOT NULL, -- canonical JSON
+    PRIMARY KEY (tenant, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
-CREATE UNIQUE INDEX users_username ON users (username_key);
+CREATE UNIQUE INDEX users_username ON users (tenant, username_key);
 
-CREATE INDEX users_email ON users (email_key, id);
+CREATE INDEX users_email ON users (tenant, email_key, id);
 
-CREATE INDEX users_phone_number ON users (phone_number_key, id)
+CREATE INDEX users_phone_number ON users (tenant, phone_number_key, id)
     WHERE phone_number_key IS NOT NULL;
 
-CREATE INDEX users_external_id ON users (external_id, id) WHERE external_id IS NOT NULL;
+CREATE INDEX users_external_id ON users (tenant, external_id, id)
+    WHERE external_id IS NOT NULL;
 
-CREATE INDEX users_status ON users (status, id);
+CREATE INDEX users_status ON users (tenant, status, id);
 
-CREATE INDEX users_family_name ON users (family_name_key, id);
+CREATE INDEX users_family_name ON users (tenant, family_name_key, id);
 
-CREATE INDEX users_name ON users (name_key, id);
+CREATE INDEX users_name ON users (tenant, name_key, id);
 
-CREATE INDEX users_updated_at ON users (updated_at, id);
+CREATE INDEX users_updated_at ON users (tenant, updated_at, id);
 
 -- Deleted users: the last record of each.
 CREATE TABLE deleted_users (
-    id           uuid   PRIMARY KEY,
-    version      bigint NOT NULL CHECK (version > 0),
-    deleted_at   bigint NOT NULL,
-    username_key bytea  NOT NULL,
+    tenant       integer NOT NULL,
+    id           uuid    NOT NULL,
+    version      bigint  NOT NULL CHECK (version > 0),
+    deleted_at   bigint  NOT NULL,
+    username_key bytea   NOT NULL,
     email_key    bytea,
     external_id  bytea,
-    record       text COLLATE "C" NOT NULL
+    record       text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
-CREATE INDEX deleted_users_deleted_at ON deleted_users (deleted_at, id);
+CREATE INDEX deleted_users_deleted_at ON deleted_users (tenant, deleted_at, id);
 
--- The change log; positions are dense from 1, in the order of commits.
+-- The change log of all tenants; positions are dense from 1, in the order of commits.
 CREATE TABLE events (
-    position   bigint PRIMARY KEY CHECK (position > 0),
+    position   bigint  PRIMARY KEY CHECK (position > 0),
+    tenant     integer NOT NULL,
     kind       text COLLATE "C" NOT NULL,
-    at         bigint NOT NULL,
+    at         bigint  NOT NULL,
     actor      text COLLATE "C" NOT NULL,
     request_id text COLLATE "C" NOT NULL,
-    subject_id uuid   NOT NULL, -- the user or the group
-    version    bigint NOT NULL CHECK (version > 0),
+    subject_id uuid    NOT NULL, -- the user or the group
+    version    bigint  NOT NULL CHECK (version > 0),
     changed    text COLLATE "C" NOT NULL, -- names of members, separated by commas
     record     text COLLATE "C" NOT NULL
 ) WITH (
@@ -70,63 +78,93 @@ CREATE TABLE events (
     autovacuum_analyze_scale_factor = 0.02
 );
 
-CREATE INDEX events_subject ON events (subject_id, position);
+CREATE INDEX events_subject ON events (tenant, subject_id, position);
 
--- One row: the log's identity, its last position, and the numbers of users. Every write updates
--- this row last and keeps it locked until the commit, so positions are dense and in the order of
--- commits. `era` changes with the schema and the rules. A writer states the era that its batch was
--- decided in, and the constraint rejects a batch of another era; the column is null until the first
--- batch of an era.
+-- A store without other tenants has no row in it.
+CREATE INDEX events_tenant ON events (tenant, position) WHERE tenant <> 0;
+
+-- One row: the log's identity and its last position. Every write updates this row after all others
+-- except the counters of its tenant, and keeps it locked until the commit, so positions are dense
+-- and in the order of commits. `era` changes with the schema and the rules. A writer states the era
+-- that its batch was decided in, and the constraint rejects a batch of another era; the column is
+-- null until the first batch of an era.
 CREATE TABLE log_head (
     number     smallint PRIMARY KEY CHECK (number = 1),
     era        bigint   NOT NULL,
     log_id     bytea    NOT NULL CHECK (octet_length(log_id) = 8),
     position   bigint   NOT NULL CHECK (position >= 0),
-    active     bigint   NOT NULL CHECK (active >= 0),
-    suspended  bigint   NOT NULL CHECK (suspended >= 0),
-    deleted    bigint   NOT NULL CHECK (deleted >= 0),
     writer_era bigint   CONSTRAINT log_head_era CHECK (writer_era = era)
 );
 
+-- The tenants, and how many users and groups each has. A transaction updates the counters while it
+-- has the lock of log_head.
+CREATE TABLE tenants (
+    id           integer  PRIMARY KEY CHECK (id >= 0),
+    name         text COLLATE "C", -- the default tenant has none
+    version      bigint   NOT NULL CHECK (version > 0),
+    status       smallint NOT NULL CHECK (status IN (0, 1)), -- 0 active, 1 suspended
+    display_name text COLLATE "C",
+    external_id  text COLLATE "C",
+    users_max    bigint,
+    created_at   bigint   NOT NULL,
+    updated_at   bigint   NOT NULL,
+    active       bigint   NOT NULL CONSTRAINT tenants_quota CHECK (active >= 0),
+    suspended    bigint   NOT NULL CHECK (suspended >= 0),
+    deleted      bigint   NOT NULL CHECK (deleted >= 0),
+    groups       bigint   NOT NULL CHECK (groups >= 0)
+) WITH (fillfactor = 50);
+
+CREATE UNIQUE INDEX tenants_name ON tenants (name);
+
+CREATE INDEX tenants_external_id ON tenants (external_id, name) WHERE external_id IS NOT NULL;
+
+-- The settings of the store are those of the default tenant.
 CREATE TABLE settings (
-    name  text COLLATE "C" PRIMARY KEY,
-    value bytea NOT NULL
+    tenant integer NOT NULL,
+    name   text COLLATE "C" NOT NULL,
+    value  bytea   NOT NULL,
+    PRIMARY KEY (tenant, name)
 );
 
 -- The words of each live user.
 CREATE TABLE words (
-    word bytea NOT NULL,
-    id   uuid  NOT NULL,
-    PRIMARY KEY (word, id)
+    tenant integer NOT NULL,
+    word   bytea   NOT NULL,
+    id     uuid    NOT NULL,
+    PRIMARY KEY (tenant, word, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
 CREATE TABLE further_keys (
-    kind smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 e-mail address, 1 telephone number
-    key  bytea    NOT NULL,
-    id   uuid     NOT NULL,
-    PRIMARY KEY (kind, key, id)
+    tenant integer  NOT NULL,
+    kind   smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 e-mail address, 1 telephone number
+    key    bytea    NOT NULL,
+    id     uuid     NOT NULL,
+    PRIMARY KEY (tenant, kind, key, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 -- The results of requests with an idempotency key.
 CREATE TABLE idempotency_keys (
-    key         bytea  PRIMARY KEY, -- digest of caller and key
-    fingerprint bytea  NOT NULL,    -- digest of the request
-    at          bigint NOT NULL,
-    user_id     uuid   NOT NULL,
-    version     bigint NOT NULL CHECK (version > 0),
-    position    bigint NOT NULL CHECK (position > 0),
-    effect      text COLLATE "C" NOT NULL,    -- the kind of the event, or 'unchanged'
-    record      text COLLATE "C" -- of an unchanged user; else the event has it
+    tenant      integer NOT NULL,
+    key         bytea   NOT NULL, -- digest of caller and key
+    fingerprint bytea   NOT NULL, -- digest of the request
+    at          bigint  NOT NULL,
+    user_id     uuid    NOT NULL,
+    version     bigint  NOT NULL CHECK (version > 0),
+    position    bigint  NOT NULL CHECK (position > 0),
+    effect      text COLLATE "C" NOT NULL, -- the kind of the event, or 'unchanged'
+    record      text COLLATE "C", -- of an unchanged user; else the event has it
+    PRIMARY KEY (tenant, key)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
 CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
 
-CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
+CREATE INDEX idempotency_keys_user ON idempotency_keys (tenant, user_id);
 
 -- API keys. In a column for a time, 0 means that there is none. So does an empty secret.
 CREATE TABLE keys (
     id            text COLLATE "C" PRIMARY KEY,
+    tenant        integer, -- NULL: all tenants
     name          text COLLATE "C" NOT NULL,
     scopes        text COLLATE "C" NOT NULL, -- separated by spaces
     created_at    bigint NOT NULL,
@@ -150,38 +188,37 @@ CREATE TABLE keys_head (
 
 -- Groups.
 CREATE TABLE groups (
-    id          uuid   PRIMARY KEY,
-    version     bigint NOT NULL CHECK (version > 0),
-    members     bigint NOT NULL CHECK (members >= 0), -- the number of its members
-    name_key    bytea  NOT NULL,
+    tenant      integer NOT NULL,
+    id          uuid    NOT NULL,
+    version     bigint  NOT NULL CHECK (version > 0),
+    members     bigint  NOT NULL CHECK (members >= 0), -- the number of its members
+    name_key    bytea   NOT NULL,
     external_id bytea,
-    record      text COLLATE "C" NOT NULL  -- canonical JSON
+    record      text COLLATE "C" NOT NULL, -- canonical JSON
+    PRIMARY KEY (tenant, id)
 );
 
-CREATE UNIQUE INDEX groups_name ON groups (name_key);
+CREATE UNIQUE INDEX groups_name ON groups (tenant, name_key);
 
-CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS NOT NULL;
-CREATE INDEX groups_external_id_name ON groups (external_id, name_key)
+CREATE INDEX groups_external_id ON groups (tenant, external_id, id)
+    WHERE external_id IS NOT NULL;
+
+CREATE INDEX groups_external_id_name ON groups (tenant, external_id, name_key)
     WHERE external_id IS NOT NULL;
 
 -- The direct members of each group: live users, and groups.
 CREATE TABLE group_members (
+    tenant    integer  NOT NULL,
     group_id  uuid     NOT NULL,
     member_id uuid     NOT NULL,
     kind      smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 user, 1 group
-    PRIMARY KEY (group_id, member_id)
+    PRIMARY KEY (tenant, group_id, member_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
-CREATE INDEX group_members_member ON group_members (member_id, group_id);
+CREATE INDEX group_members_member ON group_members (tenant, member_id, group_id);
 
-CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
-
--- One row: the number of groups. A transaction that changes groups or deletes users locks it first
--- and keeps the lock until the commit, so that memberships do not change meanwhile.
-CREATE TABLE groups_head (
-    id    smallint PRIMARY KEY CHECK (id = 1),
-    total bigint   NOT NULL CHECK (total >= 0)
-);
+CREATE INDEX group_members_nested ON group_members (tenant, group_id, member_id)
+    WHERE kind = 1;
 
 -- Where pages by index ended, for the process that serves the next page. Written during a read,
 -- without waiting for the disk. The table is a ring: a new end replaces the oldest.
@@ -199,8 +236,10 @@ CREATE SEQUENCE walk_end_slots MINVALUE 1 MAXVALUE 20000 CYCLE;
 
 -- Purged users whose history is still to be erased.
 CREATE TABLE erasures (
-    id      uuid   PRIMARY KEY,
-    reached bigint NOT NULL -- the events up to this position are erased
+    tenant  integer NOT NULL,
+    id      uuid    NOT NULL,
+    reached bigint  NOT NULL, -- the events up to this position are erased
+    PRIMARY KEY (tenant, id)
 );
 
 -- One row, inserted when housekeeping first runs: the time that deletion by age is based on.

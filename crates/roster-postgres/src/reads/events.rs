@@ -1,12 +1,15 @@
 //! Reading the change log: events, the head and the oldest position in one statement, so in one
 //! snapshot.
+//!
+//! The events of the default tenant are read along the positions of all tenants: they have no index
+//! of their own. Events of other tenants in between count as examined.
 
 use std::sync::Arc;
 
-use roster_core::{EventsPage, EventsQuery};
+use roster_core::{EventsPage, EventsQuery, TenantId};
 use roster_engine::{Cell, Values, corrupt, event_of};
 
-use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult};
+use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult, reads::rows::Rows};
 
 /// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;
@@ -16,42 +19,91 @@ const NAMES_BYTES_MAX: usize = 2048;
 
 const COLUMNS: &str = "position, kind, at, actor, request_id, subject_id, version, changed, record";
 
+/// The events that a page selects from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Those of the default tenant.
+    Default,
+    /// Those of another tenant.
+    Tenant,
+    /// Those of one user or group.
+    Subject,
+}
+
+impl Scope {
+    fn of(tenant: TenantId, query: &EventsQuery) -> Self {
+        match query.user_id {
+            Some(_) => Self::Subject,
+            None if tenant.is_default() => Self::Default,
+            None => Self::Tenant,
+        }
+    }
+
+    /// The condition for these events after `$1`. Those of an index of their own are given as a
+    /// range, so that no other index has the order of the page.
+    const fn condition(self) -> &'static str {
+        match self {
+            // Positions have no gaps, so a range of positions bounds the number of examined rows.
+            Self::Default => {
+                "position > $1 AND tenant = 0 AND position <= \
+                 greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
+            }
+            Self::Tenant => "(tenant, position) > ($4, $1) AND tenant <= $4 AND tenant <> 0",
+            Self::Subject => {
+                "tenant = $4 AND (subject_id, position) > ($5, $1) AND subject_id <= $5"
+            }
+        }
+    }
+
+    const fn order(self) -> &'static str {
+        match self {
+            Self::Default => "position",
+            Self::Tenant => "tenant, position",
+            Self::Subject => "subject_id, position",
+        }
+    }
+
+    /// The parameters of the size of the stretch and of the kind.
+    const fn stretch_and_kind(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Default => ("$4", "$5"),
+            Self::Tenant => ("$5", "$6"),
+            Self::Subject => ("$6", "$7"),
+        }
+    }
+}
+
 /// The statement of a page: a first row with the head in `position`, the oldest position in `at`
 /// and the end of the examined stretch in `version`, then the events.
 ///
 /// `$1` is the position before the page, `$2` the maximum number of rows, `$3` their maximum size
-/// in bytes, `$4` the user or the kind, `$5` the size of the stretch, `$6` the kind of a user's
-/// events. The server adds up the sizes of the rows and sends only one row more than the page
-/// needs, which limits the memory on both sides. It never counts a row as larger than
-/// [`Event::bytes`] does.
-pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
-    // Written as a range, so that no other index has the order of the page.
-    const OF_USER: &str = "(subject_id, position) > ($4, $1) AND subject_id <= $4";
-    let order = if of_user { "subject_id, position" } else { "position" };
+/// in bytes. The others are the tenant unless it is the default one, the user, the size of the
+/// stretch if the events are tested, and the kind. The server adds up the sizes of the rows and
+/// sends only one row more than the page needs, which limits the memory on both sides. It never
+/// counts a row as larger than [`Event::bytes`] does.
+///
+/// [`Event::bytes`]: roster_core::Event::bytes
+pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
+    let (condition, order) = (scope.condition(), scope.order());
+    let (stretch, kind) = scope.stretch_and_kind();
     let along = |condition: &str, limit: &str| {
         format!(
-            "SELECT position, kind, at, actor, request_id, subject_id, version, changed, \
+            "SELECT position, tenant, kind, at, actor, request_id, subject_id, version, changed, \
              {EVENT_RECORD} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
         )
     };
-    let found = match (of_user, of_kind) {
-        (false, false) => along("position > $1", "$2"),
-        // Positions have no gaps, so a range of positions bounds the number of examined rows.
-        (false, true) => along(
-            "position > $1 AND kind = $4 AND position <= \
-             greatest($1, (SELECT min(position) - 1 FROM events)) + $5",
-            "$2",
-        ),
-        (true, false) => along(OF_USER, "$2"),
-        (true, true) => format!(
-            "SELECT {COLUMNS} FROM ({}) AS stretch WHERE kind = $6 ORDER BY {order} LIMIT $2",
-            along(OF_USER, "$5")
+    let found = match (scope, of_kind) {
+        (_, false) => along(condition, "$2"),
+        (Scope::Default, true) => along(&format!("{condition} AND kind = {kind}"), "$2"),
+        (Scope::Tenant | Scope::Subject, true) => format!(
+            "SELECT * FROM ({}) AS stretch WHERE kind = {kind} ORDER BY {order} LIMIT $2",
+            along(condition, stretch)
         ),
     };
-    let end = if of_user && of_kind {
+    let end = if scope != Scope::Default && of_kind {
         format!(
-            "(SELECT position FROM events WHERE {OF_USER} ORDER BY {order} \
-             OFFSET $5::bigint - 1 LIMIT 1)"
+            "(SELECT position FROM events WHERE {condition} ORDER BY {order} \
+             OFFSET {stretch}::bigint - 1 LIMIT 1)"
         )
     } else {
         "NULL::bigint".to_owned()
@@ -69,6 +121,7 @@ pub(crate) fn rows(of_user: bool, of_kind: bool) -> String {
 
 pub(crate) async fn fetch(
     connection: &Connection,
+    tenant: TenantId,
     query: &EventsQuery,
 ) -> QueryResult<Vec<Values>> {
     let limit = most(query.limit.min(query.examined_max.max(1)).saturating_add(1));
@@ -77,15 +130,17 @@ pub(crate) async fn fetch(
     // The statement adds the size of the stretch to this position.
     let after = query.after.min(i64::MAX - stretch);
     let mut parameters: Vec<Cell> = vec![after.into(), limit.into(), bytes_max.into()];
-    let kind = query.kind.map(|kind| Cell::from(kind.as_str()));
-    match (query.user_id, kind) {
-        (None, None) => {}
-        (None, Some(kind)) => parameters.extend([kind, stretch.into()]),
-        (Some(user), None) => parameters.push(user.into()),
-        (Some(user), Some(kind)) => parameters.extend([user.into(), stretch.into(), kind]),
+    let scope = Scope::of(tenant, query);
+    if scope != Scope::Default {
+        parameters.push(tenant.into());
     }
-    let sql = rows(query.user_id.is_some(), query.kind.is_some());
-    roster_engine::rows(connection, &sql, &parameters).await
+    parameters.extend(query.user_id.map(Cell::from));
+    if scope == Scope::Default || query.kind.is_some() {
+        parameters.push(stretch.into());
+    }
+    parameters.extend(query.kind.map(|kind| Cell::from(kind.as_str())));
+    let sql = rows(scope, query.kind.is_some());
+    roster_engine::rows(Rows(connection, tenant), &sql, &parameters).await
 }
 
 fn most(count: usize) -> i64 {
@@ -95,9 +150,10 @@ fn most(count: usize) -> i64 {
 /// A page of events, in the order of the log.
 pub(crate) async fn page(
     connection: Arc<Connection>,
+    tenant: TenantId,
     query: &EventsQuery,
 ) -> QueryResult<EventsPage> {
-    let rows = fetch(&connection, query).await?;
+    let rows = fetch(&connection, tenant, query).await?;
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
     let head = first.number(0, "log_head.position")?;
     let oldest = first.number(2, "").unwrap_or(head + 1);
@@ -107,7 +163,8 @@ pub(crate) async fn page(
         head,
         oldest,
     };
-    let end = if query.kind.is_some() && query.user_id.is_none() {
+    let is_of_default = Scope::of(tenant, query) == Scope::Default;
+    let end = if is_of_default {
         // The whole stretch was examined, unless the page became full.
         let stretch = most(query.examined_max.max(1));
         head.min(query.after.max(oldest - 1).saturating_add(stretch))
@@ -126,9 +183,9 @@ pub(crate) async fn page(
         page.events.push((position, event));
         page.reached = position;
     }
-    // If only events of one kind are read, more of them may follow the last row.
+    // The stretch after the last row was not examined if the page is full.
     let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
-    if !(full && query.kind.is_some() && query.user_id.is_none()) {
+    if !(full && is_of_default) {
         page.reached = end;
     }
     Ok(page)

@@ -6,23 +6,28 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Head,
+    Head, TenantId,
     filter::Filter,
     list::{Page, PageQuery, SortBy, Total},
     page::{Flow, Walk},
     plan::{Plan, Source},
 };
-use roster_engine::{Parameters, corrupt, is_behind, read_page, rows, rows_along, show_row};
+use roster_engine::{Cell, Parameters, corrupt, is_behind, read_page, rows, rows_along, show_row};
 
-use crate::{connect::Connection, failure::QueryResult, reads::rows::snapshot};
+use crate::{
+    connect::Connection,
+    failure::QueryResult,
+    reads::rows::{Rows, snapshot},
+};
 
 /// Reads a page of several steps.
 pub(crate) async fn walked(
     connection: Arc<Connection>,
+    tenant: TenantId,
     query: Arc<PageQuery>,
 ) -> QueryResult<Page> {
     let plan = Plan::of(&query);
-    snapshot(&connection, |db, head| read_page(db, head, &query, plan)).await
+    snapshot(Rows(&connection, tenant), |db, head| read_page(db, head, &query, plan)).await
 }
 
 /// The maximum number of users of a page that is read on a shared connection. A larger page would
@@ -32,6 +37,7 @@ const SHORT_PAGE_MAX: usize = 500;
 /// A page that one statement can read: either a range contains exactly its rows in its order, or it
 /// has at most one user.
 pub(crate) struct Direct<'q> {
+    tenant: TenantId,
     query: &'q PageQuery,
     plan: Plan,
     sql: String,
@@ -40,7 +46,7 @@ pub(crate) struct Direct<'q> {
 
 impl<'q> Direct<'q> {
     /// The page of a query, if one statement can read it.
-    pub(crate) fn of(query: &'q PageQuery) -> Option<Self> {
+    pub(crate) fn of(tenant: TenantId, query: &'q PageQuery) -> Option<Self> {
         let plan = Plan::of(query);
         let fits = (1..=SHORT_PAGE_MAX).contains(&query.limit)
             && plan.is_bounded(query)
@@ -51,7 +57,8 @@ impl<'q> Direct<'q> {
         // One additional row shows whether there is a next page. Another one may be the row that
         // the page begins after.
         let (after, limit) = (query.after.as_ref(), query.limit.saturating_add(2));
-        let rows = rows_along::<&Connection>(
+        let rows = rows_along::<Rows<'_>>(
+            tenant,
             range,
             query.sort,
             after,
@@ -59,13 +66,15 @@ impl<'q> Direct<'q> {
             limit,
             &mut parameters,
         );
-        let sql = with_head(&rows, query.sort.by);
-        fits.then_some(Self { query, plan, sql, parameters })
+        parameters.0.push(Cell::from(tenant));
+        let sql = with_head(&rows, query.sort.by, parameters.0.len());
+        fits.then_some(Self { tenant, query, plan, sql, parameters })
     }
 
     pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Page> {
         let (query, sort) = (self.query, self.query.sort);
-        let rows = rows(&*connection, &self.sql, &self.parameters.0).await?;
+        let db = Rows(&connection, self.tenant);
+        let rows = rows(db, &self.sql, &self.parameters.0).await?;
         let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
         let head = Head {
             position: head.number(1, "log_head")?,
@@ -89,8 +98,8 @@ impl<'q> Direct<'q> {
 }
 
 /// A statement with the head of the log in its first row, and then the rows of another statement:
-/// both are one snapshot.
-pub(crate) fn with_head(rows: &str, by: SortBy) -> String {
+/// both are one snapshot. The parameter of this number is the tenant.
+pub(crate) fn with_head(rows: &str, by: SortBy, tenant: usize) -> String {
     let kind = match by {
         SortBy::Id => "uuid",
         SortBy::UpdatedAt => "bigint",
@@ -98,7 +107,8 @@ pub(crate) fn with_head(rows: &str, by: SortBy) -> String {
     };
     format!(
         "SELECT NULL::uuid, position, NULL::{kind}, NULL::text, active, suspended FROM log_head \
-         WHERE number = 1 UNION ALL (SELECT rows.*, NULL::bigint, NULL::bigint FROM ({rows}) \
+         CROSS JOIN tenants WHERE number = 1 AND tenants.id = ${tenant} UNION ALL \
+         (SELECT rows.*, NULL::bigint, NULL::bigint FROM ({rows}) \
          AS rows)"
     )
 }

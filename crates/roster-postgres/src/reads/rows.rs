@@ -4,7 +4,7 @@ use std::{error::Error, pin::pin};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
-use roster_core::{Head, StoreError, UserId, page::Flow};
+use roster_core::{Head, StoreError, TenantId, UserId, page::Flow};
 use roster_engine::{Cell, Database, Dialect, Values, corrupt, head};
 use tokio::task::yield_now;
 use tokio_postgres::{
@@ -22,18 +22,45 @@ use crate::{
 /// After rows of this size, other tasks run.
 const YIELD_BYTES: usize = 64 * 1024;
 
-impl Dialect for &Connection {
+/// A connection, for the rows of one tenant.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'c>(pub(crate) &'c Connection, pub(crate) TenantId);
+
+impl<'c> Rows<'c> {
+    /// A connection, for rows that belong to no tenant, or to all.
+    pub(crate) const fn of_store(connection: &'c Connection) -> Self {
+        Self(connection, TenantId::DEFAULT)
+    }
+}
+
+impl Dialect for Rows<'_> {
     fn any(parameter: &str) -> String {
         format!("ANY({parameter})")
     }
 
     /// `OFFSET 0` keeps the statement apart, so that it runs once for each id.
-    fn for_each(statement: impl FnOnce(&str) -> String) -> String {
+    fn for_each(ids: &str, statement: impl FnOnce(&str) -> String) -> String {
         format!(
-            "SELECT found.* FROM unnest($1::uuid[]) AS named (id) \
+            "SELECT found.* FROM unnest({ids}::uuid[]) AS named (id) \
              CROSS JOIN LATERAL ({} OFFSET 0) AS found",
             statement("named.id")
         )
+    }
+
+    fn equals(column: &str, value: &str) -> String {
+        format!("{column} BETWEEN {value} AND {value}")
+    }
+
+    fn ordered_by(column: &str) -> String {
+        format!(" ORDER BY {column}")
+    }
+
+    /// A subquery, so that the planner begins with the members and finds each user by its id.
+    fn users_of_members() -> (String, &'static str) {
+        let join = "group_members CROSS JOIN LATERAL (SELECT * FROM users \
+             WHERE tenant = group_members.tenant AND id BETWEEN member_id AND member_id \
+             ORDER BY id LIMIT 1) AS users";
+        (join.to_owned(), "")
     }
 
     /// No UTF-8 text has this byte.
@@ -45,8 +72,16 @@ impl Dialect for &Connection {
     }
 }
 
-impl Database for &Connection {
+impl Database for Rows<'_> {
     type Error = QueryError;
+
+    fn tenant(self) -> TenantId {
+        self.1
+    }
+
+    fn of(self, tenant: TenantId) -> Self {
+        Self(self.0, tenant)
+    }
 
     async fn each(
         self,
@@ -54,9 +89,9 @@ impl Database for &Connection {
         parameters: &[Cell],
         mut show: impl FnMut(Values) -> Result<Flow, StoreError>,
     ) -> QueryResult<()> {
-        let statement = self.prepare(sql).await?;
+        let statement = self.0.prepare(sql).await?;
         let parameters = parameters.iter().cloned().map(Parameter);
-        let mut rows = pin!(self.client().query_raw(&statement, parameters).await?);
+        let mut rows = pin!(self.0.client().query_raw(&statement, parameters).await?);
         let mut shown = 0;
         while let Some(row) = rows.try_next().await? {
             let values = values(&row)?;
@@ -75,17 +110,21 @@ impl Database for &Connection {
 
     /// The ids come as one value, which takes less time than a message for each.
     async fn ids(self, sql: &str, parameters: &[Cell]) -> QueryResult<Vec<UserId>> {
-        let statement = self.prepare(&format!("SELECT array({sql})")).await?;
+        let statement = self.0.prepare(&format!("SELECT array({sql})")).await?;
         let parameters = parameters.iter().cloned().map(Parameter);
-        let mut rows = pin!(self.client().query_raw(&statement, parameters).await?);
+        let mut rows = pin!(self.0.client().query_raw(&statement, parameters).await?);
         let row = rows.try_next().await?.ok_or_else(|| corrupt("ids"))?;
         let ids: Vec<Uuid> = row.try_get(0)?;
         Ok(ids.into_iter().map(|id| UserId::from_bytes(id.into_bytes())).collect())
     }
 
     async fn execute(self, sql: &str, parameters: &[Cell]) -> QueryResult<u64> {
-        let statement = self.prepare(sql).await?;
-        Ok(self.client().execute_raw(&statement, parameters.iter().cloned().map(Parameter)).await?)
+        let statement = self.0.prepare(sql).await?;
+        Ok(self
+            .0
+            .client()
+            .execute_raw(&statement, parameters.iter().cloned().map(Parameter))
+            .await?)
     }
 }
 
@@ -93,11 +132,11 @@ pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ON
 
 /// Reads in one snapshot with the head of the log.
 pub(crate) async fn snapshot<'c, T, F: Future<Output = QueryResult<T>>>(
-    connection: &'c Connection,
-    read: impl FnOnce(&'c Connection, Head) -> F,
+    rows: Rows<'c>,
+    read: impl FnOnce(Rows<'c>, Head) -> F,
 ) -> QueryResult<T> {
-    let work = async { read(connection, head(connection).await?).await };
-    connection.transaction(SNAPSHOT, work).await
+    let work = async { read(rows, head(rows).await?).await };
+    rows.0.transaction(SNAPSHOT, work).await
 }
 
 /// A parameter of a statement. Texts, ids and bytes are sent as they are.
@@ -114,6 +153,9 @@ impl ToSql for Parameter {
             Cell::Null => return Ok(IsNull::Yes),
             Cell::Integer(number) if *kind == Type::INT2 => {
                 return i16::try_from(*number)?.to_sql(kind, out);
+            }
+            Cell::Integer(number) if *kind == Type::INT4 => {
+                return i32::try_from(*number)?.to_sql(kind, out);
             }
             Cell::Integer(number) => return number.to_sql(kind, out),
             Cell::Ids(ids) => {

@@ -9,11 +9,14 @@ use std::{
     sync::{Arc, Mutex as BlockingMutex, PoisonError},
 };
 
-use roster_core::{StoreError, Stored, UserId};
-use roster_engine::{Cell, Values, rows};
+use roster_core::{StoreError, Stored, TenantId, UserId};
+use roster_engine::Values;
 use tokio::sync::{Mutex, mpsc, oneshot};
+use uuid::Uuid;
 
-use crate::pool::SharedPool;
+use crate::{
+    columns::uuid, connect::Connection, failure::QueryResult, pool::SharedPool, reads::rows::values,
+};
 
 /// The maximum number of users of one statement.
 const USERS_MAX: usize = 128;
@@ -21,12 +24,19 @@ const USERS_MAX: usize = 128;
 /// The maximum number of waiting lookups. Further ones are rejected at once.
 const WAITING_MAX: usize = 20_000;
 
-pub(crate) const GET: &str = "SELECT id, version, record FROM users WHERE id = ANY($1) ORDER BY id";
+/// The users of some ids, each of a tenant. The order of a lookup admits one index only.
+pub(crate) const GET: &str = "SELECT found.*, named.tenant \
+     FROM unnest($1::integer[], $2::uuid[]) AS named (tenant, id) CROSS JOIN LATERAL \
+     (SELECT id, version, record FROM users WHERE tenant = named.tenant \
+     AND id BETWEEN named.id AND named.id ORDER BY id LIMIT 1) AS found";
+
+/// A user's tenant and id.
+type Key = (TenantId, UserId);
 
 type Found = Result<Option<Stored>, StoreError>;
 
 struct Lookup {
-    id: UserId,
+    key: Key,
     reply: oneshot::Sender<Found>,
 }
 
@@ -42,11 +52,12 @@ impl UserLookups {
         Self { sender: BlockingMutex::new(Some(sender)), receiver: Mutex::new(receiver) }
     }
 
-    pub(crate) async fn get(&self, id: UserId) -> Found {
+    pub(crate) async fn get(&self, tenant: TenantId, id: UserId) -> Found {
         let (reply, result) = oneshot::channel();
         let is_sent = {
             let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-            sender.as_ref().is_some_and(|sender| sender.try_send(Lookup { id, reply }).is_ok())
+            let lookup = Lookup { key: (tenant, id), reply };
+            sender.as_ref().is_some_and(|sender| sender.try_send(lookup).is_ok())
         };
         if !is_sent {
             return Err(StoreError::Unavailable("too many questions wait".into()));
@@ -58,11 +69,10 @@ impl UserLookups {
     /// Serves lookups until the channel is closed. Several tasks run this.
     pub(crate) async fn serve(self: Arc<Self>, pool: Arc<SharedPool>) {
         while let Some(lookups) = self.next().await {
-            let mut ids: Vec<UserId> = lookups.iter().map(|lookup| lookup.id).collect();
-            ids.sort_unstable();
-            ids.dedup();
-            let ids = &[Cell::Ids(ids)];
-            match pool.run(|c| async move { rows(&*c, GET, ids).await }).await {
+            let mut keys: Vec<Key> = lookups.iter().map(|lookup| lookup.key).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            match pool.run(|c| users(c, &keys)).await {
                 Ok(rows) => reply(lookups, &rows),
                 Err(error) => refuse(lookups, &error),
             }
@@ -87,12 +97,21 @@ impl UserLookups {
     }
 }
 
+async fn users(connection: Arc<Connection>, keys: &[Key]) -> QueryResult<Vec<Values>> {
+    let tenants: Vec<i32> = keys.iter().map(|(tenant, _)| tenant.number()).collect();
+    let ids: Vec<Uuid> = keys.iter().map(|(_, id)| uuid(*id)).collect();
+    let statement = connection.prepare(GET).await?;
+    let rows = connection.client().query(&statement, &[&tenants, &ids]).await?;
+    Ok(rows.iter().map(values).collect::<Result<_, _>>()?)
+}
+
 /// Sends each lookup its user. A lookup that was canceled has no receiver.
 fn reply(lookups: Vec<Lookup>, rows: &[Values]) {
-    let by_id = rows.iter().filter_map(|row| Some((row.id(0, "users.id").ok()?, row)));
-    let found: HashMap<UserId, &Values> = by_id.collect();
-    for Lookup { id, reply } in lookups {
-        drop(reply.send(found.get(&id).map(|row| row.stored("users")).transpose()));
+    let key = |row: &Values| Some((row.tenant(3, "users").ok()?, row.id(0, "users.id").ok()?));
+    let found: HashMap<Key, &Values> =
+        rows.iter().filter_map(|row| Some((key(row)?, row))).collect();
+    for Lookup { key, reply } in lookups {
+        drop(reply.send(found.get(&key).map(|row| row.stored("users")).transpose()));
     }
 }
 

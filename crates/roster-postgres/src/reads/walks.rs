@@ -14,7 +14,9 @@ use roster_core::{
 
 use roster_engine::{Cell, Database as _, rows};
 
-use crate::{connect::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres};
+use crate::{
+    connect::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres, reads::rows::Rows,
+};
 
 /// Turns `synchronous_commit` off for the transaction of this statement.
 pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \
@@ -34,7 +36,7 @@ pub(crate) const FIND: &str = "SELECT start, place FROM walk_ends WHERE walk = $
 async fn note(connection: Arc<Connection>, end: &WalkEnd) -> QueryResult<()> {
     let start = number(end.index);
     let row = [end.walk[..].into(), start, end.place.as_str().into(), end.at.as_millis().into()];
-    connection.execute(NOTE, &row).await?;
+    Rows::of_store(&connection).execute(NOTE, &row).await?;
     Ok(())
 }
 
@@ -45,7 +47,7 @@ async fn find(
     since: Timestamp,
 ) -> QueryResult<Option<Places>> {
     let parameters = [walk[..].into(), number(index), since.as_millis().into()];
-    let rows = rows(&*connection, FIND, &parameters).await?;
+    let rows = rows(Rows::of_store(&connection), FIND, &parameters).await?;
     let Some(first) = rows.first() else { return Ok(None) };
     let index = first.number(0, "walk_ends.start")?;
     let places = rows.iter().map(|row| Ok(row.text(1, "walk_ends.place")?.to_owned()));

@@ -39,9 +39,9 @@ async fn fill(store: &Postgres) {
 }
 
 /// The findings of a check after this damage. The damage is repaired afterwards.
-async fn told_after(client: &Client, url: &str, damage: &str) -> String {
+pub(super) async fn told_after(client: &Client, url: &str, damage: &str) -> String {
     let tables = "users, deleted_users, events, log_head, settings, words, further_keys, \
-         idempotency_keys, groups, group_members, groups_head, erasures";
+         idempotency_keys, groups, group_members, tenants, erasures";
     for table in tables.split(", ") {
         let copy = format!(
             "DROP TABLE IF EXISTS kept_{table}; CREATE TABLE kept_{table} AS TABLE {table}"
@@ -69,7 +69,7 @@ async fn every_kind_of_damage_is_found() {
     assert_sound(&url).await;
     let client = beside(&url).await;
     for (damage, fault) in [
-        ("UPDATE log_head SET suspended = 7", "log_head.suspended: is 7, but there are 0"),
+        ("UPDATE tenants SET suspended = 7", "tenants.suspended of 0: is 7, but there are 0"),
         ("UPDATE log_head SET position = position + 1", "the head says"),
         (
             "UPDATE users SET username_key = 'x' WHERE version = 2",
@@ -83,7 +83,7 @@ async fn every_kind_of_damage_is_found() {
         ("DELETE FROM users WHERE version = 2", "the last one is not the user that is there"),
         ("UPDATE deleted_users SET deleted_at = 1", "deleted_at is not the record's"),
         (
-            "INSERT INTO deleted_users SELECT id, version, 1, username_key, NULL, NULL, record \
+            "INSERT INTO deleted_users SELECT 0, id, version, 1, username_key, NULL, NULL, record \
           FROM users WHERE version = 2",
             "is live and deleted at once",
         ),
@@ -94,7 +94,7 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE events SET record = '' WHERE position = 7", "the user was not purged"),
         ("DELETE FROM words WHERE word = 'ada'", "words of "),
         ("UPDATE words SET word = 'eve' WHERE word = 'nr2'", "one is not the record's"),
-        ("INSERT INTO words VALUES ('eve', gen_random_uuid())", "there is no such user"),
+        ("INSERT INTO words VALUES (0, 'eve', gen_random_uuid())", "there is no such user"),
         ("DELETE FROM further_keys", "one is missing"),
         ("UPDATE further_keys SET kind = 1", "one is not the record's"),
         (
@@ -105,10 +105,11 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE groups SET members = 2", "members is 2, but there are 1"),
         ("UPDATE groups SET name_key = 'x'", "name_key is not the record's"),
         ("UPDATE group_members SET kind = 1", "does not belong there"),
-        ("UPDATE groups_head SET total = 5", "groups_head.total: is 5, but there are 1"),
-        ("DELETE FROM groups_head", "groups_head: it has no row"),
+        ("UPDATE tenants SET groups = 5", "tenants.groups of 0: is 5, but there are 1"),
+        ("UPDATE words SET tenant = 3 WHERE word = 'ada'", "words: 4 rows have no tenant"),
+        ("DELETE FROM tenants", "users: 4 rows have no tenant"),
         (
-            "INSERT INTO erasures SELECT id, 0 FROM users WHERE version = 2",
+            "INSERT INTO erasures SELECT 0, id, 0 FROM users WHERE version = 2",
             "the user was not purged",
         ),
     ] {

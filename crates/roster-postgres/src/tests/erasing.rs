@@ -1,6 +1,6 @@
 //! Erasing a long history: step by step, by one process at a time, across restarts.
 
-use roster_core::{Erasure, EventsQuery, Store};
+use roster_core::{Erasure, EventsQuery, Store, TenantId, UserId};
 use tokio::join;
 use tokio_postgres::Client;
 
@@ -29,6 +29,11 @@ async fn records(client: &Client) -> String {
     column(client, &count.replace("{}", &id(1).to_string())).await.remove(0)
 }
 
+/// The n-th user of the default tenant.
+fn of_default(n: u64) -> (TenantId, UserId) {
+    (TenantId::DEFAULT, id(n))
+}
+
 async fn assert_hidden(store: &Postgres) {
     let page = store.events(EventsQuery::after(0, 10_000)).await.unwrap();
     let shown = page.events.iter().filter(|(_, event)| !event.record.is_empty());
@@ -44,15 +49,15 @@ async fn a_step_erases_a_thousand_events_and_another_process_continues() {
     purge_long(&first).await;
     assert_eq!(records(&client).await, "2502", "the purge leaves a long history to the steps");
     assert_hidden(&first).await;
-    assert_eq!(first.erase(id(1)).await.unwrap(), Erasure::Pending);
+    assert_eq!(first.erase(of_default(1)).await.unwrap(), Erasure::Pending);
     assert_eq!(records(&client).await, "1502");
     first.close().await;
 
     let second = open(&url).await;
     assert_hidden(&second).await;
-    assert_eq!(second.pending_erasures().await.unwrap(), [id(1)]);
-    assert_eq!(second.erase(id(1)).await.unwrap(), Erasure::Pending);
-    assert_eq!(second.erase(id(1)).await.unwrap(), Erasure::Done);
+    assert_eq!(second.pending_erasures().await.unwrap(), [of_default(1)]);
+    assert_eq!(second.erase(of_default(1)).await.unwrap(), Erasure::Pending);
+    assert_eq!(second.erase(of_default(1)).await.unwrap(), Erasure::Done);
     assert_eq!(second.pending_erasures().await.unwrap(), []);
     assert_eq!(records(&client).await, "0");
     assert_hidden(&second).await;
@@ -65,12 +70,12 @@ async fn processes_that_erase_at_once_do_not_wait_for_each_other() {
     let (client, store) = (beside(&url).await, open(&url).await);
     purge_long(&store).await;
     client.batch_execute("BEGIN; SELECT FROM erasures FOR UPDATE").await.unwrap();
-    assert_eq!(store.erase(id(1)).await.unwrap(), Erasure::Waiting);
+    assert_eq!(store.erase(of_default(1)).await.unwrap(), Erasure::Waiting);
     client.batch_execute("COMMIT").await.unwrap();
     let other = open(&url).await;
     let all = async |store: &Postgres| {
         while !store.pending_erasures().await.unwrap().is_empty() {
-            store.erase(id(1)).await.unwrap();
+            store.erase(of_default(1)).await.unwrap();
         }
     };
     join!(all(&store), all(&other));
@@ -90,8 +95,12 @@ async fn purges_of_one_transaction_erase_a_thousand_events_together() {
     }
     let results = store.apply(vec![purge(1000, 1), purge(1000, 2)]).await;
     assert!(results.iter().all(Result::is_ok));
-    assert_eq!(store.pending_erasures().await.unwrap(), [id(1), id(2)]);
+    assert_eq!(store.pending_erasures().await.unwrap(), [of_default(1), of_default(2)]);
     apply(&store, create(3, r#"{"username":"u3"}"#)).await.unwrap();
     store.apply(vec![delete(2000, 3), purge(2000, 3)]).await;
-    assert_eq!(store.pending_erasures().await.unwrap(), [id(1), id(2)], "a short one is done");
+    assert_eq!(
+        store.pending_erasures().await.unwrap(),
+        [of_default(1), of_default(2)],
+        "a short one is done"
+    );
 }

@@ -1,6 +1,6 @@
 //! Pages of the change log: the size of what the server sends for a page is bounded.
 
-use roster_core::{EventKind, EventsQuery, limits::PAGE_BYTES_MAX};
+use roster_core::{EventKind, EventsQuery, TenantId, limits::PAGE_BYTES_MAX};
 
 use super::support::{beside, id, open, schema};
 use crate::{Connector, reads::events};
@@ -8,7 +8,7 @@ use crate::{Connector, reads::events};
 const RECORD_BYTES: usize = 60_000;
 
 /// A log of updates of one user, with large records.
-const FILL: &str = "INSERT INTO events SELECT n, 'user.updated', n, 'anonymous', 'request', \
+const FILL: &str = "INSERT INTO events SELECT n, 0, 'user.updated', n, 'anonymous', 'request', \
      $1, n, 'name', repeat('x', 60000) FROM generate_series(1, 3000) AS n";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +26,8 @@ async fn a_page_of_events_transfers_no_more_than_its_byte_limit() {
             [(None, most), (Some(EventKind::Updated), most), (Some(EventKind::Purged), 0)]
         {
             let query = EventsQuery { user_id, kind, ..EventsQuery::after(0, 1000) };
-            let events = events::fetch(&connection, &query).await.unwrap().len() - 1;
+            let events =
+                events::fetch(&connection, TenantId::DEFAULT, &query).await.unwrap().len() - 1;
             assert!(events <= rows, "{events} rows for {query:?}");
         }
     }

@@ -33,8 +33,9 @@ const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 /// Conditions that a plan may test on rows of an index: on a bounded stretch of the log, on one
 /// row, on groups, on the pages of one walk, on the record that the purge itself leaves, or on the
 /// keys that a batch claims.
-const TESTED: [&str; 10] = [
+const TESTED: [&str; 11] = [
     "(kind = ",
+    "(tenant = 0)",
     "(pg_advisory_xact_lock(claim) IS NULL",
     "(NOT pg_try_advisory_xact_lock(claim)",
     "(stretch.kind = ",
@@ -51,45 +52,62 @@ const TESTED: [&str; 10] = [
 const UNIQUE: &str = "_unique";
 
 /// Realistic rows: few families, fewer statuses. Only some users have external ids and telephone
-/// numbers.
+/// numbers. Their tenants replace the word `tenant`.
 const FILL: &str = r"
 INSERT INTO users SELECT
-    lpad(to_hex(n), 32, '0')::uuid, 1, CASE WHEN n % 50 = 0 THEN 1 ELSE 0 END, n / 1000,
+    tenant, lpad(to_hex(n), 32, '0')::uuid, 1, CASE WHEN n % 50 = 0 THEN 1 ELSE 0 END, n / 1000,
     ('user' || n)::bytea, CASE WHEN n % 5 = 0 THEN '\xff' ELSE ('user' || n || '@x')::bytea END,
     CASE WHEN n % 4 = 0 THEN ('+44' || n)::bytea END, CASE WHEN n % 3 = 0 THEN n::text::bytea END,
     CASE WHEN n % 10 = 0 THEN '\xff' ELSE ('family' || n % 40)::bytea END,
     ('name' || n % 5000)::bytea, repeat('record ', 60)
 FROM generate_series(1, 20000) AS n;
 INSERT INTO keys SELECT
-    lpad(n::text, 10, 'k'), 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0
+    lpad(n::text, 10, 'k'), tenant, 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0
 FROM generate_series(1, 1000) AS n;
-INSERT INTO deleted_users SELECT lpad(to_hex(n + 1000000), 32, '0')::uuid, 2, n / 100,
+INSERT INTO deleted_users SELECT tenant, lpad(to_hex(n + 1000000), 32, '0')::uuid, 2, n / 100,
     ('gone' || n)::bytea,
     NULL, NULL, repeat('record ', 60) FROM generate_series(1, 5000) AS n;
-INSERT INTO events SELECT n, CASE WHEN n % 9 = 0 THEN 'user.deleted' ELSE 'user.created' END, n,
-    'anonymous', 'request', lpad(to_hex(n % 20000), 32, '0')::uuid, 1, 'name', 'record'
+INSERT INTO events SELECT n, tenant,
+    CASE WHEN n % 9 = 0 THEN 'user.deleted' ELSE 'user.created' END, n, 'anonymous', 'request',
+    lpad(to_hex(n % 20000), 32, '0')::uuid, 1, 'name', 'record'
 FROM generate_series(1, 40000) AS n;
-INSERT INTO words SELECT ('word' || n % 700)::bytea, lpad(to_hex(n), 32, '0')::uuid
+INSERT INTO words SELECT tenant, ('word' || n % 700)::bytea,
+    lpad(to_hex(n), 32, '0')::uuid
 FROM generate_series(1, 20000) AS n;
-INSERT INTO further_keys SELECT n % 2, ('key' || n % 900)::bytea, lpad(to_hex(n), 32, '0')::uuid
+INSERT INTO further_keys SELECT tenant, n % 2, ('key' || n % 900)::bytea,
+    lpad(to_hex(n), 32, '0')::uuid
 FROM generate_series(1, 20000) AS n;
-INSERT INTO idempotency_keys SELECT decode(lpad(to_hex(n), 64, '0'), 'hex'), '\x00', n,
+INSERT INTO idempotency_keys SELECT tenant, decode(lpad(to_hex(n), 64, '0'), 'hex'), '\x00', n,
     lpad(to_hex(n), 32, '0')::uuid, 1, n, 'user.created', NULL FROM generate_series(1, 20000) AS n;
-INSERT INTO groups SELECT lpad(to_hex(n + 2000000), 32, '0')::uuid, 1, 40, ('group' || n)::bytea,
+INSERT INTO groups SELECT tenant, lpad(to_hex(n + 2000000), 32, '0')::uuid, 1, 40,
+    ('group' || n)::bytea,
     CASE WHEN n % 3 = 0 THEN (n % 50)::text::bytea END, repeat('record ', 20)
 FROM generate_series(1, 3000) AS n;
-INSERT INTO group_members SELECT lpad(to_hex(2000000 + n % 3000 + 1), 32, '0')::uuid,
+INSERT INTO group_members SELECT tenant, lpad(to_hex(2000000 + n % 3000 + 1), 32, '0')::uuid,
     lpad(to_hex(n % 20000 + 1), 32, '0')::uuid, 0 FROM generate_series(1, 60000) AS n;
-INSERT INTO group_members SELECT lpad(to_hex(2000000 + n), 32, '0')::uuid,
+INSERT INTO group_members SELECT tenant, lpad(to_hex(2000000 + n), 32, '0')::uuid,
     lpad(to_hex(2000000 + n * 10), 32, '0')::uuid, 1 FROM generate_series(1, 300) AS n;
 INSERT INTO walk_ends SELECT n, decode(lpad(to_hex(n % 100), 64, '0'), 'hex'), n / 100 * 100 + 1,
     repeat('sealed', 15), n FROM generate_series(1, 20000) AS n;
 ANALYZE groups, group_members, walk_ends;
 ANALYZE users, deleted_users, events, words, further_keys, idempotency_keys";
 
+/// The rows of the default tenant.
+fn rows() -> String {
+    FILL.replace("tenant", "0")
+}
+
 /// The same in fewer rows: one to sixty of each kind.
 fn few_rows() -> String {
-    FILL.replace("000) AS n", ") AS n")
+    rows().replace("000) AS n", ") AS n")
+}
+
+/// The same rows, of 200 tenants.
+fn rows_of_tenants() -> String {
+    let tenants = "INSERT INTO tenants \
+                   SELECT n, 'n' || n, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
+                   FROM generate_series(1, 199) AS n";
+    format!("{tenants}; {}", FILL.replace("tenant", "n % 200"))
 }
 
 /// Empties all tables that [`FILL`] fills.
@@ -98,7 +116,7 @@ const EMPTY: &str = "TRUNCATE users, keys, deleted_users, events, words, further
 
 /// Updates the statistics of all tables.
 const ANALYZE: &str = "ANALYZE groups, group_members, walk_ends, keys, users, deleted_users, \
-     events, words, further_keys, idempotency_keys, erasures, settings, groups_head, clock_mark";
+     events, words, further_keys, idempotency_keys, erasures, settings, tenants, clock_mark";
 
 /// The name of a group, and its statements.
 pub(super) type Group = (&'static str, Vec<Statement>);
@@ -106,7 +124,7 @@ pub(super) type Group = (&'static str, Vec<Statement>);
 /// The sizes of tables at which statements must have the same plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
-    /// New tables, and 20,000 analyzed users.
+    /// New tables, and 20,000 analyzed users: of the default tenant, and of many tenants.
     NewAndFull,
     /// Also tables that were analyzed while they were empty or had few rows. A session keeps a plan
     /// for some seconds while the tables grow, so the plan must be good for many rows too.
@@ -126,12 +144,14 @@ pub(super) async fn explain(
     open_with(&url, rules[0]).await.close().await;
     let mut states = Vec::new();
     let few = format!("{}; {ANALYZE}", few_rows());
-    let full = format!("{EMPTY}; {FILL}; {ANALYZE}");
+    let full = format!("{EMPTY}; {}; {ANALYZE}", rows());
+    let tenants = format!("{EMPTY}; {}; {ANALYZE}", rows_of_tenants());
     let states_of_tables = [
         ("new", "", Sizes::NewAndFull),
         ("analyzed while empty", ANALYZE, Sizes::All),
         ("analyzed with few rows", &few, Sizes::All),
         ("full", &full, Sizes::NewAndFull),
+        ("full of tenants", &tenants, Sizes::NewAndFull),
     ];
     let of_these = |(.., needed): &(_, _, Sizes)| sizes == Sizes::All || *needed == sizes;
     for (state, change, _) in states_of_tables.into_iter().filter(of_these) {

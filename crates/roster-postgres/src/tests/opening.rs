@@ -13,7 +13,7 @@ use tokio::join;
 
 use super::support::{
     apply, assert_sound, beside, column, create, delete, id, is_unavailable, open, open_with,
-    patch, schema, set_policy, settings,
+    schema, set_policy, settings,
 };
 use crate::{Connector, OpenError, Postgres, Settings, change_policy, check, read_policy};
 
@@ -177,58 +177,6 @@ async fn after_a_newer_release_migrates_the_store_the_old_one_reads_and_is_not_r
     assert!(store.get(id(1)).await.unwrap().is_some());
 }
 
-/// Before the second migration a final sigma made another key.
-#[tokio::test(flavor = "multi_thread")]
-async fn usernames_with_a_final_sigma_get_their_new_keys() {
-    let schema = schema();
-    let url = schema.url();
-    let store = open(&url).await;
-    let names = ["ΓΙΏΡΓΟΣ", "σοφός", "γιώργο", "ςίσυφος", "ςίσυφο", "νίκος"];
-    for (n, username) in (1..).zip(names) {
-        apply(&store, create(n, &format!(r#"{{"username":"{username}"}}"#))).await.unwrap();
-    }
-    apply(&store, delete(7, 6)).await.unwrap();
-    store.close().await;
-    let client = beside(&url).await;
-    let old = |n: u64, key: &str| {
-        let id = id(n);
-        format!("UPDATE users SET username_key = convert_to('{key}', 'UTF8') WHERE id = '{id}';")
-    };
-    let renamed = |n: u64, from: &str, to: &str| {
-        let id = id(n);
-        format!("UPDATE users SET record = replace(record, '{from}', '{to}') WHERE id = '{id}';")
-    };
-    let before = [
-        old(2, "σοφός"),
-        old(3, "γιώργος"),
-        renamed(3, "γιώργο", "γιώργος"),
-        old(4, "ςίσυφος"),
-        old(5, "ςίσυφοσ"),
-        renamed(5, "ςίσυφο", "ςίσυφοσ"),
-        "UPDATE deleted_users SET username_key = convert_to('νίκος', 'UTF8');".to_owned(),
-        "DELETE FROM schema_steps WHERE statement LIKE 'UPDATE%'".to_owned(),
-    ];
-    client.batch_execute(&before.concat()).await.unwrap();
-    let store = open(&url).await;
-    let keys = async |table: &str| {
-        let sql = format!("SELECT convert_from(username_key, 'UTF8') FROM {table} ORDER BY id");
-        column(&client, &sql).await
-    };
-    assert_eq!(keys("users").await, ["γιώργοσ", "σοφόσ", "γιώργος", "σίσυφοσ", "ςίσυφοσ"]);
-    assert_eq!(keys("deleted_users").await, ["νίκοσ"]);
-    // A user whose key another one has is found by its id alone until it gets another username.
-    let title = |n| patch(10 + n, n, r#"{"title":"T"}"#);
-    for n in [1, 2, 4] {
-        apply(&store, title(n)).await.unwrap();
-    }
-    for n in [3, 5] {
-        assert!(is_taken(&apply(&store, title(n)).await));
-        let username = format!(r#"{{"username":"γιώργος {n}"}}"#);
-        apply(&store, patch(20 + n, n, &username)).await.unwrap();
-        apply(&store, title(n)).await.unwrap();
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_that_differ_from_the_stored_policy_are_rejected() {
     let schema = schema();
@@ -276,7 +224,7 @@ async fn a_unique_index_enforces_the_address_policy() {
         set_policy(&url, rules).await;
         assert_eq!(column(&client, UNIQUE_INDEXES).await, indexes);
     }
-    let twin = "INSERT INTO users SELECT gen_random_uuid(), 1, 0, 0, \
+    let twin = "INSERT INTO users SELECT 0, gen_random_uuid(), 1, 0, 0, \
          gen_random_uuid()::text::bytea, 'a@x', NULL, NULL, '\\xff', '\\xff', '{}'";
     client.batch_execute(twin).await.unwrap();
     let refused = client.batch_execute(twin).await.unwrap_err();

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use roster_core::{
-    Guard, Rules, Sharing, Status, Timestamp, UserId,
+    Guard, Rules, Sharing, Status, TenantId, Timestamp, UserId,
     group::GroupQuery,
     list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
@@ -17,17 +17,24 @@ use super::explain::{
 };
 use crate::{
     api_keys,
-    connect::Connection,
     engine::{PROBE, WRITE_CLOCK_MARK},
     erasure,
     in_force::STATE,
-    reads::{events, page::with_head, user_lookups, walks},
+    reads::{
+        events::{self, Scope},
+        page::with_head,
+        rows::Rows,
+        user_lookups, walks,
+    },
     uniqueness::KEYS,
     writer::sql,
 };
 
+/// A tenant. The plan of a statement is the same for each.
+const TENANT: TenantId = TenantId::DEFAULT;
+
 /// The dialect of this engine.
-type Db = &'static Connection;
+type Db = Rows<'static>;
 
 const fn rules(email: Sharing, external_id: Sharing) -> Rules {
     Rules { email, external_id, put: Guard::Off, delete: Guard::Off }
@@ -148,6 +155,22 @@ fn index_of(index: Index) -> &'static [&'static str] {
     }
 }
 
+/// The same indexes, and that of the head of the log.
+fn with_tenants(index: Index) -> &'static [&'static str] {
+    match index {
+        Index::Sort(SortBy::Id) => &["users_pkey", "tenants_pkey"],
+        Index::Sort(SortBy::UpdatedAt) => &["users_updated_at", "tenants_pkey"],
+        Index::Sort(SortBy::Username) => &["users_username", "tenants_pkey"],
+        Index::Sort(SortBy::Email) => &["users_email", "tenants_pkey"],
+        Index::Sort(SortBy::FamilyName) => &["users_family_name", "tenants_pkey"],
+        Index::Sort(SortBy::Name) => &["users_name", "tenants_pkey"],
+        Index::ExternalId => &["users_external_id", "tenants_pkey"],
+        Index::PhoneNumber => &["users_phone_number", "tenants_pkey"],
+        Index::Status => &["users_status", "tenants_pkey"],
+        Index::Member => &["group_members_pkey", "users_pkey", "tenants_pkey"],
+    }
+}
+
 fn page_key(by: SortBy) -> PageKey {
     let key = match by {
         SortBy::Id => SortKey::Id,
@@ -170,12 +193,21 @@ fn along(range: &Range, by: SortBy) -> Vec<Statement> {
             let enters = if is_whole && after.is_none() { AtStart } else { AtKey };
             for status in [None, Some(Status::Active)] {
                 let mut to = engine::Parameters::default();
-                let rows =
-                    engine::rows_along::<Db>(range, sort, after.as_ref(), status, LIMIT, &mut to);
-                let direct = status.is_none().then(|| with_head(&rows, by));
-                let indexes = index_of(range.index);
-                let forms = [rows].into_iter().chain(direct);
-                statements.extend(forms.map(|sql| Statement { sql, indexes, enters }));
+                let rows = engine::rows_along::<Db>(
+                    TENANT,
+                    range,
+                    sort,
+                    after.as_ref(),
+                    status,
+                    LIMIT,
+                    &mut to,
+                );
+                let direct = status.is_none().then(|| {
+                    let sql = with_head(&rows, by, to.0.len() + 1);
+                    Statement { sql, indexes: with_tenants(range.index), enters }
+                });
+                let alone = Statement { sql: rows, indexes: index_of(range.index), enters };
+                statements.extend([alone].into_iter().chain(direct));
             }
         }
     }
@@ -239,22 +271,28 @@ fn unordered() -> Vec<Statement> {
         let mut to = engine::Parameters::default();
         statements.push(at_key(
             index_of(range.index),
-            engine::ids_of_range::<Db>(&range, LIMIT, &mut to),
+            engine::ids_of_range::<Db>(TENANT, &range, LIMIT, &mut to),
         ));
         let mut to = engine::Parameters::default();
         statements.push(at_key(
             index_of(range.index),
-            engine::count_of_range::<Db>(&range, LIMIT, &mut to),
+            engine::count_of_range::<Db>(TENANT, &range, LIMIT, &mut to),
         ));
     }
     let ids = [UserId::from_bytes([7; 16])];
     for by in SortBy::ALL.iter().copied() {
         for status in [None, Some(Status::Active)] {
-            let rows =
-                engine::rows_of_ids::<Db>(&ids, by, status, &mut engine::Parameters::default());
+            let rows = engine::rows_of_ids::<Db>(
+                TENANT,
+                &ids,
+                by,
+                status,
+                &mut engine::Parameters::default(),
+            );
             statements.push(at_key(&["users_pkey"], rows));
         }
-        let places = engine::places_of_ids::<Db>(&ids, by, &mut engine::Parameters::default());
+        let places =
+            engine::places_of_ids::<Db>(TENANT, &ids, by, &mut engine::Parameters::default());
         statements.push(at_key(&["users_pkey"], places));
     }
     statements
@@ -283,20 +321,26 @@ fn reads() -> Vec<Statement> {
     let mut statements = vec![
         at_key(&["users_pkey"], user_lookups::GET),
         at_key(&["deleted_users_pkey"], engine::DELETED_USER),
-        at_key(&[], engine::HEAD),
+        at_key(&["tenants_pkey"], engine::HEAD),
         at_start(&["settings_pkey"], STATE),
-        at_start(&["events_pkey", "erasures_pkey"], events::rows(false, false)),
-        at_start(&["events_pkey", "erasures_pkey"], events::rows(false, true)),
-        at_start(&["events_pkey", "events_subject", "erasures_pkey"], events::rows(true, false)),
-        at_start(&["events_pkey", "events_subject", "erasures_pkey"], events::rows(true, true)),
     ];
+    let of_events: [(_, &'static [&'static str]); 3] = [
+        (Scope::Default, &["events_pkey", "erasures_pkey"]),
+        (Scope::Tenant, &["events_pkey", "events_tenant", "erasures_pkey"]),
+        (Scope::Subject, &["events_pkey", "events_subject", "erasures_pkey"]),
+    ];
+    for (scope, indexes) in of_events {
+        for of_kind in [false, true] {
+            statements.push(at_start(indexes, events::rows(scope, of_kind)));
+        }
+    }
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
             let moment = || Timestamp::from_millis(7);
             let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
             let bounds = (key, before.then(moment));
             let mut to = engine::Parameters::default();
-            let sql = engine::deleted_users::<Db>(direction, bounds, 1, &mut to);
+            let sql = engine::deleted_users::<Db>(TENANT, direction, bounds, 1, &mut to);
             let make = if after || before { at_key } else { at_start };
             statements.push(make(&["deleted_users_deleted_at"], sql));
         }
@@ -307,19 +351,7 @@ fn reads() -> Vec<Statement> {
 /// All statements of a write.
 fn writes() -> Vec<Statement> {
     vec![
-        at_key(
-            &[
-                "users_pkey",
-                "deleted_users_pkey",
-                "words_pkey",
-                "further_keys_pkey",
-                "events_pkey",
-                "idempotency_keys_pkey",
-                "group_members_pkey",
-                "groups_pkey",
-            ],
-            PROBE,
-        ),
+        at_key(&[], PROBE),
         at_key(&["users_pkey"], sql::LOAD),
         at_key(&["users_pkey"], sql::LOCK),
         at_key(&[], sql::CLAIM),
@@ -339,6 +371,7 @@ fn writes() -> Vec<Statement> {
         at_key(&[], sql::ADD_KEYS),
         at_key(&["idempotency_keys_pkey"], sql::DELETE_EXPIRED_IDEMPOTENCY),
         at_key(&[], sql::APPEND),
+        at_key(&["tenants_pkey"], sql::COUNT),
         at_key(&[], sql::POSITION),
     ]
 }
@@ -364,7 +397,7 @@ fn groups_and_members() -> Vec<Statement> {
             let along = |by, external_id| {
                 let (sort, after) = (Sort { by, direction }, is_after.then(|| page_key(by)));
                 let query = GroupQuery { sort, after, external_id, ..GroupQuery::first(1) };
-                engine::groups_along::<Db>(&query, &mut engine::Parameters::default())
+                engine::groups_along::<Db>(TENANT, &query, &mut engine::Parameters::default())
             };
             statements.push(at(&["groups_pkey"], along(SortBy::Id, None)));
             statements.push(at(&["groups_name"], along(SortBy::Name, None)));
@@ -375,14 +408,12 @@ fn groups_and_members() -> Vec<Statement> {
     }
     statements.extend([
         at_key(&["groups_pkey"], engine::GROUP),
-        at_key(&["groups_head_pkey"], engine::GROUPS_TOTAL),
+        at_key(&["tenants_pkey"], engine::GROUPS_TOTAL),
         at_key(&["groups_pkey"], engine::groups_of_ids::<Db>()),
         at_key(&["groups_name"], engine::GROUP_OF_NAME),
         at_key(&["groups_external_id"], engine::count_of_external_id::<Db>()),
         at_key(&["group_members_pkey"], engine::MEMBERS),
         at_key(&["group_members_member", "groups_pkey"], engine::direct_groups::<Db>()),
-        at_key(&["groups_head_pkey"], sql::LOCK_GROUPS),
-        at_key(&["groups_head_pkey"], sql::COUNT_GROUPS),
         at_key(&["group_members_member"], engine::members_among::<Db>()),
         at_key(&["group_members_pkey"], engine::ALL_MEMBERS),
         at_key(&["group_members_member", "groups_pkey", "users_pkey"], engine::newcomers::<Db>()),

@@ -15,7 +15,7 @@ use super::support::{
 /// The number of scans of each table, without the tables that have only a few rows.
 const SCANS: &str = "SELECT relname || ' ' || seq_scan FROM pg_stat_user_tables \
      WHERE schemaname = current_schema() \
-     AND relname NOT IN ('log_head', 'keys_head', 'groups_head', 'schema_steps', 'settings', \
+     AND relname NOT IN ('log_head', 'keys_head', 'tenants', 'schema_steps', 'settings', \
      'clock_mark') \
      ORDER BY relname";
 

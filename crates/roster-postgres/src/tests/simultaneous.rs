@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Actor, KeyStore as _, PolicyKey, Sharing, Timestamp,
-    access::{Expiry, KeyAct, KeyChange, KeyDraft, KeyId, Presented, Scopes, SecretDigest},
+    Actor, KeyStore as _, PolicyKey, Sharing, TenantId, Timestamp,
+    access::{
+        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes, SecretDigest,
+    },
 };
 use tokio::task::JoinSet;
 
@@ -20,8 +22,8 @@ fn create_key(number: usize) -> KeyChange {
     let id = KeyId::parse(&format!("key{number:07}")).unwrap();
     let draft = KeyDraft::of(&format!("key {number}"), Scopes::all(), Expiry::Default, at);
     let token = Presented { id, digest: SecretDigest::of(&format!("secret {number}")) };
-    let key = draft.unwrap().into_key(token, &Actor::System, at);
-    KeyChange { act: KeyAct::Create(Box::new(key)), at }
+    let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
+    KeyChange { act: KeyAct::Create(Box::new(key)), view: KeyView::default(), at }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,40 +1,54 @@
 //! Applying the writes of a batch.
 //!
-//! All statements are sent at once. The last one updates the head of the log, and the commit
-//! follows it. If a statement fails, the database rejects those after it, including the commit.
+//! All statements are sent at once. Behind those that write rows, one updates the head of the log,
+//! and only a transaction that has this lock updates the counters of a tenant. The commit follows.
+//! If a statement fails, the database rejects those after it, including the commit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{join_all, join3};
-use roster_engine::{SCHEMA_SETTING, Writes, corrupt};
+use roster_core::TenantId;
+use roster_engine::{Counts, SCHEMA_SETTING, Writes, corrupt};
 use tokio_postgres::Error;
 
 use super::{
     parameters::{self, Columns},
     sql,
-    steps::{Step, begin, prepare},
+    steps::{Parameter, Step, begin, prepare},
 };
 use crate::{
     connect::Connection,
     erasure,
     establish::NEXT_ERA,
     failure::{QueryError, QueryResult},
+    reads::rows::Rows,
     uniqueness::KEEP,
 };
 
-/// A statement, if there are rows for it.
+/// A statement about a tenant, if there are rows for it.
 fn step<'w, R>(
+    tenant: TenantId,
     sql: &'static str,
     rows: &'w [R],
     columns: impl FnOnce(&'w [R]) -> Columns<'w>,
 ) -> Option<Step<'w>> {
-    (!rows.is_empty()).then(|| Step { sql: sql.into(), parameters: columns(rows) })
+    (!rows.is_empty()).then(|| step_of(tenant, sql, columns(rows)))
+}
+
+/// A statement about a tenant.
+fn step_of<'w>(
+    tenant: TenantId,
+    sql: &'static str,
+    columns: impl IntoIterator<Item = Parameter<'w>>,
+) -> Step<'w> {
+    let parameters = [parameters::tenant(tenant)].into_iter().chain(columns).collect();
+    Step { sql: sql.into(), parameters }
 }
 
 /// Applies the writes and commits; returns the position before the first of the events.
 /// `commit_may_arrive` is set as soon as the commit may reach the database.
 pub(super) async fn apply_and_commit(
-    connection: &Connection,
+    Rows(connection, tenant): Rows<'_>,
     era: i64,
     writes: &Writes,
     has_begun: bool,
@@ -70,51 +84,55 @@ pub(super) async fn apply_and_commit(
     };
     let (added_words, added_keys) =
         if created.is_empty() { (&*added.0, &*added.1) } else { Default::default() };
-    let group_count = (groups.count() != 0).then(|| groups.count());
     let steps = [
         // Rows are deleted first: another user may take their keys.
-        step(sql::DELETE, &deleted, parameters::ids),
-        step(sql::DROP_DELETED, &returned, parameters::ids),
-        step(sql::REPLACE, &updated, parameters::users),
-        step(sql::KEEP_DELETED, &left_rows, parameters::deleted_users),
-        step(sql::DROP_WORDS, &removed.0, parameters::words),
-        step(sql::DROP_KEYS, &removed.1, parameters::further_keys),
-        step(sql::CREATE, &created, create),
-        step(sql::ADD_WORDS, added_words, parameters::words),
-        step(sql::ADD_KEYS, added_keys, parameters::further_keys),
-        step(erasure::BEGIN, &purged, parameters::ids),
-        step(sql::DELETE_EXPIRED_IDEMPOTENCY, &expired, parameters::expired),
-        step(sql::REMOVE_MEMBERSHIPS, &groups.removed, parameters::removed_members),
-        step(sql::DELETE_MEMBERSHIPS_OF_GROUPS, &groups.deleted, parameters::ids),
-        step(sql::DELETE_GROUPS, &groups.deleted, parameters::ids),
-        step(sql::UPDATE_GROUPS, &changed_groups, parameters::groups),
-        step(sql::CREATE_GROUPS, &new_groups, parameters::groups),
-        step(sql::ADD_MEMBERSHIPS, &groups.added, parameters::added_members),
-        step(sql::COUNT_GROUPS, group_count.as_slice(), parameters::numbers),
+        step(tenant, sql::DELETE, &deleted, parameters::ids),
+        step(tenant, sql::DROP_DELETED, &returned, parameters::ids),
+        step(tenant, sql::REPLACE, &updated, parameters::users),
+        step(tenant, sql::KEEP_DELETED, &left_rows, parameters::deleted_users),
+        step(tenant, sql::DROP_WORDS, &removed.0, parameters::words),
+        step(tenant, sql::DROP_KEYS, &removed.1, parameters::further_keys),
+        step(tenant, sql::CREATE, &created, create),
+        step(tenant, sql::ADD_WORDS, added_words, parameters::words),
+        step(tenant, sql::ADD_KEYS, added_keys, parameters::further_keys),
+        step(tenant, erasure::BEGIN, &purged, parameters::ids),
+        step(tenant, sql::DELETE_EXPIRED_IDEMPOTENCY, &expired, parameters::expired),
+        step(tenant, sql::REMOVE_MEMBERSHIPS, &groups.removed, parameters::removed_members),
+        step(tenant, sql::DELETE_MEMBERSHIPS_OF_GROUPS, &groups.deleted, parameters::ids),
+        step(tenant, sql::DELETE_GROUPS, &groups.deleted, parameters::ids),
+        step(tenant, sql::UPDATE_GROUPS, &changed_groups, parameters::groups),
+        step(tenant, sql::CREATE_GROUPS, &new_groups, parameters::groups),
+        step(tenant, sql::ADD_MEMBERSHIPS, &groups.added, parameters::added_members),
     ];
-    let count = i64::try_from(writes.events.len()).unwrap_or(i64::MAX);
-    let counts = &writes.counts;
-    let head = [count, counts.active, counts.suspended, counts.deleted, era];
+    let head = [i64::try_from(writes.events.len()).unwrap_or(i64::MAX), era];
     let append = [
         parameters::numbers(&head),
         parameters::events(&writes.events),
         parameters::idempotency(&idempotency),
     ];
-    let append =
-        Step { sql: sql::APPEND.into(), parameters: append.into_iter().flatten().collect() };
-    let last = [append].into_iter().chain(replace_schema(writes));
+    let append = step_of(tenant, sql::APPEND, append.into_iter().flatten());
+    let last = [append].into_iter().chain(count(tenant, writes));
+    let last = last.chain(replace_schema(tenant, writes));
     let steps: Vec<_> = steps.into_iter().flatten().chain(last).collect();
     send(connection, has_begun, &steps, commit_may_arrive).await
 }
 
+/// Updates the counters of the tenant, if one of them changes. The head of the log is locked, so no
+/// other transaction waits for them.
+fn count(tenant: TenantId, writes: &Writes) -> Option<Step<'static>> {
+    let Counts { active, suspended, deleted } = writes.counts;
+    let counts = [active, suspended, deleted, writes.groups.count()];
+    let counts_change = counts.iter().any(|count| *count != 0);
+    let columns = counts.map(|count| -> Parameter<'_> { Box::new(count) });
+    counts_change.then(|| step_of(tenant, sql::COUNT, columns))
+}
+
 /// Stores a new schema of users. The era ends after the batch has shown that it was decided in it.
-fn replace_schema(writes: &Writes) -> Vec<Step<'static>> {
+fn replace_schema(tenant: TenantId, writes: &Writes) -> Vec<Step<'static>> {
     let Some(schema) = &writes.schema else { return Vec::new() };
-    let record = schema.to_record().to_vec();
-    vec![
-        Step { sql: KEEP.into(), parameters: vec![Box::new(SCHEMA_SETTING), Box::new(record)] },
-        Step { sql: NEXT_ERA.into(), parameters: Vec::new() },
-    ]
+    let setting: [Parameter<'_>; 2] =
+        [Box::new(SCHEMA_SETTING), Box::new(schema.to_record().to_vec())];
+    vec![step_of(tenant, KEEP, setting), Step { sql: NEXT_ERA.into(), parameters: Vec::new() }]
 }
 
 /// Sends the steps and the commit, and waits for all responses.
@@ -135,7 +153,7 @@ async fn send(
     opened?;
     let mut before = None;
     for answer in answers {
-        let rows = answer.map_err(era_ended)?;
+        let rows = answer.map_err(constrained)?;
         before = rows.into_iter().next().or(before);
     }
     commit?;
@@ -146,7 +164,14 @@ async fn send(
 /// The name of the constraint that rejects a batch of another era.
 const ERA_CONSTRAINT: &str = "log_head_era";
 
-fn era_ended(error: Error) -> QueryError {
-    let constraint = error.as_db_error().and_then(|error| error.constraint());
-    if constraint == Some(ERA_CONSTRAINT) { QueryError::EraEnded } else { error.into() }
+/// The name of the constraint that rejects more users than the maximum of a tenant. The batch is
+/// decided again on the new number.
+const QUOTA_CONSTRAINT: &str = "tenants_quota";
+
+fn constrained(error: Error) -> QueryError {
+    match error.as_db_error().and_then(|error| error.constraint()) {
+        Some(ERA_CONSTRAINT) => QueryError::EraEnded,
+        Some(QUOTA_CONSTRAINT) => QueryError::Locked,
+        _ => error.into(),
+    }
 }

@@ -11,10 +11,10 @@ use std::{
     sync::Arc,
 };
 
-use roster_core::{Group, StoreError, UserId};
+use roster_core::{Group, StoreError, TenantId, UserId};
 use roster_engine::{Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRecord, Values};
 
-use crate::connect::Connection;
+use crate::reads::rows::Rows;
 
 /// The row of a user, if it exists; for a damaged record, its location.
 pub(super) type UserRow = Option<Result<Current, String>>;
@@ -27,6 +27,7 @@ pub(super) struct FactMap<K, V> {
 
 #[derive(Default)]
 pub(super) struct Fetched {
+    tenant: TenantId,
     pub(super) live: FactMap<UserId, UserRow>,
     pub(super) deleted: FactMap<UserId, UserRow>,
     pub(super) holders: FactMap<Claim, Option<UserId>>,
@@ -34,6 +35,8 @@ pub(super) struct Fetched {
     pub(super) followed: BTreeSet<Claim>,
     pub(super) idempotency: FactMap<[u8; 32], Option<IdempotencyRecord>>,
     pub(super) groups_of: FactMap<UserId, Vec<Group>>,
+    /// How many more live users the tenant may have.
+    pub(super) users_room: FactMap<(), Option<i64>>,
     /// The rows of statements about groups, by text and parameters.
     pub(super) rows: FactMap<(String, Vec<Cell>), Arc<Vec<Values>>>,
     /// Whether memberships must be locked in the first step.
@@ -85,6 +88,11 @@ impl<K: Clone + Eq + Hash + Ord, V: Clone + Default> FactMap<K, V> {
 }
 
 impl Fetched {
+    /// No facts about a tenant.
+    pub(super) fn of(tenant: TenantId) -> Self {
+        Self { tenant, ..Self::default() }
+    }
+
     /// Whether all facts that were asked for are fetched.
     pub(super) fn is_complete(&self) -> bool {
         self.live.missing.is_empty()
@@ -92,6 +100,7 @@ impl Fetched {
             && self.holders.missing.is_empty()
             && self.idempotency.missing.is_empty()
             && self.groups_of.missing.is_empty()
+            && self.users_room.missing.is_empty()
             && self.rows.missing.is_empty()
     }
 
@@ -104,7 +113,7 @@ impl Fetched {
             holders: self.holders.again(),
             locks_groups: self.locks_groups
                 || !(self.groups_of.fetched.is_empty() && self.rows.fetched.is_empty()),
-            ..Self::default()
+            ..Self::of(self.tenant)
         }
     }
 }
@@ -114,7 +123,11 @@ fn user(row: UserRow) -> Result<Option<Current>, CommandError> {
 }
 
 impl Facts for Fetched {
-    type Dialect = &'static Connection;
+    type Dialect = Rows<'static>;
+
+    fn tenant(&self) -> TenantId {
+        self.tenant
+    }
 
     fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         user(self.live.get(id)?)
@@ -138,6 +151,10 @@ impl Facts for Fetched {
             self.followed.insert((kind, key.to_owned()));
         }
         holder
+    }
+
+    fn users_room(&mut self) -> Result<Option<i64>, CommandError> {
+        self.users_room.get(())
     }
 
     fn idempotency_record(

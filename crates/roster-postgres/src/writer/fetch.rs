@@ -3,21 +3,26 @@
 //! There is one statement for each kind of fact, and all of them are sent at once.
 //!
 //! Two transactions must never wait for each other. So each waits for locks only in its first step,
-//! and in one order: memberships, then the keys that it may give to users, then users by their ids,
-//! then deleted users. Without the locks of keys, two transactions that insert the same keys in
-//! another order would wait for each other in the unique indexes. A later step that finds a lock
-//! taken does not wait: the transaction begins again and takes that lock in its first step.
+//! and in one order: the memberships of its tenant, then the keys that it may give to users, then
+//! users by their ids, then deleted users. The first two are advisory locks. Memberships have one
+//! lock a tenant: they do not change while a transaction has it. Without the locks of keys, two
+//! transactions that insert the same keys in another order would wait for each other in the unique
+//! indexes. A later step that finds a lock taken does not wait: the transaction begins again and
+//! takes that lock in its first step.
 
 use std::{
     borrow::Cow,
     collections::BTreeSet,
     hash::{DefaultHasher, Hash, Hasher},
+    mem,
     sync::Arc,
 };
 
 use futures_util::future::{join, try_join_all};
-use roster_core::{LogId, StoreError, UserId};
-use roster_engine::{ClaimKind, Current, IdempotencyRecord, Values, direct_groups};
+use roster_core::{LogId, StoreError, TenantId, UserId};
+use roster_engine::{
+    ClaimKind, Current, Facts as _, IdempotencyRecord, USERS_ROOM, Values, direct_groups,
+};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -30,7 +35,7 @@ use crate::{
     columns::uuid,
     connect::Connection,
     failure::{QueryError, QueryResult},
-    reads::rows::{self, values},
+    reads::rows::{self, Rows, values},
 };
 
 /// What a step locks.
@@ -79,13 +84,10 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     let mut queries = Vec::new();
     let groups = missing_groups(facts);
     let locks = lock != Lock::Nothing;
-    if locks && (facts.locks_groups || !groups.is_empty()) {
-        facts.locks_groups = false;
-        queries.push(query(locking(sql::LOCK_GROUPS, lock), [], |_, _| Ok(())));
-    }
+    let locks_groups = mem::take(&mut facts.locks_groups) || !groups.is_empty();
     let mut holders = facts.holders.take_missing();
-    queries.extend(claim(&holders, lock));
-    let mut followed = std::mem::take(&mut facts.followed);
+    queries.extend(claim(facts.tenant(), locks_groups, &holders, lock));
+    let mut followed = mem::take(&mut facts.followed);
     if locks {
         holders.retain(|claim| !followed.contains(claim));
     } else {
@@ -97,7 +99,7 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     if !(usernames.is_empty() && emails.is_empty()) {
         queries.push(query(
             sql::HOLDERS,
-            [parameter(usernames), parameter(emails)],
+            [tenant(facts), parameter(usernames), parameter(emails)],
             |facts, rows| Ok(facts.holders.keep(&rows, holder)?),
         ));
     }
@@ -105,17 +107,25 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
     if !external_ids.is_empty() {
         queries.push(query(
             sql::HOLDERS_OF_EXTERNAL_IDS,
-            [parameter(external_ids)],
+            [tenant(facts), parameter(external_ids)],
             |facts, rows| Ok(facts.holders.keep(&rows, holder)?),
         ));
     }
     queries.extend(groups);
+    if !facts.users_room.take_missing().is_empty() {
+        queries.push(query(USERS_ROOM, [tenant(facts)], |facts, rows| {
+            let room = rows.first().and_then(|row| row.number(0, "").ok());
+            facts.users_room.fetched.insert((), room);
+            Ok(())
+        }));
+    }
     let keys = facts.idempotency.take_missing();
     if !keys.is_empty() {
         // This statement is last: a request with the same key that had the locks above has
         // committed its record.
         let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
-        queries.push(query(sql::IDEMPOTENCY, [parameter(keys)], |facts, rows| {
+        let parameters = [tenant(facts), parameter(keys)];
+        queries.push(query(sql::IDEMPOTENCY, parameters, |facts, rows| {
             Ok(facts.idempotency.keep(&rows, idempotency_record)?)
         }));
     }
@@ -125,27 +135,34 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
 /// A statement that locks rows.
 fn locking(sql: &'static str, lock: Lock) -> Cow<'static, str> {
     match lock {
-        Lock::AtOnce(_) => format!("{sql}{}", sql::NO_WAIT).into(),
+        Lock::AtOnce(_) => sql::at_once(sql).into(),
         Lock::Wait(_) | Lock::Nothing => sql.into(),
     }
 }
 
-/// The statement that locks the keys whose holders are fetched: the batch may give them to users.
-fn claim(claims: &BTreeSet<Claim>, lock: Lock) -> Option<Query> {
+/// The statement that locks the memberships of a tenant, if these are read, and then the keys whose
+/// holders are fetched: the batch may give them to users.
+fn claim(
+    tenant: TenantId,
+    locks_groups: bool,
+    claims: &BTreeSet<Claim>,
+    lock: Lock,
+) -> Option<Query> {
     let (log, sql) = match lock {
         Lock::Wait(log) => (log, sql::CLAIM),
         Lock::AtOnce(log) => (log, sql::CLAIM_AT_ONCE),
         Lock::Nothing => return None,
     };
     // Two keys of one digest only wait for each other.
-    let digest = |claim: &Claim| {
+    let digest = |claim: Option<&Claim>| {
         let mut hasher = DefaultHasher::new();
-        (log, claim).hash(&mut hasher);
+        (log, tenant, claim).hash(&mut hasher);
         hasher.finish().cast_signed()
     };
-    let digests: BTreeSet<i64> = claims.iter().map(digest).collect();
+    let keys: BTreeSet<i64> = claims.iter().map(|claim| digest(Some(claim))).collect();
+    let digests: Vec<i64> = locks_groups.then(|| digest(None)).into_iter().chain(keys).collect();
     (!digests.is_empty()).then(|| {
-        query(sql, [parameter(Vec::from_iter(digests))], |_, rows| {
+        query(sql, [parameter(digests)], |_, rows| {
             if rows.is_empty() { Ok(()) } else { Err(QueryError::Locked) }
         })
     })
@@ -162,6 +179,7 @@ fn missing_users(facts: &mut Fetched, followed: BTreeSet<Claim>, lock: Lock) -> 
     if !followed.is_empty() {
         let of = |kind| parameter(keys(&followed, kind));
         let parameters = [
+            tenant(facts),
             uuids(&live),
             of(ClaimKind::Username),
             of(ClaimKind::Email),
@@ -172,13 +190,14 @@ fn missing_users(facts: &mut Fetched, followed: BTreeSet<Claim>, lock: Lock) -> 
             keep_followed(facts, &followed, &rows)
         }));
     } else if !live.is_empty() {
-        queries.push(query(locking(load, lock), [uuids(&live)], |facts, rows| {
+        queries.push(query(locking(load, lock), [tenant(facts), uuids(&live)], |facts, rows| {
             Ok(facts.live.keep(&rows, |row| user(row, "users"))?)
         }));
     }
     let deleted = facts.deleted.take_missing();
     if !deleted.is_empty() {
-        queries.push(query(locking(load_deleted, lock), [uuids(&deleted)], |facts, rows| {
+        let parameters = [tenant(facts), uuids(&deleted)];
+        queries.push(query(locking(load_deleted, lock), parameters, |facts, rows| {
             Ok(facts.deleted.keep(&rows, |row| user(row, "deleted_users"))?)
         }));
     }
@@ -216,7 +235,8 @@ fn missing_groups(facts: &mut Fetched) -> Vec<Query> {
     let mut queries = Vec::new();
     let members = facts.groups_of.take_missing();
     if !members.is_empty() {
-        queries.push(query(direct_groups::<&Connection>(), [uuids(&members)], keep_groups_of));
+        let parameters = [uuids(&members), tenant(facts)];
+        queries.push(query(direct_groups::<Rows<'_>>(), parameters, keep_groups_of));
     }
     for key in facts.rows.take_missing() {
         let parameters: Vec<Parameter<'_>> =
@@ -227,6 +247,10 @@ fn missing_groups(facts: &mut Fetched) -> Vec<Query> {
         }));
     }
     queries
+}
+
+fn tenant(facts: &Fetched) -> Parameter<'static> {
+    parameter(facts.tenant().number())
 }
 
 fn parameter<T: ToSql + Sync + Send + 'static>(value: T) -> Parameter<'static> {

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, StoreError, store::WriteFaults};
+use roster_core::{Failure, StoreError, TenantId, store::WriteFaults};
 use roster_engine::{Queue, Request, Results, Work, batches};
 use tokio::time::{sleep, timeout_at};
 
@@ -168,7 +168,7 @@ impl Writer {
         end: Instant,
     ) -> Result<Results, Fault> {
         let (mut conflicts, mut pause) = (0, PAUSE);
-        let mut facts = Fetched::default();
+        let mut facts = Fetched::of(tenant_of(batch));
         loop {
             let result = self.attempt(batch, &mut facts, end).await;
             let Err(fault) = result else { return result };
@@ -240,6 +240,11 @@ impl Writer {
         };
         Err(Fault::new(FaultKind::Disconnected, error))
     }
+}
+
+/// The tenant of the requests of a batch.
+fn tenant_of(batch: &[&Request]) -> TenantId {
+    batch.first().map_or(TenantId::DEFAULT, |request| request.tenant())
 }
 
 /// A pause of random length, half as long as this one or longer, so that two transactions do not

@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use bytes::BytesMut;
 use roster_core::{
-    Change, Event, GroupId, Member, SearchKeys, Status, UserId, event::changed_text,
+    Change, Event, GroupId, Member, SearchKeys, Status, TenantId, UserId, event::changed_text,
 };
 use roster_engine::{GroupWrite, NewIdempotencyRecord, kind_number};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
@@ -66,6 +66,10 @@ pub(super) fn deleted_users<'w>(rows: &'w [&Change]) -> Columns<'w> {
         column(rows, |row| plain(row.keys.external_id.as_ref())),
         column(rows, |row| Record(&row.record)),
     ]
+}
+
+pub(super) fn tenant(tenant: TenantId) -> Parameter<'static> {
+    Box::new(tenant.number())
 }
 
 /// Single numbers: each is a parameter.

@@ -9,7 +9,9 @@ use std::{
 };
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
-use roster_engine::{Completed, Executed, Request, Results, corrupt, first, preview, run};
+use roster_engine::{
+    Completed, Executed, Facts as _, Request, Results, corrupt, first, preview, run,
+};
 
 use super::{
     apply::apply_and_commit,
@@ -21,7 +23,7 @@ use crate::{
     connect::Connection,
     failure::{QueryError, QueryResult, Remedy, remedy, too_slow},
     in_force::{InForce, RulesInForce},
-    reads::rows::SNAPSHOT,
+    reads::rows::{Rows, SNAPSHOT},
 };
 
 /// Why a transaction failed.
@@ -124,7 +126,8 @@ async fn try_execute(
     facts: &mut Fetched,
     commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
-    let InForce { rules, schema, era } = in_force.known();
+    let tenant = facts.tenant();
+    let InForce { rules, schema, era } = in_force.known(tenant);
     let (mut has_begun, mut lock) = (false, Lock::Wait(in_force.log_id));
     for request in requests {
         request.ask(facts);
@@ -143,7 +146,8 @@ async fn try_execute(
     let before = if writes.is_empty() {
         position(connection, era, has_begun, &results).await?
     } else {
-        apply_and_commit(connection, era, &writes, has_begun, commit_may_arrive).await?
+        apply_and_commit(Rows(connection, tenant), era, &writes, has_begun, commit_may_arrive)
+            .await?
     };
     let outcome = |result: Result<Executed, Failure>| Ok(result?.outcome(before));
     Ok(results.into_iter().map(outcome).collect())
@@ -188,7 +192,9 @@ async fn position(
 
 /// The position of the log, unless the era has ended.
 async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> {
-    let row = first(connection, sql::POSITION, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
+    let row = first(Rows::of_store(connection), sql::POSITION, &[])
+        .await?
+        .ok_or_else(|| corrupt("log_head"))?;
     if row.number(1, "log_head")? != era {
         return Err(QueryError::EraEnded);
     }
@@ -207,7 +213,7 @@ pub(crate) async fn dry_run(
             Err(QueryError::EraEnded) => return Ok(None),
             position => position?,
         };
-        let mut facts = Fetched::default();
+        let mut facts = Fetched::of(request.tenant());
         request.ask(&mut facts);
         loop {
             let queries = missing(&mut facts, Lock::Nothing);

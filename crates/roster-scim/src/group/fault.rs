@@ -21,6 +21,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         | Refusal::Invalid(_)
         | Refusal::Taken(_)
         | Refusal::IdTaken
+        | Refusal::QuotaExceeded
         | Refusal::KeyReused
         | Refusal::EditRefused => user::refused(refusal),
     }

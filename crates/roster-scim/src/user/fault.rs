@@ -32,6 +32,9 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::Taken(taken) => is_taken(*taken),
         // SCIM creates no user with the id of a client.
         Refusal::IdTaken => ScimError::new(ScimType::Uniqueness, "id: it is taken"),
+        Refusal::QuotaExceeded => {
+            ScimError::of_status(403, "the maximum number of users is reached")
+        }
         Refusal::KeyReused => {
             ScimError::of_status(422, "this Idempotency-Key was used with a different request")
         }

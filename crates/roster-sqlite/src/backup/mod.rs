@@ -85,14 +85,15 @@ fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
     if let Some(what) = faults.into_iter().next() {
         return Err(BackupError::Faulty(what));
     }
-    let (log_id, head) = check::head(&connection)?;
+    let (log_id, position) = check::head(&connection)?;
+    let (users, deleted_users) = check::totals(&connection)?;
     Ok(Manifest {
         format: FORMAT,
         schema: schema_of(&connection)?,
         log_id,
-        position: head.position,
-        users: head.live(),
-        deleted_users: head.deleted,
+        position,
+        users,
+        deleted_users,
         created_at: making.at,
         program: making.program.to_owned(),
     })
@@ -127,10 +128,10 @@ impl Sealed {
             return Err(damaged(what));
         }
         let told = self.manifest();
-        let (log_id, head) = check::head(&connection)?;
+        let (log_id, position) = check::head(&connection)?;
         let same = log_id == told.log_id
-            && head.position == told.position
-            && (head.live(), head.deleted) == (told.users, told.deleted_users)
+            && position == told.position
+            && check::totals(&connection)? == (told.users, told.deleted_users)
             && schema_of(&connection)? == told.schema;
         if same {
             Ok(())

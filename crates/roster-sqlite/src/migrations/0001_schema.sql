@@ -2,9 +2,13 @@
 --
 -- Sort keys are of type ANY: an absent one is the empty blob, which SQLite orders after every
 -- text, so that absent values are last ascending and first descending.
+--
+-- A tenant leads each index of the rows that belong to tenants. The default tenant is 0, which takes
+-- no byte in a row.
 
 CREATE TABLE users (
     number          INTEGER PRIMARY KEY,
+    tenant          INTEGER NOT NULL,
     id              BLOB    NOT NULL,
     version         INTEGER NOT NULL,
     status          INTEGER NOT NULL, -- 0 active, 1 suspended
@@ -18,20 +22,22 @@ CREATE TABLE users (
     record          TEXT    NOT NULL  -- canonical JSON
 ) STRICT;
 
-CREATE UNIQUE INDEX users_id ON users (id);
-CREATE UNIQUE INDEX users_username ON users (username_key);
-CREATE INDEX users_email ON users (email_key, id);
-CREATE INDEX users_phone_number ON users (phone_number_key, id)
+CREATE UNIQUE INDEX users_id ON users (tenant, id);
+CREATE UNIQUE INDEX users_username ON users (tenant, username_key);
+CREATE INDEX users_email ON users (tenant, email_key, id);
+CREATE INDEX users_phone_number ON users (tenant, phone_number_key, id)
     WHERE phone_number_key IS NOT NULL;
-CREATE INDEX users_external_id ON users (external_id, id) WHERE external_id IS NOT NULL;
-CREATE INDEX users_status ON users (status, id);
-CREATE INDEX users_family_name ON users (family_name_key, id);
-CREATE INDEX users_name ON users (name_key, id);
-CREATE INDEX users_updated_at ON users (updated_at, id);
+CREATE INDEX users_external_id ON users (tenant, external_id, id)
+    WHERE external_id IS NOT NULL;
+CREATE INDEX users_status ON users (tenant, status, id);
+CREATE INDEX users_family_name ON users (tenant, family_name_key, id);
+CREATE INDEX users_name ON users (tenant, name_key, id);
+CREATE INDEX users_updated_at ON users (tenant, updated_at, id);
 
 -- Deleted users: the last record of each.
 CREATE TABLE deleted_users (
     number       INTEGER PRIMARY KEY,
+    tenant       INTEGER NOT NULL,
     id           BLOB    NOT NULL,
     version      INTEGER NOT NULL,
     deleted_at   INTEGER NOT NULL,
@@ -41,12 +47,13 @@ CREATE TABLE deleted_users (
     record       TEXT    NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX deleted_users_id ON deleted_users (id);
-CREATE INDEX deleted_users_deleted_at ON deleted_users (deleted_at, id);
+CREATE UNIQUE INDEX deleted_users_id ON deleted_users (tenant, id);
+CREATE INDEX deleted_users_deleted_at ON deleted_users (tenant, deleted_at, id);
 
--- The change log; positions are dense from 1.
+-- The change log of all tenants; positions are dense from 1.
 CREATE TABLE events (
     position   INTEGER PRIMARY KEY,
+    tenant     INTEGER NOT NULL,
     kind       TEXT    NOT NULL,
     at         INTEGER NOT NULL,
     actor      TEXT    NOT NULL,
@@ -57,56 +64,85 @@ CREATE TABLE events (
     record     TEXT    NOT NULL
 ) STRICT;
 
-CREATE INDEX events_subject ON events (subject_id, position);
+CREATE INDEX events_subject ON events (tenant, subject_id, position);
+-- A store without tenants has no row in it.
+CREATE INDEX events_tenant ON events (tenant, position) WHERE tenant <> 0;
 
--- One row: the log's identity, its last position, and how many users there are.
+-- One row: the log's identity and its last position.
 CREATE TABLE log_head (
-    number    INTEGER PRIMARY KEY CHECK (number = 1),
-    log_id    BLOB    NOT NULL,
-    position  INTEGER NOT NULL,
-    active    INTEGER NOT NULL,
-    suspended INTEGER NOT NULL,
-    deleted   INTEGER NOT NULL
+    number   INTEGER PRIMARY KEY CHECK (number = 1),
+    log_id   BLOB    NOT NULL,
+    position INTEGER NOT NULL
 ) STRICT;
 
+-- The tenants, and how many users and groups each has. The default tenant has no name.
+CREATE TABLE tenants (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT,
+    version      INTEGER NOT NULL,
+    status       INTEGER NOT NULL, -- 0 active, 1 suspended
+    display_name TEXT,
+    external_id  TEXT,
+    users_max    INTEGER,
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL,
+    active       INTEGER NOT NULL,
+    suspended    INTEGER NOT NULL,
+    deleted      INTEGER NOT NULL,
+    groups       INTEGER NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX tenants_name ON tenants (name);
+CREATE INDEX tenants_external_id ON tenants (external_id, name) WHERE external_id IS NOT NULL;
+
+INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0);
+
+-- The settings of the store are those of the default tenant.
 CREATE TABLE settings (
-    name  TEXT PRIMARY KEY,
-    value ANY  NOT NULL
+    tenant INTEGER NOT NULL,
+    name   TEXT    NOT NULL,
+    value  ANY     NOT NULL,
+    PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 
 -- The words of each live user.
 CREATE TABLE words (
-    word TEXT NOT NULL,
-    id   BLOB NOT NULL,
-    PRIMARY KEY (word, id)
+    tenant INTEGER NOT NULL,
+    word   TEXT    NOT NULL,
+    id     BLOB    NOT NULL,
+    PRIMARY KEY (tenant, word, id)
 ) STRICT, WITHOUT ROWID;
 
 -- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
 CREATE TABLE further_keys (
-    kind INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number
-    key  TEXT    NOT NULL,
-    id   BLOB    NOT NULL,
-    PRIMARY KEY (kind, key, id)
+    tenant INTEGER NOT NULL,
+    kind   INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number
+    key    TEXT    NOT NULL,
+    id     BLOB    NOT NULL,
+    PRIMARY KEY (tenant, kind, key, id)
 ) STRICT, WITHOUT ROWID;
 
 -- The results of requests with an idempotency key.
 CREATE TABLE idempotency_keys (
-    key         BLOB    PRIMARY KEY, -- digest of caller and key
+    tenant      INTEGER NOT NULL,
+    key         BLOB    NOT NULL,    -- digest of caller and key
     fingerprint BLOB    NOT NULL,    -- digest of the request
     at          INTEGER NOT NULL,
     user_id     BLOB    NOT NULL,
     version     INTEGER NOT NULL,
     position    INTEGER NOT NULL,
     effect      TEXT    NOT NULL,    -- the kind of the event, or 'unchanged'
-    record      TEXT                 -- of an unchanged user; otherwise the event has the record
+    record      TEXT,                -- of an unchanged user; otherwise the event has the record
+    PRIMARY KEY (tenant, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX idempotency_keys_at ON idempotency_keys (at);
-CREATE INDEX idempotency_keys_user ON idempotency_keys (user_id);
+CREATE INDEX idempotency_keys_user ON idempotency_keys (tenant, user_id);
 
 -- API keys. In a column for a time, 0 means that there is none. So does an empty secret.
 CREATE TABLE keys (
     id            TEXT    PRIMARY KEY,
+    tenant        INTEGER,          -- NULL: all tenants
     name          TEXT    NOT NULL,
     scopes        TEXT    NOT NULL, -- separated by spaces
     created_at    INTEGER NOT NULL,
@@ -129,42 +165,41 @@ CREATE TABLE keys_head (
 
 -- Groups.
 CREATE TABLE groups (
-    id          BLOB    PRIMARY KEY,
+    tenant      INTEGER NOT NULL,
+    id          BLOB    NOT NULL,
     version     INTEGER NOT NULL,
     members     INTEGER NOT NULL, -- the number of members
     name_key    TEXT    NOT NULL,
     external_id TEXT,
-    record      TEXT    NOT NULL  -- canonical JSON
+    record      TEXT    NOT NULL, -- canonical JSON
+    PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX groups_name ON groups (name_key);
-CREATE INDEX groups_external_id ON groups (external_id, id) WHERE external_id IS NOT NULL;
-CREATE INDEX groups_external_id_name ON groups (external_id, name_key)
+CREATE UNIQUE INDEX groups_name ON groups (tenant, name_key);
+CREATE INDEX groups_external_id ON groups (tenant, external_id, id)
+    WHERE external_id IS NOT NULL;
+CREATE INDEX groups_external_id_name ON groups (tenant, external_id, name_key)
     WHERE external_id IS NOT NULL;
 
 -- The direct members of each group: live users, and groups.
 CREATE TABLE group_members (
+    tenant    INTEGER NOT NULL,
     group_id  BLOB    NOT NULL,
     member_id BLOB    NOT NULL,
     kind      INTEGER NOT NULL, -- 0 user, 1 group
-    PRIMARY KEY (group_id, member_id)
+    PRIMARY KEY (tenant, group_id, member_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX group_members_member ON group_members (member_id, group_id);
-CREATE INDEX group_members_nested ON group_members (group_id, member_id) WHERE kind = 1;
-
--- One row: how many groups there are.
-CREATE TABLE groups_head (
-    id    INTEGER PRIMARY KEY CHECK (id = 1),
-    total INTEGER NOT NULL
-) STRICT;
-
-INSERT INTO groups_head (id, total) VALUES (1, 0);
+CREATE INDEX group_members_member ON group_members (tenant, member_id, group_id);
+CREATE INDEX group_members_nested ON group_members (tenant, group_id, member_id)
+    WHERE kind = 1;
 
 -- Purged users whose history is still to be erased.
 CREATE TABLE erasures (
-    id      BLOB    PRIMARY KEY,
-    reached INTEGER NOT NULL -- the events up to this position are erased
+    tenant  INTEGER NOT NULL,
+    id      BLOB    NOT NULL,
+    reached INTEGER NOT NULL, -- the events up to this position are erased
+    PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
 -- One row, inserted when housekeeping first runs: the time that deletion by age is based on.

@@ -5,7 +5,7 @@
 //! `erasures`, which hides the history from every read, and steps of bounded size erase it. The
 //! transaction of the last step deletes the row and marks the files for the sweep.
 
-use roster_core::{Erasure, UserId};
+use roster_core::{Erasure, TenantId, UserId};
 use roster_engine::{ErasureSql, erase};
 use rusqlite::{Connection, Result};
 
@@ -18,40 +18,47 @@ use crate::{
 
 /// How many events a user has, counted up to a limit.
 pub(crate) const COUNT_EVENTS: &str = "SELECT count(*) FROM (SELECT 1 FROM events \
-     INDEXED BY events_subject WHERE subject_id = ?1 LIMIT ?2)";
+     INDEXED BY events_subject WHERE tenant = ?1 AND subject_id = ?2 LIMIT ?3)";
 
 /// How many idempotency records a user has, counted up to a limit.
 pub(crate) const COUNT_KEYS: &str = "SELECT count(*) FROM (SELECT 1 FROM idempotency_keys \
-     INDEXED BY idempotency_keys_user WHERE user_id = ?1 LIMIT ?2)";
+     INDEXED BY idempotency_keys_user WHERE tenant = ?1 AND user_id = ?2 LIMIT ?3)";
 
-pub(crate) const BEGIN: &str = "INSERT INTO erasures (id, reached) VALUES (?1, 0)";
+pub(crate) const BEGIN: &str = "INSERT INTO erasures (tenant, id, reached) VALUES (?1, ?2, 0)";
 
 pub(crate) const SQL: ErasureSql = ErasureSql {
-    reached: "SELECT reached FROM erasures WHERE id = $1",
+    reached: "SELECT reached FROM erasures WHERE tenant = $1 AND id = $2",
     next: "SELECT count(*), max(position) FROM (SELECT position FROM events \
-         INDEXED BY events_subject WHERE subject_id = $1 AND position > $2 \
-         ORDER BY position LIMIT $3)",
+         INDEXED BY events_subject WHERE tenant = $1 AND subject_id = $2 AND position > $3 \
+         ORDER BY position LIMIT $4)",
     empty: "UPDATE events INDEXED BY events_subject SET record = '' \
-         WHERE subject_id = $1 AND position > $2 AND position <= $3 AND record <> ''",
-    drop_keys: "DELETE FROM idempotency_keys WHERE key IN \
-         (SELECT key FROM idempotency_keys INDEXED BY idempotency_keys_user \
-         WHERE user_id = $1 AND effect <> 'user.purged' LIMIT $2)",
+         WHERE tenant = $1 AND subject_id = $2 AND position > $3 AND position <= $4 \
+         AND record <> ''",
+    drop_keys: "DELETE FROM idempotency_keys WHERE (tenant, key) IN \
+         (SELECT tenant, key FROM idempotency_keys INDEXED BY idempotency_keys_user \
+         WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3)",
 };
 
 /// Erases the history of a user in the transaction of its purge, and returns the number of rows.
 /// `None` if there are more than `room` rows: the steps erase these.
-pub(crate) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Option<i64>> {
-    let id = id.as_bytes();
+pub(crate) fn begin(
+    connection: &Connection,
+    tenant: TenantId,
+    id: UserId,
+    room: i64,
+) -> Result<Option<i64>> {
+    let user = (tenant.number(), id.as_bytes());
     let count = |sql| -> Result<i64> {
-        connection.prepare_cached(sql)?.query_row((id, room.saturating_add(1)), |row| row.get(0))
+        let most = (user.0, user.1, room.saturating_add(1));
+        connection.prepare_cached(sql)?.query_row(most, |row| row.get(0))
     };
     let rows = count(COUNT_EVENTS)?.max(count(COUNT_KEYS)?);
     if rows > room {
-        connection.prepare_cached(BEGIN)?.execute([id])?;
+        connection.prepare_cached(BEGIN)?.execute(user)?;
         return Ok(None);
     }
-    connection.prepare_cached(EMPTY_EVENTS)?.execute([id])?;
-    connection.prepare_cached(DROP_KEYS_OF_USER)?.execute([id])?;
+    connection.prepare_cached(EMPTY_EVENTS)?.execute(user)?;
+    connection.prepare_cached(DROP_KEYS_OF_USER)?.execute(user)?;
     Ok(Some(rows))
 }
 
@@ -59,10 +66,10 @@ pub(crate) fn begin(connection: &Connection, id: UserId, room: i64) -> Result<Op
 /// that one returns the position.
 pub(crate) fn step(
     connection: &Connection,
-    id: UserId,
+    (tenant, id): (TenantId, UserId),
     sweep: Option<i64>,
 ) -> ReadResult<(Erasure, Option<i64>)> {
-    let erasure = run(erase(Rows(connection), &SQL, id, sweep.is_some()))?;
+    let erasure = run(erase(Rows(connection, tenant), &SQL, id, sweep.is_some()))?;
     if let (Some(Erasure::Done), Some(position)) = (erasure, sweep) {
         mark::set(connection, position)?;
         return Ok((Erasure::Done, sweep));

@@ -11,12 +11,12 @@ use crate::{
 /// The setting of the last purge after which the files were not swept yet.
 pub(crate) const NAME: &str = "purged";
 
-pub(crate) const MARK: &str = "INSERT INTO settings (name, value) VALUES (?1, ?2) \
-     ON CONFLICT (name) DO UPDATE SET value = ?2";
+pub(crate) const MARK: &str = "INSERT INTO settings (tenant, name, value) VALUES (0, ?1, ?2) \
+     ON CONFLICT (tenant, name) DO UPDATE SET value = ?2";
 
 /// The number in a setting of the sweep.
 pub(crate) fn number(connection: &Connection, name: &str) -> ReadResult<Option<i64>> {
-    let row = run(setting(Rows(connection), name))?;
+    let row = run(setting(Rows::of_store(connection), name))?;
     Ok(row.map(|row| row.number(0, name)).transpose()?)
 }
 

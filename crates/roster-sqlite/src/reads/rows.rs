@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use roster_core::{Head, StoreError, UserId, page::Flow};
+use roster_core::{Head, StoreError, TenantId, UserId, page::Flow};
 use roster_engine::{Cell, Database, Dialect, HEAD, Values, corrupt};
 use rusqlite::{
     CachedStatement, Connection, Row, Statement,
@@ -11,25 +11,33 @@ use rusqlite::{
 
 use crate::failure::ReadResult;
 
+/// A connection, for the rows of one tenant.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'c>(pub(crate) &'c Connection);
+pub(crate) struct Rows<'c>(pub(crate) &'c Connection, pub(crate) TenantId);
+
+impl<'c> Rows<'c> {
+    /// A connection, for rows that belong to no tenant, or to all.
+    pub(crate) const fn of_store(connection: &'c Connection) -> Self {
+        Self(connection, TenantId::DEFAULT)
+    }
+}
 
 /// Reads in one snapshot with the head of the log.
 pub(crate) fn snapshot<'c, T, F: Future<Output = ReadResult<T>>>(
-    connection: &'c Connection,
+    rows: Rows<'c>,
     read: impl FnOnce(Rows<'c>, Head) -> F,
 ) -> ReadResult<T> {
-    in_snapshot(connection, |head| run(read(Rows(connection), head)))
+    in_snapshot(rows, |head| run(read(rows, head)))
 }
 
 /// Reads the head, and lets `read` read more of the same snapshot: SQLite's implicit transaction
 /// lasts while any statement of the connection is open, and this one stays open.
 pub(crate) fn in_snapshot<T>(
-    connection: &Connection,
+    Rows(connection, tenant): Rows<'_>,
     read: impl FnOnce(Head) -> ReadResult<T>,
 ) -> ReadResult<T> {
     let mut statement = connection.prepare_cached(HEAD)?;
-    let mut snapshot = statement.query([])?;
+    let mut snapshot = statement.query([tenant.number()])?;
     let row = snapshot.next()?.ok_or_else(|| corrupt("log_head"))?;
     read(values(row)?.head(0)?)
 }
@@ -56,6 +64,14 @@ impl Dialect for Rows<'_> {
 
 impl Database for Rows<'_> {
     type Error = crate::failure::ReadError;
+
+    fn tenant(self) -> TenantId {
+        self.1
+    }
+
+    fn of(self, tenant: TenantId) -> Self {
+        Self(self.0, tenant)
+    }
 
     async fn each(
         self,

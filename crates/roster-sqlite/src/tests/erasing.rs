@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Erasure, EventsQuery, Store, Timestamp};
+use roster_core::{Erasure, EventsQuery, Store, TenantId, Timestamp};
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
@@ -53,7 +53,7 @@ fn is_found(directory: &Path) -> bool {
 /// Erases the whole history. A step waits while the files are swept.
 fn erase(store: &Sqlite, runtime: &Runtime) {
     let begin = Instant::now();
-    while runtime.block_on(store.erase(id(1))).unwrap() != Erasure::Done {
+    while runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap() != Erasure::Done {
         assert!(begin.elapsed() < Duration::from_mins(1), "it never ends");
     }
 }
@@ -87,7 +87,10 @@ fn a_step_erases_a_thousand_events_and_a_restart_continues() {
     let store = purged(directory.path(), &runtime);
     assert_eq!(records(directory.path()), 2502, "the purge leaves a long history to the steps");
     assert_hidden(&store, &runtime);
-    assert_eq!(runtime.block_on(store.erase(id(1))).unwrap(), Erasure::Pending);
+    assert_eq!(
+        runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap(),
+        Erasure::Pending
+    );
     assert_eq!(records(directory.path()), 1502);
     assert_sound(directory.path());
     drop(store);
@@ -95,7 +98,7 @@ fn a_step_erases_a_thousand_events_and_a_restart_continues() {
 
     let store = Sqlite::open(settings(directory.path())).unwrap();
     assert_hidden(&store, &runtime);
-    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [id(1)]);
+    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [(TenantId::DEFAULT, id(1))]);
     erase(&store, &runtime);
     assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), []);
     assert_hidden(&store, &runtime);
@@ -131,14 +134,14 @@ fn purges_of_one_transaction_erase_a_thousand_events_together() {
         runtime.block_on(apply(&store, delete(1000, n))).unwrap();
     }
     runtime.block_on(store.apply(vec![purge(1000, 1), purge(1000, 2)]));
-    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [id(2)]);
+    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [(TenantId::DEFAULT, id(2))]);
 }
 
 #[test]
 fn a_restored_backup_of_a_pending_erasure_hides_the_user() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = purged(directory.path(), &runtime);
-    runtime.block_on(store.erase(id(1))).unwrap();
+    runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap();
     let file = directory.path().join("backup");
     let making = Making { at: Timestamp::from_millis(1), program: "test" };
     backup(directory.path(), &file, making).unwrap();
@@ -162,7 +165,7 @@ fn an_erasure_of_a_user_that_was_not_purged_is_reported() {
     runtime.block_on(apply(&store, create(1, r#"{"username":"ada"}"#))).unwrap();
     drop(store);
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
-    connection.execute("INSERT INTO erasures VALUES (?1, 0)", [id(1).as_bytes()]).unwrap();
+    connection.execute("INSERT INTO erasures VALUES (0, ?1, 0)", [id(1).as_bytes()]).unwrap();
     let findings = check(directory.path()).unwrap();
     let faults: Vec<_> = findings.lines.iter().flat_map(|line| &line.named).collect();
     assert_eq!(faults.len(), 1, "{faults:?}");

@@ -1,8 +1,10 @@
 //! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
-    Actor, KeyStore as _, Timestamp,
-    access::{Expiry, KeyAct, KeyChange, KeyDraft, KeyId, Presented, Scopes, SecretDigest},
+    Actor, KeyStore as _, TenantId, Timestamp,
+    access::{
+        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes, SecretDigest,
+    },
 };
 use roster_engine::{Cell, Table, Values};
 use rusqlite::Connection;
@@ -23,7 +25,7 @@ async fn populated() -> tempfile::TempDir {
     let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
     connection
         .execute_batch(
-            "INSERT INTO erasures VALUES (zeroblob(16), 7);
+            "INSERT INTO erasures VALUES (0, zeroblob(16), 7);
              INSERT INTO clock_mark VALUES (1, 5, 1720000000000, 0, 0)",
         )
         .unwrap();
@@ -51,10 +53,11 @@ async fn fill(store: &Sqlite) {
     let id = KeyId::parse("aZ09aZ09aZ").unwrap();
     let secret = SecretDigest::of("secret");
     let token = Presented { id, digest: secret };
-    let draft = KeyDraft::of("key", Scopes::all(), Expiry::Default, Timestamp::from_millis(1));
-    let key = draft.unwrap().into_key(token, &Actor::System, Timestamp::from_millis(1));
+    let (view, at) = (KeyView::default(), Timestamp::from_millis(1));
+    let draft = KeyDraft::of("key", Scopes::all(), Expiry::Default, at);
+    let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
     let act = KeyAct::Create(Box::new(key));
-    store.change_keys(KeyChange { act, at: Timestamp::from_millis(1) }).await.unwrap();
+    store.change_keys(KeyChange { act, view, at }).await.unwrap();
 }
 
 fn table(name: &str) -> &'static Table {
@@ -141,19 +144,19 @@ async fn values_are_exported_unchanged() {
         rows.into_iter().map(|row| row.0).collect()
     };
     let users = all("users");
-    let of = |n: u64| users.iter().find(|row| row[0] == Cell::from(id(n))).unwrap();
+    let of = |n: u64| users.iter().find(|row| row[1] == Cell::from(id(n))).unwrap();
     let (bare, suspended) = (of(100), of(1));
-    assert_eq!((&bare[1], &bare[2]), (&Cell::Integer(1), &Cell::Integer(0)));
-    assert_eq!(bare[4], Cell::from("bare"));
+    assert_eq!((&bare[2], &bare[3]), (&Cell::Integer(1), &Cell::Integer(0)));
+    assert_eq!(bare[5], Cell::from("bare"));
     let absent = Cell::from([].as_slice());
-    assert_eq!((&bare[5], &bare[6], &bare[8]), (&absent, &Cell::Null, &absent));
-    assert_eq!(bare[7], Cell::from("x"));
-    assert_eq!((&suspended[1], &suspended[2]), (&Cell::Integer(2), &Cell::Integer(1)));
-    let deleted: Vec<_> = all("deleted_users").into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!((&bare[6], &bare[7], &bare[9]), (&absent, &Cell::Null, &absent));
+    assert_eq!(bare[8], Cell::from("x"));
+    assert_eq!((&suspended[2], &suspended[3]), (&Cell::Integer(2), &Cell::Integer(1)));
+    let deleted: Vec<_> = all("deleted_users").into_iter().map(|row| row[1].clone()).collect();
     assert_eq!(deleted, [3, 4, 5].map(|n| Cell::from(id(n))));
-    let emptied = all("events").iter().filter(|row| row[8] == Cell::from("")).count();
+    let emptied = all("events").iter().filter(|row| row[9] == Cell::from("")).count();
     assert_eq!(emptied, 3, "an empty record is no absent one");
-    let settings: Vec<_> = all("settings").into_iter().map(|row| row[0].clone()).collect();
+    let settings: Vec<_> = all("settings").into_iter().map(|row| row[1].clone()).collect();
     let names = ["cursor_secret", "email_sharing", "external_id_sharing"];
     assert_eq!(settings, names.map(Cell::from));
 }
@@ -193,10 +196,14 @@ fn a_directory_without_a_store_is_rejected_and_left_empty() {
 
 #[tokio::test]
 async fn a_store_whose_counters_are_wrong_is_refused() {
-    for wrong in ["active = active + 1", "deleted = deleted - 1", "position = position + 1"] {
+    for wrong in [
+        "tenants SET active = active + 1",
+        "tenants SET deleted = deleted - 1",
+        "log_head SET position = position + 1",
+    ] {
         let directory = populated().await;
         let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
-        connection.execute_batch(&format!("UPDATE log_head SET {wrong}")).unwrap();
+        connection.execute_batch(&format!("UPDATE {wrong}")).unwrap();
         drop(connection);
         let refused = Export::open(directory.path()).err().unwrap();
         assert!(matches!(refused, BackupError::Unsound { .. }), "{wrong}: {refused}");
@@ -221,7 +228,7 @@ async fn commits_left_in_the_write_ahead_log_are_exported() {
     drop(store);
     let (one, other) =
         (Export::open(directory.path()).unwrap(), Export::open(crashed.path()).unwrap());
-    assert_eq!((one.log_id(), one.head()), (other.log_id(), other.head()));
+    assert_eq!((one.log_id(), one.position()), (other.log_id(), other.position()));
     for table in Table::ALL {
         assert_eq!(one.digest(table).unwrap(), other.digest(table).unwrap());
     }
@@ -241,19 +248,19 @@ async fn rows_after_a_key_are_found_by_its_index() {
         }
     }
     insta::assert_snapshot!(plans.join("\n"), @"
-    SEARCH users USING INDEX users_id (id>?)
-    SEARCH deleted_users USING INDEX deleted_users_id (id>?)
+    SEARCH users USING INDEX users_id ((tenant,id)>(?,?))
+    SEARCH deleted_users USING INDEX deleted_users_id ((tenant,id)>(?,?))
     SEARCH events USING INTEGER PRIMARY KEY (rowid>?)
-    SEARCH words USING PRIMARY KEY ((word,id)>(?,?))
-    SEARCH further_keys USING PRIMARY KEY ((kind,key,id)>(?,?,?))
-    SEARCH idempotency_keys USING PRIMARY KEY (key>?)
-    SEARCH settings USING PRIMARY KEY (name>?)
+    SEARCH words USING PRIMARY KEY ((tenant,word,id)>(?,?,?))
+    SEARCH further_keys USING PRIMARY KEY ((tenant,kind,key,id)>(?,?,?,?))
+    SEARCH idempotency_keys USING PRIMARY KEY ((tenant,key)>(?,?))
+    SEARCH settings USING PRIMARY KEY ((tenant,name)>(?,?))
     SEARCH keys USING PRIMARY KEY (id>?)
     SEARCH keys_head USING INTEGER PRIMARY KEY (rowid>?)
-    SEARCH groups USING PRIMARY KEY (id>?)
-    SEARCH group_members USING PRIMARY KEY ((group_id,member_id)>(?,?))
-    SEARCH groups_head USING INTEGER PRIMARY KEY (rowid>?)
-    SEARCH erasures USING PRIMARY KEY (id>?)
+    SEARCH groups USING PRIMARY KEY ((tenant,id)>(?,?))
+    SEARCH group_members USING PRIMARY KEY ((tenant,group_id,member_id)>(?,?,?))
+    SEARCH tenants USING INTEGER PRIMARY KEY (rowid>?)
+    SEARCH erasures USING PRIMARY KEY ((tenant,id)>(?,?))
     SEARCH clock_mark USING INTEGER PRIMARY KEY (rowid>?)
     ");
 }

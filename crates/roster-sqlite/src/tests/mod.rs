@@ -16,6 +16,7 @@ mod repeating;
 mod schemas;
 mod stopping;
 mod support;
+mod tenants;
 mod trying;
 mod unclean;
 mod write_ahead_log;

@@ -4,18 +4,20 @@
 use std::{collections::BTreeSet, fmt::Write as _, ops::Bound};
 
 use roster_core::{
-    PolicyKey, Status, Timestamp, UserId,
+    PolicyKey, Status, TenantId, Timestamp, UserId,
     group::GroupQuery,
     list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
+    tenant::TenantQuery,
 };
 use roster_engine::{
-    ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, DELETED_USER, DROP_KEY, END_ERASURE, FORGET_EVENTS,
-    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS, KEYS_GENERATION,
-    LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, PUT_KEY, Parameters, WORDS,
-    count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
-    groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers,
-    places_of_ids, rows_along, rows_of_ids,
+    ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT, DELETED_USER, DROP_KEY, END_ERASURE,
+    FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS,
+    KEYS_GENERATION, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PUT_KEY,
+    Parameters, UPDATE_TENANT, USERS_ROOM, WORDS, count_of_external_id, count_of_range,
+    deleted_users, direct_groups, groups_above, groups_along, groups_below, groups_left,
+    groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along,
+    rows_of_ids, tenant_of_name, tenants_along,
 };
 use rusqlite::Connection;
 
@@ -26,7 +28,7 @@ use crate::{
     offline_api_keys::NOTE_USE,
     policy::count_shared,
     reads::{
-        events::{EVENTS_AFTER, EVENTS_OF_USER, OLDEST},
+        events::{EVENTS_AFTER, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST},
         rows::Rows,
     },
     settings::DATABASE,
@@ -107,14 +109,32 @@ fn explain(statements: impl IntoIterator<Item = String>) -> String {
 fn every_page_is_read_along_an_index() {
     let mut statements = vec![HEAD.to_owned(), GET.to_owned()];
     for (range, by) in ranges() {
-        statements.push(ids_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
-        statements.push(count_of_range::<Rows<'_>>(&range, 1, &mut Parameters::default()));
+        statements.push(ids_of_range::<Rows<'_>>(
+            TenantId::DEFAULT,
+            &range,
+            1,
+            &mut Parameters::default(),
+        ));
+        statements.push(count_of_range::<Rows<'_>>(
+            TenantId::DEFAULT,
+            &range,
+            1,
+            &mut Parameters::default(),
+        ));
         for direction in BOTH {
             let sort = Sort { by, direction };
             for after in [None, Some(page_key(by))] {
                 for status in [None, Some(Status::Active)] {
                     let (after, mut to) = (after.as_ref(), Parameters::default());
-                    let sql = rows_along::<Rows<'_>>(&range, sort, after, status, 1, &mut to);
+                    let sql = rows_along::<Rows<'_>>(
+                        TenantId::DEFAULT,
+                        &range,
+                        sort,
+                        after,
+                        status,
+                        1,
+                        &mut to,
+                    );
                     statements.push(sql);
                 }
             }
@@ -130,6 +150,18 @@ fn the_keys_of_callers_are_found_by_their_ids() {
 }
 
 #[test]
+fn tenants_are_found_along_an_index() {
+    let mut statements = vec![tenant_of_name()];
+    for external_id in [None, Some("x".to_owned())] {
+        let query = TenantQuery { after: None, external_id, limit: 1 };
+        statements.push(tenants_along::<Rows<'_>>(&query, &mut Parameters::default()));
+    }
+    let changes = [NEXT_TENANT, CREATE_TENANT, UPDATE_TENANT, USERS_ROOM];
+    statements.extend(changes.map(str::to_owned));
+    insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
 fn groups_and_members_are_read_along_an_index() {
     let mut statements = [GROUP, GROUPS_TOTAL, GROUP_OF_NAME, MEMBERS].map(str::to_owned).to_vec();
     for direction in BOTH {
@@ -140,7 +172,7 @@ fn groups_and_members_are_read_along_an_index() {
                     let sort = Sort { by, direction };
                     let query = GroupQuery { sort, after, external_id, ..GroupQuery::first(1) };
                     let mut to = Parameters::default();
-                    statements.push(groups_along::<Rows<'_>>(&query, &mut to));
+                    statements.push(groups_along::<Rows<'_>>(TenantId::DEFAULT, &query, &mut to));
                 }
             }
         }
@@ -166,7 +198,7 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
         sql::ADD_MEMBERSHIP,
         sql::REMOVE_MEMBERSHIP,
         sql::REMOVE_MEMBERS_OF_GROUP,
-        sql::COUNT_GROUPS,
+        sql::COUNT,
         LAST_EVENT,
         &groups_left(),
     ]
@@ -216,13 +248,21 @@ fn keys_and_words_are_found_along_an_index() {
 #[test]
 fn deleted_users_and_events_are_read_along_an_index() {
     let mut statements: Vec<String> =
-        [DELETED_USER, EVENTS_AFTER, EVENTS_OF_USER, OLDEST].map(str::to_owned).to_vec();
+        [DELETED_USER, EVENTS_AFTER, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST]
+            .map(str::to_owned)
+            .to_vec();
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
             let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
             let bounds = (key, before.then(moment));
             let mut to = Parameters::default();
-            statements.push(deleted_users::<Rows<'_>>(direction, bounds, 1, &mut to));
+            statements.push(deleted_users::<Rows<'_>>(
+                TenantId::DEFAULT,
+                direction,
+                bounds,
+                1,
+                &mut to,
+            ));
         }
     }
     insta::assert_snapshot!(explain(statements));
@@ -232,10 +272,20 @@ fn deleted_users_and_events_are_read_along_an_index() {
 fn rows_that_are_sorted_are_found_by_their_ids() {
     let ids = [UserId::from_bytes([7; 16])];
     let row = |by: &SortBy| {
-        let row = |status| rows_of_ids::<Rows<'_>>(&ids, *by, status, &mut Parameters::default());
+        let row = |status| {
+            rows_of_ids::<Rows<'_>>(
+                TenantId::DEFAULT,
+                &ids,
+                *by,
+                status,
+                &mut Parameters::default(),
+            )
+        };
         [None, Some(Status::Active)].map(row)
     };
-    let place = |by: &SortBy| places_of_ids::<Rows<'_>>(&ids, *by, &mut Parameters::default());
+    let place = |by: &SortBy| {
+        places_of_ids::<Rows<'_>>(TenantId::DEFAULT, &ids, *by, &mut Parameters::default())
+    };
     let statements = SortBy::ALL.iter().flat_map(row).chain(SortBy::ALL.iter().map(place));
     insta::assert_snapshot!(explain(statements));
 }

@@ -259,9 +259,9 @@ fn a_sweep_continues_after_a_restart_from_its_stored_page() {
             let connection = Connection::open(&database).unwrap();
             connection
                 .execute_batch(&format!(
-                    "INSERT INTO settings SELECT 'sweep_purged', value FROM settings \
+                    "INSERT INTO settings SELECT 0, 'sweep_purged', value FROM settings \
                      WHERE name = 'purged'; \
-                     INSERT INTO settings VALUES ('sweep_page', {page}); \
+                     INSERT INTO settings VALUES (0, 'sweep_page', {page}); \
                      PRAGMA wal_checkpoint(TRUNCATE)"
                 ))
                 .unwrap();

@@ -11,12 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::StoreError;
+use roster_core::{Store as _, StoreError};
 use rusqlite::Connection;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
 use super::support::{apply, create, replace, settings};
-use crate::{Settings, Sqlite, reads::rows::in_snapshot, settings::DATABASE};
+use crate::{
+    Settings, Sqlite,
+    reads::rows::{Rows, in_snapshot},
+    settings::DATABASE,
+};
 
 const PAGES_MAX: u32 = 4096;
 const CEILING: u64 = 4096 * 4096;
@@ -37,7 +41,7 @@ async fn write(store: &Sqlite, directory: &Path, bytes: u64) -> u64 {
     let user = |at: u64| format!(r#"{{"username":"one","attributes":{{"a":"{at}{text}"}}}}"#);
     let mut largest = 0;
     for _ in 0..bytes / (64 * 1024) {
-        let at = store.shared.head().position.unsigned_abs() + 1;
+        let at = store.head().await.unwrap().position.unsigned_abs() + 1;
         let command = if at == 1 { create(1, &user(at)) } else { replace(at, 1, &user(at)) };
         apply(store, command).await.unwrap();
         largest = largest.max(log_bytes(directory));
@@ -57,7 +61,7 @@ fn loop_of_readings(
         let mut read = 0;
         while !stop.load(Ordering::Relaxed) {
             let reading = store.scans.read(move |connection| {
-                in_snapshot(connection, |_| {
+                in_snapshot(Rows::of_store(connection), |_| {
                     thread::sleep(long);
                     Ok(())
                 })
@@ -118,7 +122,7 @@ fn transactions_continue_when_a_blocking_read_ends() {
         let (reader, directory) = (Arc::clone(&store), place.path().to_owned());
         let reading = tokio::spawn(async move {
             let reading = reader.scans.read(move |connection| {
-                in_snapshot(connection, |_| {
+                in_snapshot(Rows::of_store(connection), |_| {
                     while log_bytes(&directory) < CEILING / 2 {
                         thread::sleep(Duration::from_millis(1));
                     }

@@ -172,7 +172,8 @@ async fn closing_executes_queued_commands_and_rejects_later_ones() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
     let queued = |n| {
-        let request = Request::new(store.rules(), &store.schema(), create(n, &user(n)));
+        let request =
+            Request::new(store.tenant, store.rules(), &store.schema(), create(n, &user(n)));
         let (job, answer) = Job::new(vec![request]);
         store.shared.queue.push(job).unwrap();
         answer

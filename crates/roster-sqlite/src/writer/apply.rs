@@ -3,60 +3,64 @@
 use std::{collections::HashMap, sync::Arc};
 
 use roster_core::{
-    Change, Event, Head, Keys, Rules, SearchKeys, UserId, UserSchema, erasure::STEP_MAX,
-    event::changed_text,
+    Change, Event, Keys, Rules, SearchKeys, UserId, erasure::STEP_MAX, event::changed_text,
 };
 use roster_engine::{
-    Current, GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number,
+    Counts, Current, GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number,
 };
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
-use super::sql;
+use super::{shared::Schemas, sql};
 use crate::purge::erasure;
 use crate::{
     cache::Touched,
     columns::{KEY_COLUMNS, key_values},
     policy::WRITE_SETTING,
     purge::mark,
+    reads::rows::Rows,
 };
 
 /// The changes of a transaction that the rest of the engine must know.
 pub(super) struct Applied {
-    pub(super) head: Head,
+    /// The position of the log after it.
+    pub(super) position: i64,
     /// The users whose rows it changed.
     pub(super) touched: Vec<Touched>,
     /// The position of the last purge for which the files must be swept.
     pub(super) purged: Option<i64>,
     /// The rules in force in it.
     pub(super) rules: Rules,
-    pub(super) schema: Option<Arc<UserSchema>>,
+    /// The schemas of users that it replaced.
+    pub(super) schemas: Schemas,
     /// How much more of the histories of purged users may be erased in this transaction.
     erasure_room: i64,
 }
 
 impl Applied {
-    pub(super) const fn new(head: Head, rules: Rules) -> Self {
-        let touched = Vec::new();
-        Self { head, touched, purged: None, rules, schema: None, erasure_room: STEP_MAX }
+    pub(super) fn new(position: i64, rules: Rules) -> Self {
+        let (touched, schemas) = (Vec::new(), Schemas::new());
+        Self { position, touched, purged: None, rules, schemas, erasure_room: STEP_MAX }
     }
 
     /// Applies the writes of a batch, given the numbers of the rows that it read.
     pub(super) fn apply(
         &mut self,
-        connection: &Connection,
+        rows: Rows<'_>,
         writes: &Writes,
         row_numbers: &HashMap<UserId, i64>,
     ) -> Result<()> {
-        let before = self.head.position;
-        apply_users(connection, writes, row_numbers)?;
-        self.begin_erasures(connection, writes)?;
-        apply_groups(connection, &writes.groups)?;
+        let (Rows(connection, id), before) = (rows, self.position);
+        let tenant = id.number();
+        apply_users(rows, writes, row_numbers)?;
+        self.begin_erasures(rows, writes)?;
+        apply_groups(rows, &writes.groups)?;
         let mut append = connection.prepare_cached(sql::APPEND_EVENT)?;
         for event in &writes.events {
-            self.head.position += 1;
+            self.position += 1;
             let Event { kind, at, actor, request_id, user_id, version, .. } = &**event;
             append.execute(params![
-                self.head.position,
+                self.position,
+                tenant,
                 kind.as_str(),
                 at.as_millis(),
                 actor,
@@ -67,33 +71,37 @@ impl Applied {
                 text(&event.record)?,
             ])?;
         }
-        insert_idempotency_records(connection, writes, before)?;
+        insert_idempotency_records(rows, writes, before)?;
         if let Some(schema) = &writes.schema {
             let mut write = connection.prepare_cached(WRITE_SETTING)?;
-            write.execute(params![SCHEMA_SETTING, text(&schema.to_record())?])?;
-            self.schema = Some(Arc::clone(schema));
+            write.execute(params![tenant, SCHEMA_SETTING, text(&schema.to_record())?])?;
+            self.schemas.insert(id, Arc::clone(schema));
         }
-        self.head.active += writes.counts.active;
-        self.head.suspended += writes.counts.suspended;
-        self.head.deleted += writes.counts.deleted;
+        let (counts, groups) = (writes.counts, writes.groups.count());
+        if counts != Counts::default() || groups != 0 {
+            let Counts { active, suspended, deleted } = counts;
+            let mut count = connection.prepare_cached(sql::COUNT)?;
+            count.execute((tenant, active, suspended, deleted, groups))?;
+        }
         let known = writes.users.iter().filter(|(_, write)| write.keys_before().is_some());
         self.touched.extend(known.map(|(id, write)| {
             let current = |change: &Arc<Change>| Current {
                 user: Arc::clone(&change.user),
                 record: change.record.clone(),
             };
-            Touched { id: *id, live: write.after().map(current) }
+            Touched { tenant: rows.1, id: *id, live: write.after().map(current) }
         }));
         Ok(())
     }
 
     /// Erases the histories of purged users, or leaves the long ones to be erased in steps.
-    fn begin_erasures(&mut self, connection: &Connection, writes: &Writes) -> Result<()> {
+    fn begin_erasures(&mut self, rows: Rows<'_>, writes: &Writes) -> Result<()> {
+        let Rows(connection, tenant) = rows;
         for (id, nth) in &writes.purged {
             // A longer history marks the files with its last step.
-            if let Some(erased) = erasure::begin(connection, *id, self.erasure_room)? {
+            if let Some(erased) = erasure::begin(connection, tenant, *id, self.erasure_room)? {
                 self.erasure_room -= erased;
-                let position = self.head.position + nth;
+                let position = self.position + nth;
                 // In the same transaction, so that the files are cleaned even after a crash.
                 mark::set(connection, position)?;
                 self.purged = Some(position);
@@ -104,11 +112,8 @@ impl Applied {
 }
 
 /// Rows are deleted before others are written: another user may take their keys.
-fn apply_users(
-    connection: &Connection,
-    writes: &Writes,
-    row_numbers: &HashMap<UserId, i64>,
-) -> Result<()> {
+fn apply_users(rows: Rows<'_>, writes: &Writes, row_numbers: &HashMap<UserId, i64>) -> Result<()> {
+    let (connection, tenant) = (rows.0, rows.1.number());
     let number = |id| row_numbers.get(id).ok_or(Error::QueryReturnedNoRows);
     for (id, write) in &writes.users {
         if write.keys_before().is_some() && write.after().is_none() {
@@ -122,6 +127,7 @@ fn apply_users(
         if let Some(change) = &write.row {
             let Change { user, record, keys, .. } = &**change;
             connection.prepare_cached(sql::KEEP_DELETED)?.execute(params![
+                tenant,
                 id.as_bytes(),
                 user.version,
                 user.updated_at.as_millis(),
@@ -136,7 +142,7 @@ fn apply_users(
         if let (Some(keys_before), Some(change)) = (write.keys_before(), write.after()) {
             update(connection, keys_before, change, *number(id)?)?;
         }
-        write_search_rows(connection, DROP, *id, &write.index().removed)?;
+        write_search_rows(rows, DROP, *id, &write.index().removed)?;
     }
     let mut create = connection.prepare_cached(sql::CREATE)?;
     for (id, write) in &writes.users {
@@ -145,6 +151,7 @@ fn apply_users(
             let [status, username, email, phone_number, external_id, family_name, name] =
                 key_values(keys).map(ToSqlOutput::Borrowed);
             create.execute(params![
+                tenant,
                 id.as_bytes(),
                 user.version,
                 status,
@@ -158,7 +165,7 @@ fn apply_users(
                 text(record)?,
             ])?;
         }
-        write_search_rows(connection, ADD, *id, &write.index().added)?;
+        write_search_rows(rows, ADD, *id, &write.index().added)?;
     }
     Ok(())
 }
@@ -169,18 +176,20 @@ const DROP: [&str; 2] = [sql::DROP_WORD, sql::DROP_KEY];
 
 /// Adds or deletes the rows of search keys: words, and the keys of further addresses and numbers.
 fn write_search_rows(
-    connection: &Connection,
+    Rows(connection, tenant): Rows<'_>,
     [for_word, for_key]: [&str; 2],
     id: UserId,
     keys: &SearchKeys,
 ) -> Result<()> {
-    let id = id.as_bytes();
+    let (tenant, id) = (tenant.number(), id.as_bytes());
     if !keys.words.is_empty() {
         let mut statement = connection.prepare_cached(for_word)?;
-        keys.words.iter().try_for_each(|word| statement.execute(params![word, id]).map(drop))?;
+        for word in &keys.words {
+            statement.execute(params![tenant, word, id])?;
+        }
     }
     for (kind, key) in further_keys(keys) {
-        connection.prepare_cached(for_key)?.execute(params![kind, key, id])?;
+        connection.prepare_cached(for_key)?.execute(params![tenant, kind, key, id])?;
     }
     Ok(())
 }
@@ -204,14 +213,16 @@ fn update(connection: &Connection, before: &Keys, change: &Change, number: i64) 
     Ok(())
 }
 
-fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
+fn apply_groups(rows: Rows<'_>, writes: &GroupWrites) -> Result<()> {
+    let (connection, tenant) = (rows.0, rows.1.number());
     let mut remove = connection.prepare_cached(sql::REMOVE_MEMBERSHIP)?;
     for (group, member) in &writes.removed {
-        remove.execute([group.as_bytes(), member.as_bytes()])?;
+        remove.execute((tenant, group.as_bytes(), member.as_bytes()))?;
     }
     for group in &writes.deleted {
-        connection.prepare_cached(sql::REMOVE_MEMBERS_OF_GROUP)?.execute([group.as_bytes()])?;
-        connection.prepare_cached(sql::DELETE_GROUP)?.execute([group.as_bytes()])?;
+        let group = (tenant, group.as_bytes());
+        connection.prepare_cached(sql::REMOVE_MEMBERS_OF_GROUP)?.execute(group)?;
+        connection.prepare_cached(sql::DELETE_GROUP)?.execute(group)?;
     }
     for GroupWrite { change, members, changes_keys } in writes.updated.values() {
         let (group, record) = (&change.group, text(&change.record)?);
@@ -219,32 +230,44 @@ fn apply_groups(connection: &Connection, writes: &GroupWrites) -> Result<()> {
         if *changes_keys {
             let mut update = connection.prepare_cached(sql::UPDATE_GROUP)?;
             let (key, external_id) = (group.name_key(), &group.external_id);
-            update.execute(params![id, group.version, members, key, external_id, record])?;
+            update.execute(params![
+                tenant,
+                id,
+                group.version,
+                members,
+                key,
+                external_id,
+                record
+            ])?;
         } else {
             let mut update = connection.prepare_cached(sql::UPDATE_GROUP_WITHOUT_KEYS)?;
-            update.execute(params![id, group.version, members, record])?;
+            update.execute(params![tenant, id, group.version, members, record])?;
         }
     }
     for GroupWrite { change, members, .. } in &writes.created {
         let (group, record) = (&change.group, text(&change.record)?);
         let mut create = connection.prepare_cached(sql::CREATE_GROUP)?;
         let (id, key) = (group.id.as_bytes(), group.name_key());
-        create.execute(params![id, group.version, members, key, group.external_id, record])?;
+        let (version, external_id) = (group.version, &group.external_id);
+        create.execute(params![tenant, id, version, members, key, external_id, record])?;
     }
     let mut add = connection.prepare_cached(sql::ADD_MEMBERSHIP)?;
     for (group, member) in &writes.added {
-        add.execute(params![group.as_bytes(), member.id.as_bytes(), kind_number(member.kind)])?;
-    }
-    if writes.count() != 0 {
-        connection.prepare_cached(sql::COUNT_GROUPS)?.execute([writes.count()])?;
+        let (group, kind) = (group.as_bytes(), kind_number(member.kind));
+        add.execute(params![tenant, group, member.id.as_bytes(), kind])?;
     }
     Ok(())
 }
 
-fn insert_idempotency_records(connection: &Connection, writes: &Writes, before: i64) -> Result<()> {
+fn insert_idempotency_records(
+    Rows(connection, tenant): Rows<'_>,
+    writes: &Writes,
+    before: i64,
+) -> Result<()> {
     for (key, new) in &writes.idempotency {
         let (effect, record) = new.effect_and_record();
         connection.prepare_cached(sql::INSERT_IDEMPOTENCY)?.execute(params![
+            tenant.number(),
             key,
             new.fingerprint,
             new.at.as_millis(),

@@ -2,21 +2,19 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use roster_core::{Group, UserId};
-use roster_engine::{
-    Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRecord, Request, Values,
-    direct_groups, rows,
-};
-use rusqlite::Connection;
-
 use super::sql;
 use crate::{
     failure::ReadError,
     reads::rows::{Rows, run},
 };
+use roster_core::{Group, TenantId, UserId};
+use roster_engine::{
+    Cell, ClaimKind, CommandError, Current, Facts, IdempotencyRecord, Request, USERS_ROOM, Values,
+    direct_groups, rows,
+};
 
 pub(super) struct StoredFacts<'c> {
-    connection: &'c Connection,
+    rows: Rows<'c>,
     /// The users that requests were decided on. One whose record is the stored one is not parsed
     /// again.
     parsed: Vec<Current>,
@@ -25,9 +23,9 @@ pub(super) struct StoredFacts<'c> {
 }
 
 impl<'c> StoredFacts<'c> {
-    pub(super) fn new(connection: &'c Connection, batch: &[&Request]) -> Self {
+    pub(super) fn new(rows: Rows<'c>, batch: &[&Request]) -> Self {
         Self {
-            connection,
+            rows,
             parsed: batch.iter().filter_map(|request| request.known_user()).collect(),
             row_numbers: HashMap::new(),
             error: None,
@@ -42,7 +40,7 @@ impl<'c> StoredFacts<'c> {
     /// The rows of a statement. An error of SQLite ends the transaction. A damaged value fails the
     /// command that needs it.
     fn read(&mut self, sql: &str, parameters: &[Cell]) -> Result<Vec<Values>, CommandError> {
-        run(rows(Rows(self.connection), sql, parameters)).map_err(|error| match error {
+        run(rows(self.rows, sql, parameters)).map_err(|error| match error {
             ReadError::Store(error) => error.into(),
             ReadError::Sqlite(error) => {
                 self.error.get_or_insert(error);
@@ -58,7 +56,7 @@ impl<'c> StoredFacts<'c> {
         table: &str,
         id: UserId,
     ) -> Result<Option<Current>, CommandError> {
-        let rows = self.read(sql, &[id.into()])?;
+        let rows = self.read(sql, &[self.tenant().into(), id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
         self.row_numbers.insert(id, row.number(0, table)?);
         let record = row.bytes(1, table)?;
@@ -72,6 +70,10 @@ impl<'c> StoredFacts<'c> {
 
 impl<'c> Facts for StoredFacts<'c> {
     type Dialect = Rows<'c>;
+
+    fn tenant(&self) -> TenantId {
+        self.rows.1
+    }
 
     fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         self.user(sql::LOAD, "users", id)
@@ -87,20 +89,27 @@ impl<'c> Facts for StoredFacts<'c> {
             ClaimKind::Email => sql::EMAIL_HOLDER,
             ClaimKind::ExternalId => sql::EXTERNAL_ID_HOLDER,
         };
-        let rows = self.read(sql, &[key.into()])?;
+        let rows = self.read(sql, &[self.tenant().into(), key.into()])?;
         Ok(rows.first().map(|row| row.id(0, "users.id")).transpose()?)
+    }
+
+    fn users_room(&mut self) -> Result<Option<i64>, CommandError> {
+        let rows = self.read(USERS_ROOM, &[self.tenant().into()])?;
+        Ok(rows.first().and_then(|row| row.number(0, "").ok()))
     }
 
     fn idempotency_record(
         &mut self,
         key: &[u8; 32],
     ) -> Result<Option<IdempotencyRecord>, CommandError> {
-        let rows = self.read(sql::IDEMPOTENCY, &[key.as_slice().into()])?;
+        let parameters = [self.tenant().into(), key.as_slice().into()];
+        let rows = self.read(sql::IDEMPOTENCY, &parameters)?;
         Ok(rows.first().map(IdempotencyRecord::of_row).transpose()?.map(|(_, record)| record))
     }
 
     fn groups_of(&mut self, member: UserId) -> Result<Vec<Group>, CommandError> {
-        let rows = self.read(&direct_groups::<Rows<'_>>(), &[Cell::Ids(vec![member])])?;
+        let parameters = [Cell::Ids(vec![member]), self.tenant().into()];
+        let rows = self.read(&direct_groups::<Rows<'_>>(), &parameters)?;
         let mut groups = rows.iter().map(Values::group).collect::<Result<Vec<_>, _>>()?;
         groups.sort_unstable_by_key(|group| group.id);
         Ok(groups)

@@ -14,7 +14,7 @@ mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
 
-use roster_core::{Erasure, Failure, Head, StoreError, UserId};
+use roster_core::{Erasure, Failure, StoreError, TenantId, UserId};
 use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
@@ -49,17 +49,18 @@ pub(crate) struct Writer {
     wal_pages_wait: i64,
     pub(crate) shared: Arc<Shared>,
     tasks: Receiver<Task>,
-    head: Head,
+    /// The position of the log after the last commit.
+    position: i64,
 }
 
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
         (shared, tasks): (Arc<Shared>, Receiver<Task>),
-        head: Head,
+        position: i64,
         wal_pages_wait: i64,
     ) -> Self {
-        Self { connection, wal_pages_wait, shared, tasks, head }
+        Self { connection, wal_pages_wait, shared, tasks, position }
     }
 
     /// Writes until the queue is closed and empty. Returns the connection.
@@ -118,13 +119,12 @@ impl Writer {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
             return requests.iter().map(stopped).collect();
         }
-        let (rules, schema) = (self.shared.rules(), self.shared.schema());
-        match transaction::execute(&self.connection, rules, &schema, self.head, requests) {
-            Ok((results, Applied { head, touched, purged, rules, schema, .. })) => {
+        match transaction::execute(&self.connection, &self.shared, self.position, requests) {
+            Ok((results, Applied { position, touched, purged, rules, schemas, .. })) => {
                 self.shared.set_rules(rules);
-                if head != self.head {
-                    self.head = head;
-                    self.shared.committed(head, touched, schema);
+                if position != self.position {
+                    self.position = position;
+                    self.shared.committed(touched, schemas);
                 }
                 if let Some(position) = purged {
                     self.shared.checkpoints.purged(position);
@@ -160,14 +160,14 @@ impl Writer {
     }
 
     /// Erases a step of the history of a purged user.
-    pub(crate) fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
+    pub(crate) fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
         // The last step stores this position for the sweep. It must differ from the positions of
         // other sweeps: otherwise the end of one sweep would count for both.
-        let position = self.head.position;
+        let position = self.position;
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
         let sweep = is_free.then_some(position);
-        let (erasure, sweep) = self.write(|connection| erasure::step(connection, id, sweep))?;
+        let (erasure, sweep) = self.write(|connection| erasure::step(connection, user, sweep))?;
         if let Some(position) = sweep {
             checkpoints.purged(position);
         }

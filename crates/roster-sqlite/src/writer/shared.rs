@@ -1,9 +1,12 @@
-//! The state that the writer and other threads share: queues, the last committed head, the byte
-//! cache, the health, the checkpoints, the long reads.
+//! The state that the writer and other threads share: queues, the byte cache, the rules, the
+//! schemas of users, the health, the checkpoints, the long reads.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
-use roster_core::{Head, Rules, StoreError, UserSchema};
+use roster_core::{Rules, StoreError, TenantId, UserSchema};
 use roster_engine::Queue;
 use tokio::sync::{
     mpsc::{Sender, error::TrySendError},
@@ -18,6 +21,9 @@ use crate::{
     reads::long_reads::LongReads,
 };
 
+/// The schemas of users of some tenants.
+pub(crate) type Schemas = HashMap<TenantId, Arc<UserSchema>>;
+
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
     tasks: Sender<Task>,
@@ -25,9 +31,9 @@ pub(crate) struct Shared {
     pub(crate) health: Arc<Health>,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) long_reads: LongReads,
-    head: Mutex<Head>,
     rules: Mutex<Rules>,
-    schema: Mutex<Arc<UserSchema>>,
+    /// The last committed schemas of users, of the tenants that are in use.
+    schemas: Mutex<Schemas>,
 }
 
 impl Shared {
@@ -35,7 +41,6 @@ impl Shared {
         queue: Queue,
         tasks: Sender<Task>,
         cache: ByteCache,
-        head: Head,
         rules: Rules,
         schema: Arc<UserSchema>,
     ) -> Self {
@@ -46,14 +51,9 @@ impl Shared {
             health: Arc::default(),
             checkpoints: Checkpoints::default(),
             long_reads: LongReads::default(),
-            head: Mutex::new(head),
             rules: Mutex::new(rules),
-            schema: Mutex::new(schema),
+            schemas: Mutex::new(HashMap::from([(TenantId::DEFAULT, schema)])),
         }
-    }
-
-    pub(crate) fn head(&self) -> Head {
-        *lock(&self.head)
     }
 
     /// The rules with the policy that was last read.
@@ -66,23 +66,22 @@ impl Shared {
         *lock(&self.rules) = rules;
     }
 
-    /// The schema of users that was last committed.
-    pub(crate) fn schema(&self) -> Arc<UserSchema> {
-        Arc::clone(&lock(&self.schema))
+    /// The schema of a tenant's users that was last committed; `None` if the tenant is not in use.
+    pub(crate) fn schema(&self, tenant: TenantId) -> Option<Arc<UserSchema>> {
+        lock(&self.schemas).get(&tenant).cloned()
+    }
+
+    /// Keeps a schema that was read, unless there is one: that of a later commit.
+    pub(crate) fn keep_schema(&self, tenant: TenantId, schema: Arc<UserSchema>) {
+        lock(&self.schemas).entry(tenant).or_insert(schema);
     }
 
     /// Records a commit, before any of its commands is acknowledged.
-    pub(crate) fn committed(
-        &self,
-        head: Head,
-        touched: Vec<Touched>,
-        schema: Option<Arc<UserSchema>>,
-    ) {
+    pub(crate) fn committed(&self, touched: Vec<Touched>, schemas: Schemas) {
         self.cache.commit(touched);
-        if let Some(schema) = schema {
-            *lock(&self.schema) = schema;
+        if !schemas.is_empty() {
+            lock(&self.schemas).extend(schemas);
         }
-        *lock(&self.head) = head;
         self.health.committed();
     }
 

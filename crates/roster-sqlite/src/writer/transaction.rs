@@ -9,11 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, Head, Outcome, Rules, StoreError, UserSchema};
-use roster_engine::{Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, preview};
+use roster_core::{Failure, Outcome, Rules, StoreError, UserSchema};
+use roster_engine::{
+    Database as _, Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, preview, user_schema,
+};
 use rusqlite::{Connection, Error};
 
-use super::{apply::Applied, facts::StoredFacts, sql::MOVE_HEAD};
+use super::{apply::Applied, facts::StoredFacts, shared::Shared, sql::MOVE_HEAD};
 use crate::{
     failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
     policy::in_force,
@@ -65,23 +67,27 @@ impl Fault {
 /// if these change large groups.
 pub(super) fn execute(
     connection: &Connection,
-    rules: Rules,
-    schema: &Arc<UserSchema>,
-    head: Head,
+    shared: &Shared,
+    position: i64,
     requests: &[&Request],
 ) -> Result<(Results, Applied), Fault> {
     run(connection, || {
-        let rules = in_force(connection, rules)?;
-        let mut applied = Applied::new(head, rules);
+        let rules = in_force(connection, shared.rules())?;
+        let mut applied = Applied::new(position, rules);
         let mut results = Results::with_capacity(requests.len());
         let mut memberships = 0;
         for batch in batches(requests) {
-            let mut facts = StoredFacts::new(connection, batch);
-            let schema = applied.schema.as_ref().unwrap_or(schema).clone();
+            let Some(tenant) = batch.first().map(|request| request.tenant()) else { continue };
+            let rows = Rows(connection, tenant);
+            let mut facts = StoredFacts::new(rows, batch);
+            let schema = match applied.schemas.get(&tenant) {
+                Some(schema) => Arc::clone(schema),
+                None => schema_in_force(rows, shared)?,
+            };
             let completed = roster_engine::run(rules, &schema, batch, &mut facts);
             facts.check()?;
-            let before = applied.head.position;
-            applied.apply(connection, &completed.writes, &facts.row_numbers)?;
+            let before = applied.position;
+            applied.apply(rows, &completed.writes, &facts.row_numbers)?;
             let is_partial = completed.results.len() < batch.len();
             let outcome = |result: Result<Executed, _>| Ok(result?.outcome(before));
             results.extend(completed.results.into_iter().map(outcome));
@@ -90,13 +96,19 @@ pub(super) fn execute(
                 break;
             }
         }
-        if applied.head != head {
-            let Head { position, active, suspended, deleted } = applied.head;
-            let mut statement = connection.prepare_cached(MOVE_HEAD)?;
-            statement.execute([position, active, suspended, deleted])?;
+        if applied.position != position {
+            connection.prepare_cached(MOVE_HEAD)?.execute([applied.position])?;
         }
         ReadResult::Ok((results, applied))
     })
+}
+
+/// The schema of a tenant's users: that of the last commit.
+fn schema_in_force(rows: Rows<'_>, shared: &Shared) -> ReadResult<Arc<UserSchema>> {
+    match shared.schema(rows.tenant()) {
+        Some(schema) => Ok(schema),
+        None => steps(user_schema(rows)),
+    }
 }
 
 /// The result that a request would have if it were sent for the first time. The position is that of
@@ -109,9 +121,10 @@ pub(crate) fn preview_request(
 ) -> ReadResult<Result<Outcome, Failure>> {
     // The snapshot ends, by a rollback, when it goes out of scope.
     let _snapshot = connection.unchecked_transaction()?;
-    let position = steps(head(Rows(connection)))?.position;
+    let rows = Rows(connection, request.tenant());
+    let position = steps(head(rows))?.position;
     let rules = in_force(connection, rules)?;
-    let mut facts = StoredFacts::new(connection, &[request]);
+    let mut facts = StoredFacts::new(rows, &[request]);
     let result = preview(rules, schema, request, &mut facts, position);
     facts.check()?;
     let unread = || Err(StoreError::Internal("a fact was not read".into()).into());

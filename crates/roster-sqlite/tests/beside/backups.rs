@@ -131,9 +131,10 @@ async fn a_backup_contains_no_deleted_bytes() {
 #[tokio::test]
 async fn a_damaged_store_is_not_backed_up() {
     for sql in [
-        "UPDATE log_head SET active = active + 1",
+        "UPDATE tenants SET active = active + 1",
         "PRAGMA writable_schema = ON;
-         UPDATE sqlite_schema SET sql = replace(sql, '(status, id)', '(version, id)')
+         UPDATE sqlite_schema
+         SET sql = replace(sql, '(tenant, status, id)', '(tenant, version, id)')
          WHERE name = 'users_status'",
     ] {
         let place = Place::new();

@@ -75,8 +75,8 @@ fn columns_of_deleted_users_are_compared_with_the_record() {
 #[test]
 fn a_wrong_counter_is_found() {
     for counter in ["active", "suspended", "deleted"] {
-        let sql = format!("UPDATE log_head SET {counter} = {counter} + 1");
-        plant(&sql, "counters", &format!("log_head.{counter}: is"));
+        let sql = format!("UPDATE tenants SET {counter} = {counter} + 1");
+        plant(&sql, "counters", &format!("tenants.{counter} of 0: is"));
     }
 }
 
@@ -89,7 +89,8 @@ fn duplicate_unique_keys_are_found() {
 #[test]
 fn an_index_that_differs_from_its_table_is_found() {
     let sql = "PRAGMA writable_schema = ON;
-               UPDATE sqlite_schema SET sql = replace(sql, '(status, id)', '(version, id)')
+               UPDATE sqlite_schema
+               SET sql = replace(sql, '(tenant, status, id)', '(tenant, version, id)')
                WHERE name = 'users_status'";
     let findings = altered(&Place::new(), sql);
     let pages = findings.lines.iter().find(|line| line.name == "pages").unwrap();
@@ -133,12 +134,12 @@ fn a_missing_word_or_key_is_found() {
 fn a_word_or_key_without_a_user_is_found() {
     for n in [4, 77] {
         plant(
-            &format!("INSERT INTO words VALUES ('ada', x'{}')", hex(n)),
+            &format!("INSERT INTO words VALUES (0, 'ada', x'{}')", hex(n)),
             "words",
             &format!("words of {}: there is no such user", id(n)),
         );
         plant(
-            &format!("INSERT INTO further_keys VALUES (0, 'a@example.com', x'{}')", hex(n)),
+            &format!("INSERT INTO further_keys VALUES (0, 0, 'a@example.com', x'{}')", hex(n)),
             "further keys",
             &format!("further_keys of {}: there is no such user", id(n)),
         );
@@ -154,7 +155,7 @@ fn a_word_or_key_missing_from_the_record_is_found() {
         "one is not the record's",
     );
     plant(
-        &format!("INSERT INTO further_keys VALUES (1, '+1', x'{of}')"),
+        &format!("INSERT INTO further_keys VALUES (0, 1, '+1', x'{of}')"),
         "further keys",
         "one is not the record's",
     );
@@ -174,6 +175,11 @@ fn a_sort_key_of_another_type_is_found() {
 }
 
 #[test]
-fn a_missing_counter_of_groups_is_found() {
-    plant("DELETE FROM groups_head", "groups", "groups_head: it has no row");
+fn rows_without_a_tenant_are_found() {
+    let findings = altered(&Place::new(), "DELETE FROM tenants");
+    for table in ["users", "deleted_users", "events", "words", "further_keys", "settings"] {
+        must_tell(&findings, "counters", &format!("{table}: "));
+    }
+    let sql = "INSERT INTO words VALUES (5, 'ada', zeroblob(16))";
+    must_tell(&altered(&Place::new(), sql), "counters", "words: 1 rows have no tenant");
 }

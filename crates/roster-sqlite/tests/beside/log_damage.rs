@@ -71,7 +71,7 @@ fn a_user_removed_without_an_event_is_found() {
         let sql = format!(
             "DELETE FROM {table} WHERE id = x'{0}';
              DELETE FROM words WHERE id = x'{0}'; DELETE FROM further_keys WHERE id = x'{0}';
-             UPDATE log_head SET active = (SELECT count(*) FROM users WHERE status = 0),
+             UPDATE tenants SET active = (SELECT count(*) FROM users WHERE status = 0),
              deleted = (SELECT count(*) FROM deleted_users)",
             hex(n)
         );

@@ -54,9 +54,9 @@ fn a_record_in_the_log_of_a_purged_user_is_found() {
 #[test]
 fn a_stored_user_that_was_purged_is_found() {
     let sql = format!(
-        "INSERT INTO deleted_users SELECT NULL, x'{}', version, updated_at, username_key,
+        "INSERT INTO deleted_users SELECT NULL, 0, x'{}', version, updated_at, username_key,
          email_key, external_id, record FROM users WHERE id = x'{}';
-         UPDATE log_head SET deleted = 1",
+         UPDATE tenants SET deleted = 1",
         hex(1),
         hex(2)
     );
@@ -69,9 +69,9 @@ fn a_stored_user_that_was_purged_is_found() {
 #[test]
 fn a_user_that_is_live_and_deleted_at_once_is_found() {
     let sql = format!(
-        "INSERT INTO deleted_users SELECT NULL, id, version, updated_at, username_key, email_key,
+        "INSERT INTO deleted_users SELECT NULL, 0, id, version, updated_at, username_key, email_key,
          external_id, record FROM users WHERE id = x'{}';
-         UPDATE log_head SET deleted = 1",
+         UPDATE tenants SET deleted = 1",
         hex(2)
     );
     let what = format!("deleted_users of {}: is live and deleted at once", id(2));

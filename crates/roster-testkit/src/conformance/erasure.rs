@@ -1,7 +1,7 @@
 //! Purging a user with a long history (promise "Deleted users can be restored"): callers see the
 //! same as after the purge of a short one, while the history is erased in steps.
 
-use roster_core::{Effect, Erasure, EventKind, EventsQuery, Refusal, Rules, UserId};
+use roster_core::{Effect, Erasure, EventKind, EventsQuery, Refusal, Rules, TenantId, UserId};
 use serde_json::json;
 
 use super::{
@@ -32,9 +32,9 @@ async fn deleted(harness: &Harness) -> UserId {
 }
 
 async fn erase_all(harness: &Harness) {
-    for id in harness.store().pending_erasures().await.expect("the store answers") {
+    for user in harness.store().pending_erasures().await.expect("the store answers") {
         let mut steps = 0;
-        while harness.store().erase(id).await.expect("the store answers") == Erasure::Pending {
+        while harness.store().erase(user).await.expect("the store answers") == Erasure::Pending {
             steps += 1;
             assert!(steps <= 5, "a step erases 1,000 events");
         }
@@ -114,7 +114,8 @@ pub async fn erasing_a_user_that_has_nothing_left_does_nothing(harness: Harness)
     let users = crowd(&harness).await;
     let before = harness.image().await;
     for id in [users[0].id, harness.new_id()] {
-        let erasure = harness.store().erase(id).await.expect("the store answers");
+        let user = (TenantId::DEFAULT, id);
+        let erasure = harness.store().erase(user).await.expect("the store answers");
         assert_ne!(erasure, Erasure::Pending);
     }
     assert_eq!(harness.image().await, before);

@@ -80,6 +80,11 @@ impl Harness {
         Self { store, clock: Arc::new(TestClock::new()) }
     }
 
+    /// A harness on another store, with the same clock.
+    pub fn on(&self, store: Arc<dyn Store>) -> Self {
+        Self { store, clock: Arc::clone(&self.clock) }
+    }
+
     /// The store itself.
     pub fn store(&self) -> &dyn Store {
         &*self.store

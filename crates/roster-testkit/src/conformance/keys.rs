@@ -1,10 +1,10 @@
 //! API keys: their stored members, and their changes.
 
 use roster_core::{
-    Actor, Clock as _, Rules, Timestamp,
+    Actor, Clock as _, Rules, TenantId, Timestamp,
     access::{
-        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, Keyring, Presented,
-        Scope, Scopes, Token, Unauthentic,
+        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Keyring,
+        Presented, Scope, Scopes, Token, Unauthentic,
     },
     limits::KEYS_MAX,
 };
@@ -19,7 +19,7 @@ fn draft(harness: &Harness, name: &str) -> KeyDraft {
 }
 
 async fn change(harness: &Harness, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
-    let change = KeyChange { act, at: harness.clock.now() };
+    let change = KeyChange { act, view: KeyView::default(), at: harness.clock.now() };
     match harness.store().change_keys(change).await {
         Ok(key) => Ok(key),
         Err(KeyFailure::Refused(refusal)) => Err(refusal),
@@ -29,8 +29,12 @@ async fn change(harness: &Harness, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
 
 async fn create(harness: &Harness, name: &str) -> (ApiKey, Token) {
     let token = Token::new(&*harness.clock).expect("a clock with bytes");
-    let key =
-        draft(harness, name).into_key(token.presented(), &Actor::Anonymous, harness.clock.now());
+    let key = draft(harness, name).into_key(
+        TenantId::DEFAULT,
+        token.presented(),
+        &Actor::Anonymous,
+        harness.clock.now(),
+    );
     let made = change(harness, KeyAct::Create(Box::new(key.clone()))).await.expect("there is room");
     assert_eq!(made, key);
     (made, token)
@@ -177,6 +181,7 @@ pub async fn a_full_keyring_replaces_the_key_that_ended_first(harness: Harness) 
     }
     let token = Token::new(&*harness.clock).expect("a clock with bytes");
     let one_more = draft(&harness, "one more").into_key(
+        TenantId::DEFAULT,
         token.presented(),
         &Actor::System,
         harness.clock.now(),

@@ -38,6 +38,7 @@ pub mod schema;
 pub mod search;
 pub mod sharing;
 pub mod start;
+pub mod tenants;
 pub mod text;
 pub mod uniqueness;
 
@@ -136,6 +137,13 @@ macro_rules! conformance {
                 a_dry_run_of_a_schema_stores_nothing,
                 a_replaced_schema_is_an_event,
                 a_repeated_schema_command_is_executed_once,
+            }
+            $crate::conformance_cases! { $factory, tenants:
+                a_tenant_is_found_by_its_name_as_it_was_changed_last,
+                a_dry_run_of_a_tenant_stores_nothing,
+                tenants_are_listed_in_the_order_of_their_names,
+                tenants_have_users_of_their_own,
+                a_tenant_with_its_maximum_of_users_rejects_another,
             }
             $crate::conformance_cases! { $factory, uniqueness:
                 a_username_is_unique_by_its_key,

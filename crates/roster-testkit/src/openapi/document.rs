@@ -134,13 +134,26 @@ impl Description {
             .filter_map(move |operation| Some((operation, captured(&operation.segments, &path)?)))
     }
 
+    /// A path without the base URL, which may be that of a tenant.
     fn relative<'a>(&self, path: &'a str) -> &'a str {
-        match path.strip_prefix(self.base_path.as_str()) {
+        let path = match path.strip_prefix(self.base_path.as_str()) {
             Some("") => "/",
             Some(rest) if rest.starts_with('/') => rest,
             Some(_) | None => path,
-        }
+        };
+        below_tenant(path).unwrap_or(path)
     }
+
+    /// Whether an exchange is below the base URL of a tenant.
+    pub(super) fn is_below_tenant(&self, exchange: &Exchange) -> bool {
+        exchange.path.strip_prefix(self.base_path.as_str()).and_then(below_tenant).is_some()
+    }
+}
+
+/// The rest of a path below the base URL of a tenant.
+fn below_tenant(path: &str) -> Option<&str> {
+    let below = path.strip_prefix("/tenants/")?;
+    below.find('/').and_then(|end| below.get(end..))
 }
 
 /// Makes every schema reject members that it does not name, unless it says that it accepts others.

@@ -73,7 +73,24 @@ fn check_status(exchange: &Exchange, path_is_unknown: bool) -> Result<(), String
     }
 }
 
-fn check_shared_problem(description: &Description, exchange: &Exchange) -> Result<(), String> {
+/// Whether a response says that nothing is at this path below the base URL of a tenant, or that the
+/// caller needs a credential there. Every operation may return it, and none lists it.
+pub(super) fn is_refusal_of_tenant(description: &Description, exchange: &Exchange) -> bool {
+    if !description.is_below_tenant(exchange) || !matches!(exchange.status, 401 | 404) {
+        return false;
+    }
+    if exchange.media_type() != Some("application/problem+json") || exchange.method == "HEAD" {
+        return false;
+    }
+    let body = parse("application/problem+json", &exchange.response_body).unwrap_or_default();
+    let code = at(&body, "/code").as_str();
+    matches!(code, Some("unauthenticated" | "tenant-not-found" | "not-found"))
+}
+
+pub(super) fn check_shared_problem(
+    description: &Description,
+    exchange: &Exchange,
+) -> Result<(), String> {
     if exchange.media_type() != Some("application/problem+json") {
         return Err("an error is application/problem+json".to_owned());
     }

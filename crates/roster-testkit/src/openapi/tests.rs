@@ -274,6 +274,20 @@ fn answers_outside_of_the_operations_are_problems_too() {
 }
 
 #[test]
+fn a_tenant_has_the_same_operations_below_its_base_url() {
+    let mut of_tenant = fetched();
+    of_tenant.path = of_tenant.path.replace("/v1/", "/v1/tenants/acme/");
+    let seen = description().check(&of_tenant).expect("as described");
+    assert_eq!(seen.operation_id.as_deref(), Some("getUser"));
+    assert!(fault(of_tenant, |e| e.status = 201).contains("status"));
+    let mut refused = refused(404, "not-found");
+    refused.path = "/v1/tenants/acme/users".to_owned();
+    let seen = description().check(&refused).expect("as described");
+    assert_eq!(seen.operation_id, None);
+    assert!(fault(refused, |e| e.path = "/v1/users".to_owned()).contains("status"));
+}
+
+#[test]
 fn a_refused_method_is_told_truly() {
     let mut delete = refused(405, "method-not-allowed");
     delete.method = "DELETE".to_owned();

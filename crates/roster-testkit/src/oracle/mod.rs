@@ -10,13 +10,14 @@ mod log;
 mod page;
 mod schema;
 mod state;
+mod tenants;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Timestamp, UserId, UserSchema,
+    Stored, TenantId, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, Keyring, decide_keys},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -25,18 +26,25 @@ use roster_core::{
 };
 
 use state::{Entry, State};
+use tenants::Shared;
 
 /// A store in memory.
 #[derive(Debug)]
 pub struct Oracle {
     rules: Rules,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
+    shared: Arc<Shared>,
 }
 
 impl Oracle {
     /// An empty store with these rules.
     pub fn new(rules: Rules) -> Self {
-        Self { rules, state: Mutex::default() }
+        let shared = Arc::new(Shared::default());
+        Self { rules, state: shared.state_of(TenantId::DEFAULT), shared }
+    }
+
+    fn keyring(&self) -> MutexGuard<'_, Keyring> {
+        self.shared.keyring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,12 +108,12 @@ impl Store for Oracle {
         Box::pin(async move { Ok(self.state().forget(before)) })
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
     /// A purge erases everything at once.
-    fn erase(&self, _id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
+    fn erase(&self, _user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
         Box::pin(async { Ok(Erasure::Done) })
     }
 
@@ -171,16 +179,16 @@ impl GroupStore for Oracle {
 impl KeyStore for Oracle {
     fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
-            let state = self.state();
-            let changed = known != Some(state.keyring.generation);
-            Ok(changed.then(|| state.keyring.clone()))
+            let keyring = self.keyring();
+            let changed = known != Some(keyring.generation);
+            Ok(changed.then(|| keyring.clone()))
         })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
         Box::pin(async move {
-            let keyring = &mut self.state().keyring;
-            let KeyDecision { key, displaced, changes } = decide_keys(keyring, &change)?;
+            let mut keyring = self.keyring();
+            let KeyDecision { key, displaced, changes } = decide_keys(&keyring, &change)?;
             if changes {
                 keyring.keys.insert(key.id, key.clone());
                 keyring.keys.retain(|id, _| displaced != Some(*id));
@@ -192,7 +200,7 @@ impl KeyStore for Oracle {
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move {
-            let keys = &mut self.state().keyring.keys;
+            let keys = &mut self.keyring().keys;
             for (id, at) in uses {
                 if let Some(key) = keys.get_mut(&id) {
                     key.last_used_at = key.last_used_at.max(Some(at));

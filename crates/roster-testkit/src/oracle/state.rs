@@ -10,7 +10,7 @@ use roster_core::{
     Act, Change, Claims, ClockMark, Command, Decision, Deleted, Effect, Event, Failure, Group,
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
     Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId, UserSchema,
-    UsernameOrigin, access::Keyring, decide,
+    UsernameOrigin, decide,
 };
 
 /// All data of the oracle.
@@ -18,14 +18,14 @@ use roster_core::{
 pub(super) struct State {
     pub(super) live: BTreeMap<UserId, Entry>,
     pub(super) deleted: BTreeMap<UserId, Entry>,
+    /// The maximum number of live users, if there is one.
+    pub(super) users_max: Option<i64>,
     /// Each event with its position, the oldest first.
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, even if that event has been deleted.
     pub(super) position: i64,
     pub(super) clock_mark: Option<ClockMark>,
     pub(super) schema: UserSchema,
-    /// The API keys.
-    pub(super) keyring: Keyring,
     pub(super) groups: BTreeMap<GroupId, Group>,
     /// Direct memberships: pairs of a group and a member.
     pub(super) memberships: BTreeSet<(GroupId, UserId)>,
@@ -127,6 +127,7 @@ impl State {
             }
             Decision::Write(change) => match self.conflict(&change.claims, own) {
                 None if self.is_kept_id_taken(act) => Err(Refusal::IdTaken.into()),
+                None if self.is_full(act) => Err(Refusal::QuotaExceeded.into()),
                 None => {
                     let (entry, event) = Entry::of(&change);
                     self.live.insert(id, entry.clone());
@@ -144,6 +145,9 @@ impl State {
             Decision::Restore(change) => {
                 if let Some(conflict) = self.conflict(&change.claims, own) {
                     return Err(conflict.refusal.into());
+                }
+                if self.is_full(act) {
+                    return Err(Refusal::QuotaExceeded.into());
                 }
                 let (entry, event) = Entry::of(&change);
                 let left = self.groups_left(act);
@@ -163,6 +167,12 @@ impl State {
                 Ok(self.append(Event::clone(&event), stored))
             }
         }
+    }
+
+    /// Whether an act adds a live user, and there are as many as there may be.
+    fn is_full(&self, act: &UserAct) -> bool {
+        let live = i64::try_from(self.live.len()).unwrap_or(i64::MAX);
+        act.target() != Target::Live && self.users_max.is_some_and(|most| live >= most)
     }
 
     /// Whether a create should keep an id that is in use.

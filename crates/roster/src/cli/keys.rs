@@ -13,7 +13,7 @@ use roster_core::access::{
     ApiKey, Authority, Expiry, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyService, Permit, Scope,
     Scopes, Token,
 };
-use roster_core::{Clock, KeyStore, StoreError, Timestamp, limits};
+use roster_core::{Clock, KeyStore, StoreError, TenantId, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
 use roster_sqlite::{KeyFile, OpenError, has_store};
 
@@ -42,14 +42,18 @@ enum Act {
         name: String,
 
         /// Its scopes: users:read, users:write, users:purge, events:read, metrics:read, keys:admin,
-        /// schema:write, scim, scim:strict, users:restore-ids; separated by commas, or `all` for
-        /// all but scim:strict
+        /// schema:write, scim, scim:strict, users:restore-ids, tenants:admin; separated by commas,
+        /// or `all` for all but scim:strict
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 
         /// Days until the key expires, or `never`
         #[arg(long, value_name = "DAYS", default_value = "365")]
         days: String,
+
+        /// Give it its scopes in all tenants: a key of the operator
+        #[arg(long)]
+        all_tenants: bool,
     },
     /// List all keys, without their secrets
     List,
@@ -91,7 +95,7 @@ enum Purpose {
 
 async fn open(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<KeyService> {
     let store = open_store(flags, purpose).await?;
-    Ok(KeyService::new(store, Arc::new(SystemClock::default())))
+    Ok(KeyService::new(store, Arc::new(SystemClock::default()), TenantId::DEFAULT))
 }
 
 async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Arc<dyn KeyStore>> {
@@ -126,32 +130,32 @@ async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Arc<d
 }
 
 async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
-    let permit = Permit::of_the_service();
+    let (permit, operator) = (Permit::of_the_service(), Authority::of_the_service());
     let now = SystemClock::default().now();
     match act {
-        Act::Create { name, scope, days } => {
+        Act::Create { name, scope, days, all_tenants } => {
             let draft = KeyDraft::of(&name, scopes(&scope)?, expiry(&days, now)?, now);
             let draft = draft.map_err(|violations| {
                 let details: Vec<_> =
                     violations.items().iter().map(|one| one.detail.as_ref()).collect();
                 anyhow!("the key is not valid: {}", details.join("; "))
             })?;
-            let authority = Authority::of_the_service();
+            let draft = KeyDraft { has_all_tenants: all_tenants, ..draft };
             // Opened last, because it may create a data directory.
             let desk = open(store, Purpose::Create).await?;
-            let (key, token) = desk.create(permit, draft, &authority).await.map_err(failed)?;
+            let (key, token) = desk.create(permit, draft, &operator).await.map_err(failed)?;
             show(&key, &token)
         }
-        Act::List => list(&open(store, Purpose::Read).await?.list(permit).await?, now),
+        Act::List => list(&open(store, Purpose::Read).await?.list(permit, &operator).await?, now),
         Act::Rotate { id, overlap } => {
             let desk = open(store, Purpose::Change("POST /keys/{key_id}/rotate")).await?;
-            let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000).await;
+            let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000, &operator).await;
             let (key, token) = rotated.map_err(failed)?;
             show(&key, &token)
         }
         Act::Revoke { id } => {
             let desk = open(store, Purpose::Change("DELETE /keys/{key_id}")).await?;
-            let revoked = desk.revoke(permit, key_id(&id)?).await;
+            let revoked = desk.revoke(permit, key_id(&id)?, &operator).await;
             let (key, is_revoked_now) = revoked.map_err(failed)?;
             let words = if is_revoked_now { "is revoked" } else { "was revoked before" };
             Ok(print(&format!("{} ({}) {words}", key.id, key.name))?)
@@ -217,5 +221,7 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         KeyFailure::Refused(KeyRefusal::IdTaken) => {
             anyhow!("the key's id already exists; try again")
         }
+        // Does not occur: this program acts for the operator.
+        KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
     }
 }

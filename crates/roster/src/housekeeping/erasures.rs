@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use roster_core::{Directory, Erasure, StoreError, UserId};
+use roster_core::{Directory, Erasure, StoreError, TenantId, UserId};
 use roster_http::{Duty, HousekeepingMetrics};
 use tokio::time::{Instant, sleep};
 
@@ -41,20 +41,20 @@ impl Erasures {
         };
         let mut left = pending.len();
         self.metrics.set_pending_erasures(left);
-        for id in pending {
-            match self.erase(id).await {
+        for user in pending {
+            match self.erase(user).await {
                 Ok(Erasure::Done) => left = left.saturating_sub(1),
                 Ok(Erasure::Pending | Erasure::Waiting) => {}
-                Err(error) => self.failures.failed(Duty::Erasures, Some(id), &error),
+                Err(error) => self.failures.failed(Duty::Erasures, Some(user.1), &error),
             }
             self.metrics.set_pending_erasures(left);
         }
     }
 
-    async fn erase(&self, id: UserId) -> Result<Erasure, StoreError> {
+    async fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
         loop {
             let began = Instant::now();
-            let erasure = self.directory.erase(id).await?;
+            let erasure = self.directory.erase(user).await?;
             if erasure != Erasure::Pending {
                 return Ok(erasure);
             }

@@ -29,10 +29,10 @@ fn a_database_is_checked_while_it_is_served_and_faults_are_named() {
     assert!(is_sound && told.ends_with("all is well\n"), "{told}");
     assert!(told.contains("users                        30  ok\n"), "{told}");
 
-    database.sql("UPDATE log_head SET active = 31");
+    database.sql("UPDATE tenants SET active = 31");
     let (told, is_sound) = check(&place, &url);
     assert!(!is_sound && told.ends_with("1 fault was found\n"), "{told}");
-    assert!(told.contains("  log_head.active: is 31, but there are 30\n"), "{told}");
+    assert!(told.contains("  tenants.active of 0: is 31, but there are 30\n"), "{told}");
     service.stop();
 }
 

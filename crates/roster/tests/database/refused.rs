@@ -162,7 +162,7 @@ fn a_database_into_which_a_migration_is_unfinished_is_refused() {
     let place = Place::new(Engine::Postgres);
     serve_once(&place);
     let database = place.database().unwrap();
-    database.sql("INSERT INTO settings (name, value) VALUES ('migration', 'begun')");
+    database.sql("INSERT INTO settings (tenant, name, value) VALUES (0, 'migration', 'begun')");
     let said = refused(&database.url());
     assert!(said.contains("is not finished") && said.contains("`roster migrate`"), "{said}");
 }

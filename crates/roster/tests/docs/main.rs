@@ -55,6 +55,7 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/events.md", 4),
     ("docs/schema.md", 4),
     ("docs/groups.md", 6),
+    ("docs/tenants.md", 10),
 ];
 
 /// Runs every example of a document.
@@ -141,6 +142,11 @@ fn the_examples_of_events_are_current() {
 #[test]
 fn the_examples_of_the_schema_are_current() {
     check_examples("docs/schema.md");
+}
+
+#[test]
+fn the_examples_of_tenants_are_current() {
+    check_examples("docs/tenants.md");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Housekeeping erases the data that purges of long histories leave.
 
 use roster::housekeeping::Erasures;
-use roster_core::{Erasure, EventsQuery, json};
+use roster_core::{Erasure, EventsQuery, TenantId, json};
 use roster_http::{Duty, HousekeepingMetrics};
 use roster_testkit::process::Engine;
 
@@ -21,11 +21,11 @@ fn a_long_history_is_erased_by_the_next_round(engine: Engine) {
         }
         place.delete(id).await;
         place.directory.purge(may(), id, terms()).await.unwrap();
-        assert_eq!(place.directory.pending_erasures().await.unwrap(), [id]);
+        assert_eq!(place.directory.pending_erasures().await.unwrap(), [(TenantId::DEFAULT, id)]);
         let mut erasures = Erasures::new(place.directory.clone(), metrics.clone());
         erasures.round().await;
         assert_eq!(place.directory.pending_erasures().await.unwrap(), []);
-        assert_ne!(place.directory.erase(id).await.unwrap(), Erasure::Pending);
+        assert_ne!(place.directory.erase((TenantId::DEFAULT, id)).await.unwrap(), Erasure::Pending);
         assert_eq!(metrics.failures(Duty::Erasures), 0);
         let page = place.directory.events(may(), EventsQuery::after(0, 2000)).await.unwrap();
         assert_eq!(page.events.len(), 1203);

@@ -12,11 +12,13 @@ use std::{
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     Failure, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Timestamp, UserAct, UserId, UserSchema,
+    StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserAct, UserId,
+    UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
+    tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
     walk::WalkStore,
 };
 use roster_testkit::Oracle;
@@ -61,6 +63,34 @@ impl Failing {
             self.failures.fetch_add(1, Ordering::SeqCst);
             StoreError::Unavailable("the test wants it so".into())
         })
+    }
+}
+
+impl TenantStore for Failing {
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
+        self.store.of_tenant(tenant)
+    }
+
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
+        self.store.tenant(name)
+    }
+
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>> {
+        self.store.totals()
+    }
+
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
+        self.store.tenants(query)
+    }
+
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
+        self.store.change_tenant(change)
     }
 }
 
@@ -145,12 +175,12 @@ impl Store for Failing {
         self.store.events(query)
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<UserId>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
         self.store.pending_erasures()
     }
 
-    fn erase(&self, id: UserId) -> Answer<'_, Result<Erasure, StoreError>> {
-        self.store.erase(id)
+    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.store.erase(user)
     }
 
     fn advance_clock_mark(

@@ -7,11 +7,12 @@ use std::{
 
 use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
-    Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Rules,
-    Terms, UserId,
+    Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Mode,
+    Preconditions, Rules, TenantName, Terms, UserId,
     access::{Permit, ReadDeletedUsers},
     json,
     list::DeletedQuery,
+    tenant::{TenantAct, TenantDraft},
 };
 use roster_http::{Duty, HousekeepingMetrics};
 use roster_testkit::{Oracle, TestClock};
@@ -170,6 +171,38 @@ async fn a_round_purges_so_many_and_the_next_goes_on() {
     left.reverse();
     assert_eq!(left, ids[1000..]);
     assert_eq!(housekeeping.round().await, purged(100));
+}
+
+#[tokio::test]
+async fn deleted_users_of_every_tenant_are_purged() {
+    let harness = Harness::new(Rules::default());
+    let mut tenants = vec![harness.directory.clone()];
+    for name in ["acme", "empty", "globex"] {
+        let name = TenantName::parse(name);
+        let act = TenantAct::Create(TenantDraft { name, ..TenantDraft::default() });
+        let created =
+            harness.directory.change_tenant(may(), act, Preconditions::default(), Mode::Write);
+        let id = created.await.unwrap().tenant.id;
+        tenants.push(harness.directory.of_tenant(id).await.unwrap());
+    }
+    tenants.remove(2);
+    for tenant in &tenants {
+        for n in 0..400 {
+            let body = format!(r#"{{"username":"u{n}"}}"#);
+            let draft = Draft::parse(json::read(body.as_bytes()).unwrap());
+            let id = tenant.create(may(), draft, terms()).await.unwrap().stored.id;
+            tenant.delete(may(), id, terms()).await.unwrap();
+        }
+    }
+    let mut housekeeping = harness.housekeeping(Some(DAY)).await;
+    harness.elapse(2 * DAY);
+    // This is half of the users of the last tenant.
+    assert_eq!(housekeeping.round().await, Round { is_more_due: true, ..purged(1000) });
+    assert_eq!(housekeeping.round().await, purged(200));
+    for tenant in tenants {
+        let page = tenant.list_deleted(may::<ReadDeletedUsers>(), DeletedQuery::first(10)).await;
+        assert!(page.unwrap().items.is_empty());
+    }
 }
 
 #[tokio::test]

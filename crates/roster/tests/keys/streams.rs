@@ -67,7 +67,7 @@ fn a_key_revoked_through_one_process_ends_the_streams_of_another() {
     let chunked = "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n";
     let mut import = Running::begin(other, &key, "POST /bulk/users", chunked);
     import.stream.write_all(b"13\r\n{\"username\":\"ada\"}\n\r\n").unwrap();
-    import.until("{\"line\":1,\"status\":201");
+    import.until("{\"line\":1,\"processed\":1,\"status\":201");
     // The client reads as slowly as is allowed, so that the export would run for minutes.
     let mut export = Running::begin(other, &key, "GET /bulk/users", "");
     export.until("\"username\":\"u1\"");
@@ -78,7 +78,10 @@ fn a_key_revoked_through_one_process_ends_the_streams_of_another() {
     let (told, ended) = import.rest();
     let took = ended.duration_since(answered);
     assert!(took < Duration::from_millis(1500), "{took:?}");
-    assert!(told.contains("{\"line\":2,\"status\":401") && !told.contains("\"done\""), "{told}");
+    assert!(
+        told.contains("{\"line\":2,\"processed\":1,\"status\":401") && !told.contains("\"done\""),
+        "{told}"
+    );
     assert!(!told.ends_with("\r\n0\r\n\r\n"), "no end that looks like one");
     std::thread::sleep(Duration::from_secs(1));
     let (sent, _) = export.rest();

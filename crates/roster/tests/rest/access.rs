@@ -17,6 +17,7 @@ use crate::{
 /// A target of the route, whose resources need not exist.
 fn target(route: &str) -> String {
     let known = route.replace("{key_id}", "3hGk9PzQ7a").replace("{code}", "user-not-found");
+    let known = known.replace("{tenant}", "nobody");
     let parts = known.split('/').map(|part| if part.starts_with('{') { NOBODY } else { part });
     parts.collect::<Vec<_>>().join("/")
 }
@@ -66,14 +67,15 @@ fn refused(reply: Reply, operation: Operation) -> Reply {
 
 pub(crate) async fn each_operation_needs_its_scope_and_no_other(backend: Backend) {
     let service = backend.open().await;
-    let admin = service.close().await;
+    let admin = service.close_as_operator().await;
     let mut keys = Vec::new();
     for scope in Scope::ALL {
-        keys.push((*scope, service.new_key(&[scope.as_str()]).await));
+        keys.push((*scope, service.new_key(&[scope.as_str()]).await, false));
+        keys.push((*scope, service.new_operator_key(&[scope.as_str()]).await, true));
     }
     let before = service.head().await;
     for (operation, method, target) in operations() {
-        for (scope, key) in &keys {
+        for (scope, key, is_operator) in &keys {
             let token = key["key"].as_str().expect("a key");
             let request = request_for(&service, operation, &method, &target).bearer(token);
             let reply = request.send().await;
@@ -85,6 +87,9 @@ pub(crate) async fn each_operation_needs_its_scope_and_no_other(backend: Backend
                     let needed: Vec<_> = needed.iter().map(|scope| scope.as_str()).collect();
                     let wanted = format!("scope=\"{}\"", needed.join(" "));
                     assert!(challenge_text.contains(&wanted), "{place}: {challenge_text}");
+                }
+                Need::Scopes(_) if operation.is_of_operator() && !is_operator => {
+                    reply.refused(403, "operator-key-required");
                 }
                 Need::Scopes(_) | Need::Caller | Need::Nothing => {
                     assert!(![401, 403].contains(&reply.status()), "{place}: {}", reply.text());

@@ -45,7 +45,7 @@ impl Fixture {
         let in_path = if route.contains("Groups") { &group } else { &user };
         let route = route.replace("{user_id}", &user).replace("{group_id}", &group);
         let route = route.replace("{id}", in_path).replace("{member_id}", &user);
-        route.replace("{key_id}", "3hGk9PzQ7a")
+        route.replace("{key_id}", "3hGk9PzQ7a").replace("{tenant}", "acme")
     }
 
     /// A body for which the operation would succeed.
@@ -62,6 +62,8 @@ impl Fixture {
             "createUser" | "replaceUser" | "patchUser" => json!({"username": "grace"}),
             "patchUsers" => json!({"name": "Ada"}),
             "createGroup" | "replaceGroup" | "patchGroup" => json!({"display_name": "painters"}),
+            "createTenant" => json!({"name": "globex"}),
+            "replaceTenant" | "patchTenant" => json!({"display_name": "Acme"}),
             "createKey" => json!({"name": "mine", "scopes": ["keys:admin"]}),
             "replaceSchema" => json!({"attributes": [{"name": "badge", "type": "string"}]}),
             "scimCreateUser" | "scimReplaceUser" => scim_user,
@@ -124,7 +126,7 @@ fn without_body(fixture: &Fixture) -> Vec<(Operation, String, String)> {
 /// The data that callers could have changed, without the times of last use of keys.
 async fn everything(service: &Service) -> Vec<Value> {
     let mut all = vec![json!(service.head().await.position)];
-    for target in ["/users", "/groups"] {
+    for target in ["/users", "/groups", "/tenants"] {
         all.push(service.get(target).await.expect(200).json());
     }
     let keys = service.get("/keys").await.expect(200).json();
@@ -141,6 +143,9 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
     change: impl FnOnce() -> F,
 ) {
     let fixture = Fixture::new(service).await;
+    if key.is_some() {
+        service.tenant(json!({"name": "acme"})).await;
+    }
     let mut begun: Vec<(Operation, Begun<'_>)> = Vec::new();
     let mut imports = Vec::new();
     for Upload { operation, method, route, media_type } in uploads() {
@@ -154,6 +159,10 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
             };
             let talk = begin_line(service, (&method, &media_type), &text, key).await;
             imports.push((talk, number));
+            continue;
+        }
+        // Only a key can change tenants.
+        if operation.is_of_operator() && key.is_none() {
             continue;
         }
         let mut target = fixture.target(route);
@@ -192,8 +201,8 @@ fn scopes() -> Vec<&'static str> {
 
 pub(crate) async fn a_key_revoked_during_the_body_is_rejected(backend: Backend) {
     let service = backend.open().await;
-    service.close().await;
-    let key = service.new_key(&scopes()).await;
+    service.close_as_operator().await;
+    let key = service.new_operator_key(&scopes()).await;
     let (id, text) = (key["id"].as_str().expect("an id"), key["key"].as_str());
     let revoke = async || drop(service.delete(&format!("/keys/{id}")).await.expect(204));
     nothing_is_done_after(&service, text, revoke).await;
@@ -201,8 +210,8 @@ pub(crate) async fn a_key_revoked_during_the_body_is_rejected(backend: Backend) 
 
 pub(crate) async fn a_key_that_expires_during_the_body_is_rejected(backend: Backend) {
     let service = backend.open().await;
-    service.close().await;
-    let body = json!({"name": "short", "scopes": scopes(),
+    service.close_as_operator().await;
+    let body = json!({"name": "short", "scopes": scopes(), "tenants": "all",
         "expires_at": "2026-01-01T01:00:00Z"});
     let key = service.request("POST", "/keys").json(&body).send().await.expect(201).json();
     let expire = async || service.clock.step(3_600_000);
@@ -211,7 +220,7 @@ pub(crate) async fn a_key_that_expires_during_the_body_is_rejected(backend: Back
 
 pub(crate) async fn the_first_key_rejects_uploads_without_a_credential(backend: Backend) {
     let service = backend.open().await;
-    let close = async || drop(service.close().await);
+    let close = async || drop(service.close_as_operator().await);
     nothing_is_done_after(&service, None, close).await;
 }
 

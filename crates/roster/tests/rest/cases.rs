@@ -112,6 +112,28 @@ macro_rules! with_all_cases {
                 every_kind_of_change_names_its_actor,
                 the_use_of_a_key_shows_after_a_while,
             }
+            mod tenants_isolation {
+                a_key_reaches_its_tenant_alone,
+                ids_of_another_tenant_are_unknown,
+                a_tenant_has_links_cursors_and_events_of_its_own,
+                keys_of_the_operator_are_in_the_hands_of_the_operator,
+                a_suspended_tenant_serves_the_operator_alone,
+                a_tenant_has_at_most_its_maximum_of_users,
+            }
+            mod tenants_resource {
+                a_tenant_is_created_read_and_changed,
+                tenants_are_paged_by_name_and_found_by_external_id,
+                a_write_of_a_tenant_checks_its_version,
+                all_errors_of_an_invalid_tenant_are_listed,
+                no_two_tenants_have_one_name,
+                a_tenant_that_does_not_exist_is_not_found,
+                only_a_key_for_all_tenants_reads_and_changes_tenants,
+                a_dry_run_of_a_tenant_stores_nothing,
+                a_change_of_a_tenant_takes_no_idempotency_key,
+                there_are_only_so_many_tenants,
+                a_key_of_a_tenant_works_below_its_base_url_alone,
+                a_tenant_has_a_service_document_and_a_description_of_its_own,
+            }
             mod record {
                 an_email_is_enough_for_a_user,
                 a_username_is_enough_for_a_user,
@@ -384,6 +406,7 @@ macro_rules! with_all_cases {
                 the_example_of_a_patch_matches_the_service,
                 the_long_example_is_accepted,
                 the_examples_of_documents_match_the_service,
+                the_examples_of_a_tenant_match_the_service,
                 every_example_of_a_request_is_accepted,
                 a_record_is_a_valid_body_although_its_type_shows_less,
                 the_example_of_a_problem_has_the_members_of_a_real_one,

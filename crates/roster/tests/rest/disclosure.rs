@@ -62,7 +62,8 @@ impl Stored {
                 let id = if route.contains("Groups") { &self.group } else { &self.user };
                 let id = id["id"].as_str().expect("an id");
                 let route = route.replace("{id}", id).replace("{code}", "user-not-found");
-                route.replace("{key_id}", "3hGk9PzQ7a").replace("{name}", "User")
+                let route = route.replace("{key_id}", "3hGk9PzQ7a").replace("{tenant}", "acme");
+                route.replace("{name}", "User")
             }
         }
     }

@@ -23,6 +23,7 @@ fn agree(mut example: Value, real: &Value) {
 /// Generated clients send every default of the description.
 pub(crate) async fn documented_defaults_are_accepted_and_change_nothing(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let document = service.get("/openapi.json").await.expect(200).json();
@@ -151,6 +152,31 @@ pub(crate) async fn the_example_of_a_problem_has_the_members_of_a_real_one(backe
     assert_eq!(shown, real);
 }
 
+pub(crate) async fn the_examples_of_a_tenant_match_the_service(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    let created = service.tenant(example(&service, "TenantCreate").await).await;
+    let hold = |mut example: Value, real: &Value| {
+        let made = ["created_at", "updated_at", "users", "deleted_users", "groups"];
+        for member in made.into_iter().filter(|member| real.get(member).is_some()) {
+            assert!(!example[member].is_null(), "{member}");
+            example[member] = real[member].clone();
+        }
+        assert_eq!(&example, real);
+    };
+    hold(example(&service, "TenantCreated").await, &created);
+    let real = service.get("/tenants/acme").await.expect(200).json();
+    hold(example(&service, "Tenant").await, &real);
+    let page = example(&service, "TenantList").await;
+    hold(page["items"][0].clone(), &real);
+    let patch = example(&service, "TenantPatch").await;
+    let request = service.request("PATCH", "/tenants/acme?dry_run=true").json(&patch);
+    hold(example(&service, "TenantPatched").await, &request.send().await.expect(200).json());
+    let replace = example(&service, "TenantReplace").await;
+    let request = service.request("PUT", "/tenants/acme").json(&replace);
+    hold(example(&service, "TenantReplaced").await, &request.send().await.expect(200).json());
+}
+
 /// Sends each example of a request body, with the ids of records that exist.
 pub(crate) async fn every_example_of_a_request_is_accepted(backend: Backend) {
     let service = backend.open().await;
@@ -192,8 +218,14 @@ async fn send_example(
     let [user, group] =
         [made, group].map(|record| record["id"].as_str().expect("an id").to_owned());
     let id = if template.contains("Groups") { &group } else { &user };
-    let mut target =
-        template.replace("{user_id}", &user).replace("{group_id}", &group).replace("{id}", id);
+    let target = template.replace("{user_id}", &user).replace("{group_id}", &group);
+    let mut target = target.replace("{id}", id).replace("{tenant}", "acme");
+    if template.starts_with("/tenants") {
+        service.close_as_operator().await;
+    }
+    if template == "/tenants/{tenant}" {
+        service.tenant(json!({"name": "acme", "users_max": 1})).await;
+    }
     let is_of_lines = media_type.contains("ndjson") || media_type == "text/csv";
     if template == "/bulk/users" && !is_of_lines {
         target.push_str("?username=maud&confirm=1");
@@ -237,6 +269,15 @@ pub(crate) async fn a_record_is_a_valid_body_although_its_type_shows_less(backen
         body[name] = json!("copy");
         service.request("POST", target).json(&body).send().await.expect(201);
     }
+    service.close_as_operator().await;
+    service.tenant(json!({"name": "acme"})).await;
+    let tenant = service.get("/tenants/acme").await.expect(200).json();
+    for method in ["PUT", "PATCH"] {
+        service.request(method, "/tenants/acme").json(&tenant).send().await.expect(200);
+    }
+    let mut copy = tenant;
+    copy["name"] = json!("copy");
+    service.tenant(copy).await;
     let schema = service.get("/schema").await.expect(200).json();
     service.request("PUT", "/schema").json(&schema).send().await.expect(200);
 }

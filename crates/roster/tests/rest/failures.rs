@@ -40,7 +40,11 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     all.extend([("POST", "/groups".to_owned()), ("PUT", "/schema".to_owned())]);
     let member = member_path(&group, &group);
     all.extend(["PUT", "DELETE"].map(|method| (method, member.clone())));
-    let key = service.close().await;
+    let key = service.close_as_operator().await;
+    service.tenant(json!({"name": "acme"})).await;
+    all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/tenants".to_owned())));
+    let tenant = "/tenants/acme".to_owned();
+    all.extend(["GET", "HEAD", "PUT", "PATCH"].map(|method| (method, tenant.clone())));
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
     all.extend([("GET", key.clone()), ("DELETE", key), ("GET", "/caller".to_owned())]);
@@ -52,6 +56,8 @@ fn body_for(target: &str) -> Value {
     match target {
         "/keys" => json!({"name": "one", "scopes": ["scim"]}),
         "/schema" => json!({"attributes": []}),
+        "/tenants" => json!({"name": "globex"}),
+        "/tenants/acme" => json!({"display_name": "Acme"}),
         _ => json!({"username": "g"}),
     }
 }
@@ -125,9 +131,16 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
     service.join(&group, &user).await.refused(507, "storage-full");
     service.delete(&member_path(&group, &user)).await.refused(507, "storage-full");
     service.store.fail(None);
-    let key = service.close().await;
+    let key = service.close_as_operator().await;
+    service.tenant(json!({"name": "acme"})).await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     service.store.fail(Fault::Full);
+    for (method, target) in
+        [("POST", "/tenants"), ("PUT", "/tenants/acme"), ("PATCH", "/tenants/acme")]
+    {
+        let write = service.request(method, target).json(&body_for(target)).send().await;
+        write.refused(507, "storage-full");
+    }
     let body = body_for("/keys");
     let create = service.request("POST", "/keys").json(&body).send().await;
     create.refused(507, "storage-full");

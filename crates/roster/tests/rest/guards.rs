@@ -13,7 +13,7 @@ use crate::{
 const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
 
 /// Each operation that takes a body, with a path.
-fn with_body(user: &str) -> [(&'static str, &str); 9] {
+fn with_body(user: &str) -> [(&'static str, &str); 12] {
     [
         ("POST", "/users"),
         ("PUT", user),
@@ -24,6 +24,9 @@ fn with_body(user: &str) -> [(&'static str, &str); 9] {
         ("PUT", NO_GROUP),
         ("PATCH", NO_GROUP),
         ("PUT", "/schema"),
+        ("POST", "/tenants"),
+        ("PUT", "/tenants/acme"),
+        ("PATCH", "/tenants/acme"),
     ]
 }
 
@@ -194,6 +197,7 @@ pub(crate) async fn expect_100_continue_is_honoured(backend: Backend) {
 
 pub(crate) async fn only_json_in_utf8_is_accepted(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = r#"{"username":"grace"}"#;
     for (method, target) in with_body(&user) {
@@ -231,6 +235,7 @@ pub(crate) async fn only_json_in_utf8_is_accepted(backend: Backend) {
 
 pub(crate) async fn malformed_json_is_rejected(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let deep = format!("{{\"attributes\":{}{}}}", "[".repeat(65), "]".repeat(65));
     let bodies: [&[u8]; 11] = [
@@ -256,6 +261,7 @@ pub(crate) async fn malformed_json_is_rejected(backend: Backend) {
 
 pub(crate) async fn a_content_length_over_one_mebibyte_is_rejected(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
     for (method, target) in with_body(&user) {
@@ -269,6 +275,7 @@ pub(crate) async fn a_content_length_over_one_mebibyte_is_rejected(backend: Back
 pub(crate) async fn a_stalled_body_is_aborted(backend: Backend) {
     let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;
+    service.close_as_operator().await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     for (method, target) in with_body(&user) {
         let request = service.request(method, target).json(&json!({"username": "grace"}));

@@ -42,6 +42,8 @@ mod problems;
 mod record;
 mod schema;
 mod search;
+mod tenants_isolation;
+mod tenants_resource;
 mod transcript;
 mod transcripts;
 mod upsert;

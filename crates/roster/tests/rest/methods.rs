@@ -12,7 +12,8 @@ use crate::{
 
 /// Every path, with values for its template.
 async fn targets(service: &Service) -> Vec<(String, String)> {
-    let key = service.close().await;
+    let key = service.close_as_operator().await;
+    service.tenant(json!({"name": "acme"})).await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
@@ -23,6 +24,7 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
         "/users/{user_id}/groups" => path(&user) + "/groups",
         "/deleted-users/{user_id}" => kept(&gone),
         "/deleted-users/{user_id}/restore" => kept(&gone) + "/restore",
+        "/tenants/{tenant}" => "/tenants/acme".to_owned(),
         "/keys/{key_id}" => key.clone(),
         "/keys/{key_id}/rotate" => format!("{key}/rotate"),
         "/groups/{group_id}" => group_path(&group),
@@ -85,6 +87,7 @@ pub(crate) async fn head_checks_all_that_get_checks(backend: Backend) {
         ("/groups?sort=name", "*/*", 400),
         ("/groups?cursor=x", "*/*", 400),
         ("/groups/01a1f84a-963b-7c3e-9a41-5d2e8f604b17/members", "*/*", 404),
+        ("/tenants?limit=0", "*/*", 403),
         ("/events?after=x", "*/*", 400),
         ("/events?after=0123456789abcdef-1", "*/*", 410),
         ("/events", "text/html", 406),
@@ -237,6 +240,7 @@ pub(crate) async fn an_unknown_parameter_is_refused_with_the_one_that_was_meant(
 
 pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = service.user(json!({"username": "ada"})).await;
     let body = json!({"username": "edsger"});
     let group = service.group("team").await;
@@ -271,6 +275,11 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("GET", &gone),
         ("DELETE", &gone),
         ("POST", &restore),
+        ("GET", "/tenants"),
+        ("POST", "/tenants"),
+        ("GET", "/tenants/acme"),
+        ("PUT", "/tenants/acme"),
+        ("PATCH", "/tenants/acme"),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),
@@ -300,6 +309,7 @@ pub(crate) async fn an_invalid_percent_escape_in_the_query_is_rejected(backend: 
 
 pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let user = service.user(json!({"username": "ada"})).await;
     let group = service.group("team").await;
     let (members, member) = (group_path(&group) + "/members", member_path(&group, &user));
@@ -329,6 +339,11 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", "/bulk/deleted-users"),
         ("GET", &gone),
         ("POST", &restore),
+        ("GET", "/tenants"),
+        ("POST", "/tenants"),
+        ("GET", "/tenants/acme"),
+        ("PUT", "/tenants/acme"),
+        ("PATCH", "/tenants/acme"),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),

@@ -49,7 +49,12 @@ pub(crate) async fn every_link_includes_the_base_path(backend: Backend) {
         let target = link.strip_prefix("http://directory.example:8080").expect("our host");
         assert!(target.starts_with("/v1/"), "{link}");
         let target = target.split('#').next().expect("a path");
-        service.get(target).await.expect(200);
+        let reply = service.get(target).await;
+        if target == "/v1/tenants" {
+            reply.refused(403, "operator-key-required");
+            continue;
+        }
+        reply.expect(200);
     }
     // The test client checks the type of every problem.
     service.get("/v1/users/ada").await.refused(404, "user-not-found");

@@ -63,6 +63,7 @@ pub(crate) async fn every_violation_code_has_a_page(backend: Backend) {
 
 pub(crate) async fn links_between_documents_resolve(backend: Backend) {
     let service = backend.open().await;
+    service.close_as_operator().await;
     let document = service.get("/").await.expect(200).json();
     let links = document["links"].as_object().expect("links");
     for link in links.values().filter_map(Value::as_str) {

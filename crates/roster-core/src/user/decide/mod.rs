@@ -319,11 +319,9 @@ fn event(user: &User, kind: EventKind, command: &Command) -> Event {
     }
 }
 
-/// Claims the keys that are new to this user. A kept key already belongs to it, with one exception:
-/// usernames that differ in a final sigma alone were different once, so two users may have the key.
+/// Claims the keys that are new to this user. A kept key already belongs to it.
 fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
-    let may_be_shared = after.username.contains('σ');
-    let username = may_be_shared || before.is_none_or(|before| before.username != after.username);
+    let username = before.is_none_or(|before| before.username != after.username);
     let email =
         rules.email == Sharing::Unique && before.is_none_or(|before| before.email != after.email);
     let external_id = rules.external_id == Sharing::Unique

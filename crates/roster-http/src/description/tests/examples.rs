@@ -72,6 +72,7 @@ fn exchange(
                 .replace("{member_id}", id)
                 .replace("{id}", id)
                 .replace("{key_id}", "3hGk9PzQ7a")
+                .replace("{tenant}", "acme")
                 .replace("{code}", "not-found")
         ),
         query: None,

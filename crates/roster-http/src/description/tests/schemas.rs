@@ -52,7 +52,10 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
     let document = document();
     let user: Vec<&str> = Attribute::ALL.iter().map(|one| one.name()).collect();
     let group = properties(&document, "Group");
+    let tenant = properties(&document, "Tenant");
     let on_change = ["id", "username_from_email", "created_at", "updated_at"];
+    let of_tenant =
+        ["version", "base_url", "users", "deleted_users", "groups", "created_at", "updated_at"];
     for (form, record, hidden) in [
         ("UserCreate", &user, &["version", "created_at", "updated_at"][..]),
         ("UserReplace", &user, &on_change[..]),
@@ -60,6 +63,9 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
         ("GroupCreate", &group, &["id", "version", "created_at", "updated_at"][..]),
         ("GroupReplace", &group, &on_change[..]),
         ("GroupPatch", &group, &on_change[..]),
+        ("TenantCreate", &tenant, &of_tenant[..]),
+        ("TenantReplace", &tenant, &of_tenant[1..]),
+        ("TenantPatch", &tenant, &of_tenant[1..]),
         ("UserSchemaReplace", &properties(&document, "UserSchema"), &["members", "updated_at"][..]),
     ] {
         let kept: Vec<&str> =

@@ -55,7 +55,7 @@ impl<'a> DeletedListQuery<'a> {
             Direction::Ascending => "deleted_at",
             Direction::Descending => "-deleted_at",
         };
-        let cursors = app.cursors.of(List::DeletedUsers, call.authority().actor());
+        let cursors = app.cursors_of(List::DeletedUsers, call.authority().actor());
         let words = query.search(search);
         let cursors = cursors.with("sort", Some(sort)).with("filter", &filter).with("q", &words);
         let after = query.after(&cursors, |after| match after.key {

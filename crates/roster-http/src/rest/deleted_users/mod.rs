@@ -108,7 +108,7 @@ pub(crate) async fn restore(
     let mut response = write_response(&app, &options, outcome);
     if options.mode == Mode::Write {
         // The content is the user at its own URL (RFC 9110 section 8.7).
-        let location = format!("{}/users/{id}", app.settings.base_path());
+        let location = format!("{}/users/{id}", app.base_path());
         insert(response.headers_mut(), CONTENT_LOCATION, location)?;
     }
     Ok(response)

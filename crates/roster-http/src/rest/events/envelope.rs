@@ -1,9 +1,10 @@
 //! Events as sent to clients: CloudEvents 1.0 in JSON, in the envelope of all lists.
 //!
-//! `actor` and `requestid` are extension attributes, whose names may contain only lowercase letters
-//! and digits. The record is copied as stored; once the user is purged, there is none.
+//! `actor`, `requestid` and `tenant` are extension attributes, whose names may contain only
+//! lowercase letters and digits. The record is copied as stored; once the user is purged, there is
+//! none.
 
-use roster_core::{Event, EventsPage, LogId, Position, UserId, json::write_text};
+use roster_core::{Event, EventsPage, LogId, Position, TenantName, UserId, json::write_text};
 
 use crate::{
     problem::Problem,
@@ -17,18 +18,23 @@ const FRAME_BYTES: usize = 512;
 pub(super) fn envelope(
     page: &EventsPage,
     log: LogId,
-    base_url: &str,
+    source: (&str, Option<&TenantName>),
     next_cursor: Option<&str>,
 ) -> Result<Vec<u8>, Problem> {
     let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
     let envelope = Envelope { next_cursor, ..Envelope::default() };
     envelope.write(&page.events, bytes, |(number, event), out| {
-        write(event, Position { log, number: *number }, base_url, out);
+        write(event, Position { log, number: *number }, source, out);
         Some(())
     })
 }
 
-fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
+fn write(
+    event: &Event,
+    position: Position,
+    (base_url, tenant): (&str, Option<&TenantName>),
+    out: &mut Vec<u8>,
+) {
     let Event { kind, at, actor, request_id, user_id, version, changed, members, record } = event;
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
@@ -53,6 +59,10 @@ fn write(event: &Event, position: Position, base_url: &str, out: &mut Vec<u8>) {
     write_text(out, actor);
     out.extend_from_slice(b",\"requestid\":");
     write_text(out, request_id);
+    if let Some(tenant) = tenant {
+        out.extend_from_slice(b",\"tenant\":");
+        write_text(out, tenant.as_str());
+    }
     let data = format!(",\"data\":{{{id}\"version\":{version},\"changed\":[");
     out.extend_from_slice(data.as_bytes());
     for (index, attribute) in changed.iter().enumerate() {

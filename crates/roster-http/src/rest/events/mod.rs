@@ -61,12 +61,12 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     }
     let more = page.reached < page.head;
     let next = more.then(|| Position { log, number: page.reached }.to_string());
-    let body = envelope(&page, log, &app.settings.base_url, next.as_deref())?;
+    let body = envelope(&page, log, (&app.base_url, app.tenant.as_ref()), next.as_deref())?;
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE)];
     let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
     position(headers, log, page.reached);
-    let target = next.map(|cursor| query.target(parts.uri.path(), &cursor));
+    let target = next.map(|cursor| query.target(&app.external_path(parts.uri.path()), &cursor));
     if let Some(link) = target.as_deref().and_then(link) {
         headers.insert(LINK, link);
     }

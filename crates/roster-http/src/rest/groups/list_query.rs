@@ -49,7 +49,7 @@ impl<'a> GroupListQuery<'a> {
             }
             Ok(())
         })?;
-        let cursors = app.cursors.of(List::Groups, call.authority().actor());
+        let cursors = app.cursors_of(List::Groups, call.authority().actor());
         let cursors = cursors.with("display_name", &name_key).with("external_id", &external_id);
         let cursors = cursors.with("member_id", member).with("filter", &filter);
         let words = query.search(search);

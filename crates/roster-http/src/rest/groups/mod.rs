@@ -66,7 +66,7 @@ pub(crate) async fn list_of_user(
         }
         Ok(())
     })?;
-    let cursors = app.cursors.of(List::Groups, call.authority().actor());
+    let cursors = app.cursors_of(List::Groups, call.authority().actor());
     let cursors = cursors.with("user_id", Some(user)).with("nested", nested.then_some("true"));
     let after = query.after(&cursors, id_of)?;
     let permit = call.permit()?;
@@ -164,7 +164,7 @@ pub(crate) async fn list_members(
     let list = ListRequest::admit(&app, &call).await?;
     let group = parse_group_id(call.segment())?;
     let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
-    let cursors = app.cursors.of(List::Members, call.authority().actor());
+    let cursors = app.cursors_of(List::Members, call.authority().actor());
     let cursors = cursors.with("group_id", Some(group));
     let after = query.after(&cursors, id_of)?;
     let permit = call.permit()?;

@@ -54,13 +54,13 @@ pub(crate) async fn list(
     call: Call,
 ) -> Result<Response, Problem> {
     let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
-    let cursors = app.cursors.of(List::Keys, call.authority().actor());
+    let cursors = app.cursors_of(List::Keys, call.authority().actor());
     let place = |after: &PageKey| match after.key {
         SortKey::Time(at) => Some((at, after.id)),
         SortKey::Id | SortKey::Text(_) => None,
     };
     let after = query.after(&cursors, place)?;
-    let mut keys = app.access.keys.list(permit).await?;
+    let mut keys = app.access.keys.list(permit, call.authority()).await?;
     let total = u64::try_from(keys.len()).unwrap_or(u64::MAX);
     let total = query.count.then_some(Total::Exactly(total));
     keys.retain(|key| after.is_none_or(|after| place(&page_key(key)) > Some(after)));
@@ -76,7 +76,10 @@ pub(crate) async fn list(
         Some(())
     })?;
     let mut response = read_response(&call.parts.headers, body)?;
-    let target = next.map(|cursor| target(call.parts.uri.path(), &query.given, &cursor));
+    let target = next.map(|cursor| {
+        let path = app.external_path(call.parts.uri.path());
+        target(&path, &query.given, &cursor)
+    });
     if let Some(link) = target.as_deref().and_then(link) {
         response.headers_mut().insert(LINK, link);
     }
@@ -107,7 +110,7 @@ pub(crate) async fn create(
     app.access.keys_changed().await?;
     note(&call, "a key was created", key.id);
     let mut response = answer(StatusCode::CREATED, &revealed(&key, &token, app.directory.now()));
-    let location = format!("{}/keys/{}", app.settings.base_path(), key.id);
+    let location = format!("{}/keys/{}", app.base_path(), key.id);
     insert(response.headers_mut(), LOCATION, location)?;
     Ok(response)
 }
@@ -120,7 +123,7 @@ pub(crate) async fn get(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let key = app.access.keys.get(permit, id).await?;
+    let key = app.access.keys.get(permit, id, call.authority()).await?;
     let key = key.ok_or_else(|| Problem::new(ProblemCode::KeyNotFound))?;
     let mut body = Vec::with_capacity(KEY_BYTES);
     write_json(&mut body, &record(&key, app.directory.now()));
@@ -136,7 +139,7 @@ pub(crate) async fn revoke(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (key, is_revoked_now) = app.access.keys.revoke(permit, id).await?;
+    let (key, is_revoked_now) = app.access.keys.revoke(permit, id, call.authority()).await?;
     app.access.keys_changed().await?;
     if is_revoked_now {
         note(&call, "a key was revoked", key.id);
@@ -154,7 +157,7 @@ pub(crate) async fn rotate(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (key, token) = app.access.keys.rotate(permit, id, overlap_ms).await?;
+    let (key, token) = app.access.keys.rotate(permit, id, overlap_ms, call.authority()).await?;
     app.access.keys_changed().await?;
     note(&call, "a key was rotated", key.id);
     Ok(answer(StatusCode::OK, &revealed(&key, &token, app.directory.now())))
@@ -226,6 +229,9 @@ impl From<KeyFailure> for Problem {
             KeyFailure::Refused(KeyRefusal::NotFound) => Self::new(ProblemCode::KeyNotFound),
             KeyFailure::Refused(KeyRefusal::Ended) => Self::new(ProblemCode::KeyEnded),
             KeyFailure::Refused(KeyRefusal::TooMany) => Self::new(ProblemCode::TooManyKeys),
+            KeyFailure::Refused(KeyRefusal::NotOperator) => {
+                Self::new(ProblemCode::OperatorKeyRequired)
+            }
             // Does not occur: the directory generates another id if one is taken.
             KeyFailure::Refused(KeyRefusal::IdTaken) => Self::new(ProblemCode::Internal),
         }

@@ -2,7 +2,7 @@
 
 use roster_core::{
     Json, Timestamp,
-    access::{ApiKey, Token},
+    access::{ApiKey, Reach, Token},
 };
 
 /// The key without its secret. Members without a value are left out.
@@ -29,6 +29,7 @@ fn members(key: &ApiKey, now: Timestamp) -> Vec<(String, Json)> {
         // The same value under the member name that users have.
         ("status", text(key.state(now).as_str())),
         ("scopes", Some(Json::Array(scopes))),
+        ("tenants", (key.reach == Reach::All).then(|| Json::Text("all".to_owned()))),
         ("created_at", Some(time(key.created_at))),
         ("created_by", text(&key.created_by)),
         ("expires_at", key.expires_at.map(time)),

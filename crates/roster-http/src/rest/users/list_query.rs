@@ -102,7 +102,7 @@ impl<'a> UserListQuery<'a> {
         let words = query.search(own.search);
         let page = PageQuery { limit: query.limit, count: query.count, words, ..own.page };
         let mut page = conditions.chain(filter).fold(page, PageQuery::with);
-        let cursors = app.cursors.of(List::Users, call.authority().actor()).with_query(&page);
+        let cursors = app.cursors_of(List::Users, call.authority().actor()).with_query(&page);
         page.after = query.after(&cursors, |after| Some(after.clone()))?;
         Ok(Self { page, fields: own.fields, query, cursors })
     }

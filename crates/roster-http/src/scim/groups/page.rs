@@ -240,7 +240,7 @@ impl<'a> Asking<'a> {
 
     /// The cursors for this caller, filter and order.
     fn cursors(&self, list: List) -> ListCursors<'a> {
-        let cursors = self.app.cursors.of(list, self.actor).with("filter", Some(self.text));
+        let cursors = self.app.cursors_of(list, self.actor).with("filter", Some(self.text));
         let Sort { by, direction } = self.query.sort;
         // The order by id is the default.
         let sort = (by != SortBy::Id || direction == Direction::Descending)

@@ -53,7 +53,7 @@ pub(super) async fn by_index<'f>(
 ) -> Result<Found<'f>, ScimProblem> {
     let Reader { permit: may, actor, .. } = reader;
     let admitted = admit(app, &query).await?;
-    let cursors = app.cursors.of(List::ScimUsersByIndex, actor).with_query(&query);
+    let cursors = app.cursors_of(List::ScimUsersByIndex, actor).with_query(&query);
     let kept = Walk::new(app, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
     let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
@@ -198,7 +198,7 @@ pub(super) async fn by_cursor<'f>(
     cursor: &str,
     count: Option<usize>,
 ) -> Result<Found<'f>, ScimProblem> {
-    let cursors = app.cursors.of(List::ScimUsers, reader.actor).with_query(&query);
+    let cursors = app.cursors_of(List::ScimUsers, reader.actor).with_query(&query);
     let begins = cursor.is_empty();
     if !begins {
         let (after, limit) = cursor::open(app, &cursors, cursor, count)?;

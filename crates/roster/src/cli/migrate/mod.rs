@@ -89,7 +89,7 @@ fn connector(flags: &MigrateFlags) -> anyhow::Result<Connector> {
 
 fn source_of(export: &Export) -> Source {
     let rows = export.tables().iter().map(|(table, rows)| (table.name, *rows)).collect();
-    Source { log_id: export.log_id(), head: export.head(), rows }
+    Source { log_id: export.log_id(), position: export.position(), rows }
 }
 
 async fn migrate(
@@ -198,27 +198,31 @@ fn hash_source(export: Export) -> (JoinHandle<Result<(), BackupError>>, Receiver
     (reader, digests)
 }
 
+/// The number of rows of a table, of all tenants.
+fn rows_of(source: &Source, table: &str) -> u64 {
+    source.rows.iter().find(|(name, _)| *name == table).map_or(0, |(_, rows)| *rows)
+}
+
 fn in_words(flags: &MigrateFlags, source: &Source) -> String {
-    let Source { log_id, head, .. } = source;
+    let Source { log_id, position, .. } = source;
+    let [users, deleted] = ["users", "deleted_users"].map(|table| rows_of(source, table));
     format!(
-        "{}: {} users and {} deleted users, log {log_id} up to position {}, are in the database; \
-         serve it with --database, and do not serve this directory again",
+        "{}: {users} users and {deleted} deleted users, log {log_id} up to position {position}, \
+         are in the database; serve it with --database, and do not serve this directory again",
         flags.from.display(),
-        head.live(),
-        head.deleted,
-        head.position,
     )
 }
 
 fn as_json(source: &Source) -> String {
-    let Source { log_id, head, rows } = source;
+    let Source { log_id, position, rows } = source;
     let count = |rows: u64| Json::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+    let [users, deleted] = ["users", "deleted_users"].map(|table| count(rows_of(source, table)));
     let rows = rows.iter().map(|(table, rows)| ((*table).to_owned(), count(*rows))).collect();
     let members = [
         ("log_id", Json::Text(log_id.to_string())),
-        ("position", Json::Int(head.position)),
-        ("users", Json::Int(head.live())),
-        ("deleted_users", Json::Int(head.deleted)),
+        ("position", Json::Int(*position)),
+        ("users", users),
+        ("deleted_users", deleted),
         ("rows", Json::Object(rows)),
     ];
     text(members.map(|(name, value)| (name.to_owned(), value)).into())

@@ -1,0 +1,245 @@
+//! Creating and changing a tenant, as a pure function of the stored one, so that every engine
+//! applies the same rules.
+
+use super::{
+    Tenant, TenantDraft, TenantId, TenantName,
+    draft::{at, invalid_name},
+};
+use crate::{
+    failure::StoreError,
+    json::{Json, merge},
+    timestamp::Timestamp,
+    write::{
+        command::Preconditions,
+        violation::{ViolationCode, Violations},
+    },
+};
+
+/// An operation on a tenant.
+#[derive(Clone, Debug)]
+pub enum TenantAct {
+    /// Create a tenant.
+    Create(TenantDraft),
+    /// Replace what its caller may set.
+    Replace(TenantName, TenantDraft),
+    /// Patch it by JSON Merge Patch (RFC 7396).
+    Patch(TenantName, Json),
+}
+
+impl TenantAct {
+    /// The name of its tenant; `None` if a create names none.
+    pub const fn name(&self) -> Option<&TenantName> {
+        match self {
+            Self::Create(draft) => draft.name.as_ref(),
+            Self::Replace(name, _) | Self::Patch(name, _) => Some(name),
+        }
+    }
+}
+
+/// A requested change of a tenant.
+#[derive(Clone, Debug)]
+pub struct TenantChange {
+    /// The operation.
+    pub act: TenantAct,
+    /// The preconditions of the request.
+    pub preconditions: Preconditions,
+    /// The time of the request.
+    pub at: Timestamp,
+    /// Whether nothing is stored.
+    pub is_dry_run: bool,
+}
+
+/// The result of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantDecision {
+    /// The tenant after the change. The id of a new one is assigned by the engine.
+    pub tenant: Tenant,
+    /// Whether anything must be written.
+    pub changes: bool,
+}
+
+/// Why a change of a tenant was rejected. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TenantRefusal {
+    /// No tenant has the name.
+    NotFound,
+    /// Another tenant has the name.
+    NameTaken,
+    /// The tenant is at this version, which the preconditions exclude.
+    VersionMismatch(i64),
+    /// The body breaks rules.
+    Invalid(Violations),
+    /// The maximum number of tenants exists.
+    TooMany,
+}
+
+/// Why a change of a tenant failed.
+#[derive(Debug)]
+pub enum TenantFailure {
+    /// The rules reject it.
+    Refused(TenantRefusal),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl From<TenantRefusal> for TenantFailure {
+    fn from(refusal: TenantRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<StoreError> for TenantFailure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Decides a change, given the tenant with the name.
+pub fn decide_tenant(
+    stored: Option<&Tenant>,
+    change: &TenantChange,
+) -> Result<TenantDecision, TenantRefusal> {
+    let patched;
+    let (stored, draft) = match (&change.act, stored) {
+        (TenantAct::Create(draft), stored) => return create(stored, draft, change.at),
+        (TenantAct::Replace(..) | TenantAct::Patch(..), None) => {
+            return Err(TenantRefusal::NotFound);
+        }
+        (TenantAct::Replace(_, draft), Some(stored)) => (stored, draft),
+        (TenantAct::Patch(_, patch), Some(stored)) => {
+            let tree = merge(TenantDraft::tree_of(stored), patch.clone());
+            patched = TenantDraft::parse(&tree).map_err(TenantRefusal::Invalid)?;
+            if patched.name.is_none() {
+                return Err(TenantRefusal::Invalid(invalid_name().into()));
+            }
+            (stored, &patched)
+        }
+    };
+    let is_version = draft.version.is_none_or(|version| version == stored.version);
+    if !is_version || !change.preconditions.allow_write(stored.version) {
+        return Err(TenantRefusal::VersionMismatch(stored.version));
+    }
+    if draft.name.as_ref().is_some_and(|name| *name != stored.name) {
+        let detail = "a tenant keeps its name, because it is in the URLs of its callers";
+        return Err(TenantRefusal::Invalid(at("name", ViolationCode::InvalidValue, detail).into()));
+    }
+    let mut tenant = Tenant {
+        display_name: draft.display_name.clone(),
+        external_id: draft.external_id.clone(),
+        status: draft.status.unwrap_or(stored.status),
+        users_max: draft.users_max,
+        ..stored.clone()
+    };
+    let changes = tenant != *stored;
+    if changes {
+        tenant.version += 1;
+        tenant.updated_at = change.at.max(stored.updated_at);
+    }
+    Ok(TenantDecision { tenant, changes })
+}
+
+fn create(
+    stored: Option<&Tenant>,
+    draft: &TenantDraft,
+    at: Timestamp,
+) -> Result<TenantDecision, TenantRefusal> {
+    let invalid = || TenantRefusal::Invalid(invalid_name().into());
+    let name = draft.name.clone().ok_or_else(invalid)?;
+    if stored.is_some() {
+        return Err(TenantRefusal::NameTaken);
+    }
+    let tenant = Tenant {
+        id: TenantId::DEFAULT,
+        name,
+        version: 1,
+        status: draft.status.unwrap_or_default(),
+        display_name: draft.display_name.clone(),
+        external_id: draft.external_id.clone(),
+        users_max: draft.users_max,
+        created_at: at,
+        updated_at: at,
+    };
+    Ok(TenantDecision { tenant, changes: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Tags, json, tenant::TenantStatus};
+
+    fn draft(text: &str) -> TenantDraft {
+        TenantDraft::parse(&json::read(text.as_bytes()).unwrap()).unwrap()
+    }
+
+    fn change(act: TenantAct) -> TenantChange {
+        let at = Timestamp::from_millis(1000);
+        TenantChange { act, preconditions: Preconditions::default(), at, is_dry_run: false }
+    }
+
+    fn acme() -> Tenant {
+        let act =
+            TenantAct::Create(draft(r#"{"name":"acme","display_name":"Acme","users_max":5}"#));
+        decide_tenant(None, &change(act)).unwrap().tenant
+    }
+
+    fn patch(text: &str) -> Result<TenantDecision, TenantRefusal> {
+        let patch = json::read(text.as_bytes()).unwrap();
+        decide_tenant(Some(&acme()), &change(TenantAct::Patch(acme().name, patch)))
+    }
+
+    #[test]
+    fn a_create_needs_a_name_that_is_free() {
+        assert_eq!((acme().version, acme().users_max), (1, Some(5)));
+        let again = change(TenantAct::Create(draft(r#"{"name":"acme"}"#)));
+        assert_eq!(decide_tenant(Some(&acme()), &again), Err(TenantRefusal::NameTaken));
+        let nameless = decide_tenant(None, &change(TenantAct::Create(draft("{}"))));
+        assert!(matches!(nameless, Err(TenantRefusal::Invalid(_))), "{nameless:?}");
+    }
+
+    #[test]
+    fn a_patch_changes_what_it_names_and_a_replacement_everything() {
+        let patched = patch(r#"{"status":"suspended","users_max":null}"#).unwrap().tenant;
+        assert_eq!((patched.status, patched.users_max), (TenantStatus::Suspended, None));
+        assert_eq!((patched.display_name.as_deref(), patched.version), (Some("Acme"), 2));
+        let replace = TenantAct::Replace(acme().name, draft(r#"{"external_id":"7"}"#));
+        let replaced = decide_tenant(Some(&acme()), &change(replace)).unwrap().tenant;
+        assert_eq!((replaced.display_name, replaced.users_max), (None, None));
+        assert_eq!(replaced.external_id.as_deref(), Some("7"));
+        let same = TenantAct::Replace(
+            acme().name,
+            TenantDraft::parse(&TenantDraft::tree_of(&acme())).unwrap(),
+        );
+        assert!(!decide_tenant(Some(&acme()), &change(same)).unwrap().changes);
+    }
+
+    #[test]
+    fn a_name_never_changes_and_an_old_version_is_refused() {
+        for name in [r#"{"name":"other"}"#, r#"{"name":null}"#] {
+            assert!(matches!(patch(name), Err(TenantRefusal::Invalid(_))), "{name}");
+        }
+        assert_eq!(patch(r#"{"version":7}"#), Err(TenantRefusal::VersionMismatch(1)));
+        let if_match = Some(Tags::Versions(vec![2]));
+        let preconditions = Preconditions { if_match, if_none_match: None };
+        let act = TenantAct::Patch(acme().name, Json::Object(Vec::new()));
+        let stale = TenantChange { preconditions, ..change(act) };
+        assert_eq!(decide_tenant(Some(&acme()), &stale), Err(TenantRefusal::VersionMismatch(1)));
+    }
+
+    #[test]
+    fn a_name_is_a_plain_segment_of_a_url() {
+        for name in ["a", "acme-2", "7", &"x".repeat(63)] {
+            assert!(TenantName::parse(name).is_some(), "{name}");
+        }
+        for name in ["", "Acme", "a.b", "..", "%2e%2e", "a/b", "ä", "a b", &"x".repeat(64)] {
+            assert_eq!(TenantName::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn all_violations_are_reported_together() {
+        let body = r#"{"name":"A","display_name":7,"users_max":-1,"status":"gone","x":1}"#;
+        let violations = TenantDraft::parse(&json::read(body.as_bytes()).unwrap()).unwrap_err();
+        let pointers: Vec<_> = violations.into_iter().map(|one| one.pointer).collect();
+        assert_eq!(pointers, ["/name", "/display_name", "/users_max", "/status", "/x"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! Tenants: directories that share a store and its change log, and nothing else.
+
+mod decide;
+mod draft;
+mod id;
+
+use std::{fmt, sync::Arc};
+
+pub use decide::{
+    TenantAct, TenantChange, TenantDecision, TenantFailure, TenantRefusal, decide_tenant,
+};
+pub use draft::TenantDraft;
+pub use id::TenantId;
+
+use crate::{limits::TENANT_NAME_LENGTH_MAX, timestamp::Timestamp};
+
+/// The name of a tenant, which is a segment of its base URL and never changes: 1 to 63 lower-case
+/// letters of ASCII, digits and hyphens.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TenantName(Arc<str>);
+
+impl TenantName {
+    /// Parses a name; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_known =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_name =
+            (1..=TENANT_NAME_LENGTH_MAX).contains(&text.len()) && text.bytes().all(is_known);
+        is_name.then(|| Self(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TenantName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a tenant's own keys are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TenantStatus {
+    /// They are served.
+    #[default]
+    Active,
+    /// Only keys of the operator are served.
+    Suspended,
+}
+
+impl TenantStatus {
+    /// The status in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+        }
+    }
+
+    /// Parses a status; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Active, Self::Suspended].into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// A tenant other than the default one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tenant {
+    /// Its number.
+    pub id: TenantId,
+    /// Its name.
+    pub name: TenantName,
+    /// The number of its changes, from 1.
+    pub version: i64,
+    /// Whether its keys are served.
+    pub status: TenantStatus,
+    /// Its name for people.
+    pub display_name: Option<String>,
+    /// Its id in another system.
+    pub external_id: Option<String>,
+    /// The maximum number of live users; `None` if there is none.
+    pub users_max: Option<i64>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+/// The numbers of a tenant's users and groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantCounts {
+    /// Live users.
+    pub users: i64,
+    /// Deleted users that are kept.
+    pub deleted_users: i64,
+    /// Groups.
+    pub groups: i64,
+}
+
+/// A query for tenants, in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TenantQuery {
+    /// Only names after this one.
+    pub after: Option<TenantName>,
+    /// Only tenants with this external id.
+    pub external_id: Option<String>,
+    /// The maximum number of tenants.
+    pub limit: usize,
+}
+
+/// A page of tenants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TenantPage {
+    /// The tenants, each with its counters.
+    pub items: Vec<(Tenant, TenantCounts)>,
+    /// Whether more tenants follow.
+    pub has_more: bool,
+}

@@ -1,0 +1,171 @@
+//! Tenants: their table, read and changed one at a time. [`decide_tenant`] has the rules.
+
+use roster_core::{
+    Head, StoreError, Tenant, TenantName, TenantStatus,
+    limits::TENANTS_MAX,
+    page::Flow,
+    tenant::{
+        TenantChange, TenantCounts, TenantDecision, TenantPage, TenantQuery, TenantRefusal,
+        decide_tenant,
+    },
+};
+
+use crate::{
+    database::{Cell, Database, Dialect, Values, corrupt, first},
+    read::page_sql::{Parameters, limit},
+};
+
+/// The columns of a tenant. The default one has no name, so no statement here finds it.
+const COLUMNS: &str = "id, name, version, status, display_name, external_id, users_max, \
+     created_at, updated_at, active + suspended, deleted, groups";
+
+/// The tenant of a name.
+pub fn tenant_of_name() -> String {
+    format!("SELECT {COLUMNS} FROM tenants WHERE name = $1")
+}
+
+/// A page of tenants, in the order of their names.
+pub fn tenants_along<D: Dialect>(query: &TenantQuery, to: &mut Parameters) -> String {
+    let after = query.after.as_ref().map_or("", TenantName::as_str);
+    let (index, condition, order) = match &query.external_id {
+        Some(id) => {
+            let of = format!("external_id = {} AND ", to.push(id.as_str()));
+            (D::indexed_by("tenants_external_id"), of, "external_id, name")
+        }
+        None => (D::indexed_by("tenants_name"), String::new(), "name"),
+    };
+    format!(
+        "SELECT {COLUMNS} FROM tenants{index} WHERE {condition}name > {} ORDER BY {order} LIMIT {}",
+        to.push(after),
+        to.push(limit(query.limit))
+    )
+}
+
+/// The head of the log, with the sums of the counters of all tenants.
+const TOTALS: &str = "SELECT position, CAST((SELECT sum(active) FROM tenants) AS bigint), \
+     CAST((SELECT sum(suspended) FROM tenants) AS bigint), \
+     CAST((SELECT sum(deleted) FROM tenants) AS bigint) FROM log_head WHERE number = 1";
+
+/// Reads the head of the log, with the sums of the counters of all tenants.
+pub async fn totals<D: Database>(db: D) -> Result<Head, D::Error> {
+    Ok(first(db, TOTALS, &[]).await?.ok_or_else(|| corrupt("log_head"))?.head(0)?)
+}
+
+/// The number of the next tenant. Numbers are dense and never used again.
+pub const NEXT_TENANT: &str = "SELECT max(id) + 1 FROM tenants";
+
+/// How many more live users a tenant may have; NULL if there is no maximum.
+pub const USERS_ROOM: &str = "SELECT users_max - active - suspended FROM tenants WHERE id = $1";
+
+/// Creates a tenant.
+pub const CREATE_TENANT: &str = "INSERT INTO tenants (id, name, version, status, display_name, \
+     external_id, users_max, created_at, updated_at, active, suspended, deleted, groups) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, 0, 0)";
+
+/// Updates a tenant.
+pub const UPDATE_TENANT: &str = "UPDATE tenants SET version = $1, status = $2, display_name = $3, \
+     external_id = $4, users_max = $5, updated_at = $6 WHERE id = $7";
+
+/// Reads the tenant of a name, with its counters.
+pub async fn tenant<D: Database>(
+    db: D,
+    name: &TenantName,
+) -> Result<Option<(Tenant, TenantCounts)>, D::Error> {
+    let row = first(db, &tenant_of_name(), &[name.as_str().into()]).await?;
+    Ok(row.map(|row| tenant_of(&row)).transpose()?)
+}
+
+/// Reads a page of tenants.
+pub async fn tenants<D: Database>(db: D, query: &TenantQuery) -> Result<TenantPage, D::Error> {
+    let mut to = Parameters::default();
+    let sql = tenants_along::<D>(query, &mut to);
+    let (mut page, mut has_more) = (Vec::new(), false);
+    let take = |row: Values| {
+        if page.len() >= query.limit {
+            has_more = true;
+            return Ok(Flow::Stop);
+        }
+        page.push(tenant_of(&row)?);
+        Ok(Flow::Next)
+    };
+    db.each(&sql, &to.0, take).await?;
+    Ok(TenantPage { items: page, has_more })
+}
+
+/// Decides a change of a tenant and applies it, in a transaction that excludes other changes of
+/// tenants.
+pub async fn change_tenant<D: Database>(
+    db: D,
+    change: &TenantChange,
+) -> Result<Result<TenantDecision, TenantRefusal>, D::Error> {
+    let stored = match change.act.name() {
+        Some(name) => tenant(db, name).await?,
+        None => None,
+    };
+    let is_new = stored.is_none();
+    let mut decision = match decide_tenant(stored.as_ref().map(|(tenant, _)| tenant), change) {
+        Ok(decision) => decision,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if is_new {
+        let next = first(db, NEXT_TENANT, &[]).await?.ok_or_else(|| corrupt("tenants"))?;
+        decision.tenant.id = next.tenant(0, "tenants.id")?;
+        if i64::from(decision.tenant.id.number()) > TENANTS_MAX {
+            return Ok(Err(TenantRefusal::TooMany));
+        }
+    }
+    if change.is_dry_run || !decision.changes {
+        return Ok(Ok(decision));
+    }
+    let Tenant { id, name, version, .. } = &decision.tenant;
+    let Tenant { status, display_name, external_id, users_max, .. } = &decision.tenant;
+    let text = |text: &Option<String>| text.as_deref().map_or(Cell::Null, Cell::from);
+    let status = Cell::from(i64::from(*status == TenantStatus::Suspended));
+    let (display_name, external_id) = (text(display_name), text(external_id));
+    let users_max = users_max.map_or(Cell::Null, Cell::from);
+    let (id, version) = (Cell::from(*id), Cell::from(*version));
+    let updated_at = Cell::from(decision.tenant.updated_at.as_millis());
+    if is_new {
+        let created_at = decision.tenant.created_at.as_millis().into();
+        let (name, end) = (name.as_str().into(), [created_at, updated_at]);
+        let row = [id, name, version, status, display_name, external_id, users_max];
+        db.execute(CREATE_TENANT, &[row.as_slice(), &end].concat()).await?;
+    } else {
+        let row = [version, status, display_name, external_id, users_max, updated_at, id];
+        db.execute(UPDATE_TENANT, &row).await?;
+    }
+    Ok(Ok(decision))
+}
+
+fn tenant_of(row: &Values) -> Result<(Tenant, TenantCounts), StoreError> {
+    let place = "tenants";
+    let optional = |index| -> Result<Option<String>, StoreError> {
+        match row.0.get(index) {
+            Some(Cell::Null) => Ok(None),
+            _ => row.text(index, place).map(|text| Some(text.to_owned())),
+        }
+    };
+    let status = match row.number(3, place)? {
+        0 => TenantStatus::Active,
+        1 => TenantStatus::Suspended,
+        _ => return Err(corrupt("tenants.status")),
+    };
+    let name = TenantName::parse(row.text(1, place)?).ok_or_else(|| corrupt("tenants.name"))?;
+    let tenant = Tenant {
+        id: row.tenant(0, place)?,
+        name,
+        version: row.number(2, place)?,
+        status,
+        display_name: optional(4)?,
+        external_id: optional(5)?,
+        users_max: row.number(6, place).ok(),
+        created_at: row.moment(7, place)?,
+        updated_at: row.moment(8, place)?,
+    };
+    let counts = TenantCounts {
+        users: row.number(9, place)?,
+        deleted_users: row.number(10, place)?,
+        groups: row.number(11, place)?,
+    };
+    Ok((tenant, counts))
+}

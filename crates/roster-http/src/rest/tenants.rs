@@ -1,0 +1,277 @@
+//! Tenants: `/tenants` and `/tenants/{tenant}`, for the operator.
+//!
+//! A tenant has a base URL, below which the whole interface is. Its counters change without a new
+//! version, so its entity tag goes with the members that a caller may set.
+
+use axum::{
+    extract::{FromRequestParts, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LINK, LOCATION},
+    request::Parts,
+};
+use roster_core::{
+    Json, Tenant, TenantName, UserId,
+    access::RunTenants,
+    json::{self, write_json},
+    limits::TENANTS_MAX,
+    list::{PageKey, SortKey},
+    tenant::{
+        TenantAct, TenantCounts, TenantDraft, TenantFailure, TenantPage, TenantQuery, TenantRefusal,
+    },
+};
+
+use super::{
+    list::{Envelope, ListQuery, link},
+    respond::{DRY_RUN, TRUE, insert},
+};
+use crate::{
+    cursor::List,
+    extract::{
+        AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions, read_each, target,
+        unknown,
+    },
+    problem::{Fault, NO_STORE, Problem, ProblemCode},
+    request::{Call, RequestContext, UnreadCall},
+    state::AppState,
+};
+
+/// The maximum size of a request body in bytes.
+const BYTES_MAX: usize = 16 * 1024;
+
+/// The approximate size of a tenant in a response, in bytes.
+const TENANT_BYTES: usize = 512;
+
+/// `{tenant}`: the name of a tenant.
+pub(crate) struct TenantPath(TenantName);
+
+impl FromRequestParts<AppState> for TenantPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
+        let [name, _] = RequestContext::of(parts)?.segments(parts.uri.path());
+        TenantName::parse(name).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// `GET /tenants`: returns tenants in the order of their names.
+pub(crate) async fn list(
+    State(app): State<AppState>,
+    Authorized(permit): Authorized<RunTenants>,
+    _: AcceptsJson,
+    call: Call,
+) -> Result<Response, Problem> {
+    let (mut query, mut external_id) = (ListQuery::default(), None);
+    query.given = read_each(call.parts.uri.query(), |parameter| {
+        match parameter.name.as_ref() {
+            "external_id" => external_id = Some(parameter.value().into_owned()),
+            // Tenants are not counted.
+            "count" => return Err(unknown()),
+            _ if query.take(parameter)? => {}
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    })?;
+    let cursors = app.cursors_of(List::Tenants, call.authority().actor());
+    let cursors = cursors.with("external_id", external_id.as_ref());
+    let name_of = |after: &PageKey| match &after.key {
+        SortKey::Text(Some(name)) => TenantName::parse(name),
+        SortKey::Text(None) | SortKey::Id | SortKey::Time(_) => None,
+    };
+    let after = query.after(&cursors, name_of)?;
+    let page = TenantQuery { after, external_id, limit: query.limit };
+    let TenantPage { items, has_more } = app.directory.list_tenants(permit, page).await?;
+    let page_key = |(tenant, _): &(Tenant, TenantCounts)| PageKey {
+        key: SortKey::Text(Some(tenant.name.to_string())),
+        id: UserId::from_bytes([0; 16]),
+    };
+    let last = items.last().filter(|_| has_more);
+    let next = last.map(|last| cursors.seal_stored(&page_key(last))).transpose()?;
+    let envelope = Envelope { next_cursor: next.as_deref(), ..Envelope::default() };
+    let body = envelope.write(&items, items.len() * TENANT_BYTES, |(tenant, counts), out| {
+        write_json(out, &record(&app, tenant, Some(counts)));
+        Some(())
+    })?;
+    let mut response = answer(StatusCode::OK, body);
+    let target = next.map(|cursor| target(call.parts.uri.path(), &query.given, &cursor));
+    if let Some(link) = target.as_deref().and_then(link) {
+        response.headers_mut().insert(LINK, link);
+    }
+    Ok(response)
+}
+
+/// `GET /tenants/{tenant}`: returns a tenant.
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    _: PlainJson,
+    TenantPath(name): TenantPath,
+) -> Result<Response, Problem> {
+    let (tenant, counts) = app.directory.tenant(name).await?.ok_or_else(not_found)?;
+    respond(&app, StatusCode::OK, &tenant, Some(&counts))
+}
+
+/// `POST /tenants`: creates a tenant.
+pub(crate) async fn create(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    _: AcceptsJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
+    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let draft = draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?;
+    let tenant = change(&app, &options, &call, TenantAct::Create(draft)).await?;
+    if options.is_dry_run() {
+        return Ok(dry_run_response(&app, &tenant));
+    }
+    let mut response = respond(&app, StatusCode::CREATED, &tenant, None)?;
+    let location = format!("{}/tenants/{}", app.base_path(), tenant.name);
+    insert(response.headers_mut(), LOCATION, location)?;
+    Ok(response)
+}
+
+/// `PUT /tenants/{tenant}`: replaces what a caller may set.
+pub(crate) async fn replace(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    TenantPath(name): TenantPath,
+    _: AcceptsJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
+    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let draft = draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?;
+    let tenant = change(&app, &options, &call, TenantAct::Replace(name, draft)).await?;
+    write_response(&app, &options, &tenant)
+}
+
+/// `PATCH /tenants/{tenant}`: patches a tenant by JSON Merge Patch.
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    TenantPath(name): TenantPath,
+    _: AcceptsJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let (call, patch, _) =
+        call.read_and_authorize(&app, BodyKind::MergePatch, BYTES_MAX, json::read).await?;
+    let tenant = change(&app, &options, &call, TenantAct::Patch(name, patch)).await?;
+    write_response(&app, &options, &tenant)
+}
+
+/// Changes a tenant, and logs the change with its actor.
+async fn change(
+    app: &AppState,
+    options: &WriteOptions,
+    call: &Call,
+    act: TenantAct,
+) -> Result<Tenant, Problem> {
+    options.refuse_idempotency_key()?;
+    let preconditions = options.preconditions.clone();
+    let change = app.directory.change_tenant(call.permit()?, act, preconditions, options.mode);
+    let decision = change.await?;
+    if decision.changes && !options.is_dry_run() {
+        app.tenants.forget(&decision.tenant.name);
+        let (request_id, actor) = (call.request_id(), call.authority().actor().to_string());
+        let (tenant, version) = (decision.tenant.name.as_str(), decision.tenant.version);
+        tracing::info!(request_id, actor, tenant, version, "a tenant was changed");
+    }
+    Ok(decision.tenant)
+}
+
+/// The response to a write of a tenant that exists.
+fn write_response(
+    app: &AppState,
+    options: &WriteOptions,
+    tenant: &Tenant,
+) -> Result<Response, Problem> {
+    if options.is_dry_run() {
+        return Ok(dry_run_response(app, tenant));
+    }
+    respond(app, StatusCode::OK, tenant, None)
+}
+
+/// The tenant that a write would make. It has no entity tag, because no version with it is stored.
+fn dry_run_response(app: &AppState, tenant: &Tenant) -> Response {
+    let mut body = Vec::with_capacity(TENANT_BYTES);
+    write_json(&mut body, &record(app, tenant, None));
+    let mut response = answer(StatusCode::OK, body);
+    response.headers_mut().insert(DRY_RUN, TRUE);
+    response
+}
+
+fn respond(
+    app: &AppState,
+    status: StatusCode,
+    tenant: &Tenant,
+    counts: Option<&TenantCounts>,
+) -> Result<Response, Problem> {
+    let mut body = Vec::with_capacity(TENANT_BYTES);
+    write_json(&mut body, &record(app, tenant, counts));
+    let mut response = answer(status, body);
+    insert(response.headers_mut(), ETAG, format!("\"{}\"", tenant.version))?;
+    Ok(response)
+}
+
+/// A response that no cache may store, because counters change without a new version.
+fn answer(status: StatusCode, body: Vec<u8>) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, JSON.header());
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    (status, headers, body).into_response()
+}
+
+/// A tenant as JSON. Members without a value are left out, and so are the counters after a write,
+/// which does not read them.
+fn record(app: &AppState, tenant: &Tenant, counts: Option<&TenantCounts>) -> Json {
+    let text = |text: &str| Some(Json::Text(text.to_owned()));
+    let number = |count: fn(&TenantCounts) -> i64| counts.map(count).map(Json::Int);
+    let members = [
+        ("name", text(tenant.name.as_str())),
+        ("version", Some(Json::Int(tenant.version))),
+        ("status", text(tenant.status.as_str())),
+        ("display_name", tenant.display_name.as_deref().and_then(text)),
+        ("external_id", tenant.external_id.as_deref().and_then(text)),
+        ("users_max", tenant.users_max.map(Json::Int)),
+        ("base_url", Some(Json::Text(format!("{}/tenants/{}", app.base_url, tenant.name)))),
+        ("users", number(|counts| counts.users)),
+        ("deleted_users", number(|counts| counts.deleted_users)),
+        ("groups", number(|counts| counts.groups)),
+        ("created_at", Some(Json::Text(tenant.created_at.to_string()))),
+        ("updated_at", Some(Json::Text(tenant.updated_at.to_string()))),
+    ];
+    let present = |(name, value): (&str, Option<Json>)| Some((name.to_owned(), value?));
+    Json::Object(members.into_iter().filter_map(present).collect())
+}
+
+fn not_found() -> Problem {
+    Problem::new(ProblemCode::TenantNotFound)
+}
+
+impl From<TenantFailure> for Problem {
+    fn from(failure: TenantFailure) -> Self {
+        match failure {
+            TenantFailure::Store(error) => error.into(),
+            TenantFailure::Refused(TenantRefusal::NotFound) => not_found(),
+            TenantFailure::Refused(TenantRefusal::NameTaken) => {
+                Self::new(ProblemCode::TenantNameTaken)
+            }
+            TenantFailure::Refused(TenantRefusal::TooMany) => Self::saying(
+                ProblemCode::TooManyTenants,
+                format!("there can be {TENANTS_MAX} tenants"),
+            ),
+            TenantFailure::Refused(TenantRefusal::VersionMismatch(current)) => Self::saying(
+                ProblemCode::VersionMismatch,
+                format!(
+                    "the tenant is at version {current}; fetch it and apply your change to that"
+                ),
+            ),
+            TenantFailure::Refused(TenantRefusal::Invalid(violations)) => {
+                Self::listing(ProblemCode::InvalidTenant, "member", violations.map(Fault::from))
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Tenants.
+
+use std::sync::Arc;
+
+use roster_core::{
+    Answer, Head, Store, StoreError, Tenant, TenantId, TenantName, TenantStore,
+    tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
+};
+use roster_engine::{change_tenant, tenant, tenants, totals};
+
+use crate::{
+    connect::Connection,
+    pool::{LONG, SHORT},
+    postgres::Postgres,
+    reads::rows::Rows,
+};
+
+/// Changes of tenants run one after the other: each begins by locking this row.
+const BEGIN: &str =
+    "BEGIN; SELECT FROM settings WHERE tenant = 0 AND name = 'cursor_secret' FOR UPDATE";
+
+impl TenantStore for Postgres {
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
+        Box::pin(async move {
+            let store: Arc<dyn Store> = Arc::new(self.of(tenant).await?);
+            Ok(store)
+        })
+    }
+
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| {
+                let name = name.clone();
+                async move { tenant(Rows::of_store(&c), &name).await }
+            };
+            self.shared.run(read).await
+        })
+    }
+
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>> {
+        Box::pin(self.shared.run(|c| async move { totals(Rows::of_store(&c)).await }))
+    }
+
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| {
+                let query = query.clone();
+                async move { tenants(Rows::of_store(&c), &query).await }
+            };
+            self.exclusive.run(LONG, read).await
+        })
+    }
+
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
+        Box::pin(async move {
+            let write = |c: Arc<Connection>| {
+                let change = change.clone();
+                async move {
+                    let work = change_tenant(Rows::of_store(&c), &change);
+                    c.transaction(BEGIN, work).await
+                }
+            };
+            Ok(self.exclusive.run(SHORT, write).await??)
+        })
+    }
+}

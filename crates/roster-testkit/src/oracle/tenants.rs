@@ -1,0 +1,119 @@
+//! The tenants of the oracle: each is a state of its own.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use roster_core::{
+    Answer, Head, Store, StoreError, Tenant, TenantId, TenantName, TenantStore,
+    access::Keyring,
+    tenant::{
+        TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery,
+        decide_tenant,
+    },
+};
+
+use super::{Oracle, state::State};
+
+/// What the tenants of a store share.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    pub(super) keyring: Mutex<Keyring>,
+    tenants: Mutex<BTreeMap<TenantName, Tenant>>,
+    states: Mutex<BTreeMap<TenantId, Arc<Mutex<State>>>>,
+}
+
+impl Shared {
+    pub(super) fn state_of(&self, tenant: TenantId) -> Arc<Mutex<State>> {
+        let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(states.entry(tenant).or_default())
+    }
+
+    fn with_counts(&self, tenant: &Tenant) -> (Tenant, TenantCounts) {
+        let state = self.state_of(tenant.id);
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let counts = TenantCounts {
+            users: count(state.live.len()),
+            deleted_users: count(state.deleted.len()),
+            groups: count(state.groups.len()),
+        };
+        (tenant.clone(), counts)
+    }
+}
+
+impl TenantStore for Oracle {
+    fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
+        Box::pin(async move {
+            let shared = Arc::clone(&self.shared);
+            let (rules, state) = (self.rules, shared.state_of(tenant));
+            let store: Arc<dyn Store> = Arc::new(Self { rules, state, shared });
+            Ok(store)
+        })
+    }
+
+    fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
+        Box::pin(async move {
+            let tenants = self.shared.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(tenants.get(&name).map(|tenant| self.shared.with_counts(tenant)))
+        })
+    }
+
+    fn totals(&self) -> Answer<'_, Result<Head, StoreError>> {
+        Box::pin(async move {
+            let states = self.shared.states.lock().unwrap_or_else(PoisonError::into_inner);
+            let heads = states
+                .values()
+                .map(|state| state.lock().unwrap_or_else(PoisonError::into_inner).head());
+            let none = Head { position: 0, active: 0, suspended: 0, deleted: 0 };
+            Ok(heads.fold(none, |sum, head| Head {
+                position: sum.position + head.position,
+                active: sum.active + head.active,
+                suspended: sum.suspended + head.suspended,
+                deleted: sum.deleted + head.deleted,
+            }))
+        })
+    }
+
+    fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
+        Box::pin(async move {
+            let tenants = self.shared.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_meant = |tenant: &&Tenant| {
+                query.after.as_ref().is_none_or(|after| tenant.name > *after)
+                    && (query.external_id.is_none() || tenant.external_id == query.external_id)
+            };
+            let mut found: Vec<&Tenant> = tenants.values().filter(is_meant).collect();
+            let has_more = found.len() > query.limit;
+            found.truncate(query.limit);
+            let items = found.into_iter().map(|tenant| self.shared.with_counts(tenant)).collect();
+            Ok(TenantPage { items, has_more })
+        })
+    }
+
+    fn change_tenant(
+        &self,
+        change: TenantChange,
+    ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
+        Box::pin(async move {
+            let mut tenants = self.shared.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+            let stored = change.act.name().and_then(|name| tenants.get(name));
+            let is_new = stored.is_none();
+            let mut decision = decide_tenant(stored, &change)?;
+            if is_new {
+                let number = i64::try_from(tenants.len()).unwrap_or(i64::MAX) + 1;
+                decision.tenant.id = TenantId::new(number).unwrap_or_default();
+            }
+            if !change.is_dry_run {
+                tenants.insert(decision.tenant.name.clone(), decision.tenant.clone());
+                let state = self.shared.state_of(decision.tenant.id);
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                state.users_max = decision.tenant.users_max;
+            }
+            Ok(decision)
+        })
+    }
+}
