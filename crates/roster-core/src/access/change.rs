@@ -39,22 +39,24 @@ pub struct KeyChange {
     pub at: Timestamp,
 }
 
-/// The keys that a caller may see and change: those of one tenant, and for the operator in the
-/// default tenant those of the operator.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyView {
-    /// The tenant.
-    pub tenant: TenantId,
-    /// Whether the caller is the operator.
-    pub is_operator: bool,
+/// The keys that a caller may see and change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyView {
+    /// Those of one tenant.
+    Tenant(TenantId),
+    /// Those of the default tenant and those of the operator.
+    Operator,
+    /// All keys of the store.
+    Store,
 }
 
 impl KeyView {
     /// Whether it has a key.
     pub fn has(self, key: &ApiKey) -> bool {
-        match key.reach {
-            Reach::Tenant(tenant) => tenant == self.tenant,
-            Reach::All => self.is_operator && self.tenant.is_default(),
+        match self {
+            Self::Tenant(tenant) => key.reach == Reach::Tenant(tenant),
+            Self::Operator => key.reach.includes(TenantId::DEFAULT),
+            Self::Store => true,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     clock::Clock, failure::StoreError, store::KeyStore, tenant::TenantId, timestamp::Timestamp,
+    write::command::Actor,
 };
 
 /// The operations on keys.
@@ -31,7 +32,13 @@ impl KeyService {
     }
 
     fn view(&self, authority: &Authority) -> KeyView {
-        KeyView { tenant: self.tenant, is_operator: authority.reach() == Reach::All }
+        if *authority.actor() == Actor::System {
+            KeyView::Store
+        } else if self.tenant.is_default() && authority.reach() == Reach::All {
+            KeyView::Operator
+        } else {
+            KeyView::Tenant(self.tenant)
+        }
     }
 
     /// Creates a key. Once a first key exists, the service never again accepts callers without

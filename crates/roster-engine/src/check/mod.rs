@@ -49,8 +49,8 @@ async fn tenants<R: CheckReader>(reader: R) -> Result<Vec<TenantId>, R::Error> {
     Ok(rows.iter().map(|row| row.tenant(0, "tenants.id")).collect::<Result<_, _>>()?)
 }
 
-/// The tables with rows of tenants.
-const TABLES_OF_TENANTS: [&str; 9] = [
+/// The tables with rows of tenants. A key of the operator has no tenant.
+const TABLES_OF_TENANTS: [&str; 11] = [
     "users",
     "deleted_users",
     "events",
@@ -60,6 +60,8 @@ const TABLES_OF_TENANTS: [&str; 9] = [
     "settings",
     "groups",
     "group_members",
+    "erasures",
+    "keys",
 ];
 
 /// Checks the stored counters of each tenant, that each row has a tenant, and the uniqueness of
@@ -99,7 +101,7 @@ async fn read_counters<R: CheckReader>(
     }
     for table in TABLES_OF_TENANTS {
         let sql = format!(
-            "SELECT count(*) FROM {table} WHERE NOT EXISTS \
+            "SELECT count(*) FROM {table} WHERE tenant IS NOT NULL AND NOT EXISTS \
              (SELECT 1 FROM tenants WHERE tenants.id = {table}.tenant)"
         );
         let strays = number(reader, &sql).await?;

@@ -248,14 +248,18 @@ impl<'a> ListRequest<'a> {
     /// The tag without its quotation marks.
     fn tag(&self, number: i64) -> String {
         let query = self.call.parts.uri.query().unwrap_or_default();
-        let hash = Sha256::new().chain_update(query);
+        let mut hash = Sha256::new_with_prefix(query);
+        if let Some(tenant) = &self.app.tenant {
+            hash.update([1]);
+            hash.update(tenant.as_str());
+        }
         // The page may contain a cursor, which only its caller can use.
         let actor = self.call.caller().actor;
-        let hash = if actor == Actor::Anonymous {
-            hash.finalize()
-        } else {
-            hash.chain_update([0]).chain_update(actor.to_string()).finalize()
-        };
+        if actor != Actor::Anonymous {
+            hash.update([0]);
+            hash.update(actor.to_string());
+        }
+        let hash = hash.finalize();
         let digest = data_encoding::HEXLOWER.encode(hash.first_chunk::<8>().unwrap_or(&[0; 8]));
         format!("{}-{digest}", Position { log: self.app.directory.log_id(), number })
     }

@@ -10,7 +10,10 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY},
     request::Parts,
 };
-use roster_core::{Sharing, UserSchema, access::Scope};
+use roster_core::{
+    Sharing, TenantId, UserSchema,
+    access::{Authority, Scope},
+};
 
 use crate::{
     authorization::authenticate,
@@ -44,8 +47,8 @@ pub(crate) async fn get_service(
     document(&app, &call, &[JSON], version, made)
 }
 
-/// `GET /openapi.json`: returns the description. Only a caller that may read users sees the
-/// declared members. This path needs no credential, so one that does not suffice is no error.
+/// `GET /openapi.json`: returns the description. Only who may read the tenant's users sees its
+/// declared members. No credential is needed, so one that does not suffice is no error.
 pub(crate) async fn get_description(
     State(app): State<AppState>,
     _: NoParameters,
@@ -77,7 +80,11 @@ async fn describe(
 ) -> Result<Response, Problem> {
     let base_url = &app.base_url;
     let caller = authenticate(app, &call.parts, call.client()).await;
-    let mut response = if caller.is_ok_and(|caller| caller.may(Scope::UsersRead)) {
+    // Below the path of a tenant, authorization has checked that the caller may call it.
+    let may_call =
+        |caller: &Authority| app.tenant.is_some() || caller.reach().includes(TenantId::DEFAULT);
+    let may_read = |caller: Authority| caller.may(Scope::UsersRead) && may_call(&caller);
+    let mut response = if caller.is_ok_and(may_read) {
         let schema = app.directory.schema();
         let made = |_| Some(description_of(base_url, &schema));
         document(app, call, &[JSON], schema.version, made)?

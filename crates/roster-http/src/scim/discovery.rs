@@ -27,7 +27,7 @@ pub(crate) async fn get_config(
 ) -> Result<Response, ScimProblem> {
     let bulk = (BULK_OPERATIONS_MAX, app.settings.body_bytes_max);
     let abilities = Abilities { bulk: Some(bulk), cursor_timeout_s: CURSOR_KEEP_MS / 1000 };
-    let docs = format!("{}/docs", app.base_url);
+    let docs = format!("{}/docs", app.settings.base_url);
     document(&call, Some(service_provider_config(&base(&app), &docs, abilities)))
 }
 

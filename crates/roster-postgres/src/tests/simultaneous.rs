@@ -23,7 +23,7 @@ fn create_key(number: usize) -> KeyChange {
     let draft = KeyDraft::of(&format!("key {number}"), Scopes::all(), Expiry::Default, at);
     let token = Presented { id, digest: SecretDigest::of(&format!("secret {number}")) };
     let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
-    KeyChange { act: KeyAct::Create(Box::new(key)), view: KeyView::default(), at }
+    KeyChange { act: KeyAct::Create(Box::new(key)), view: KeyView::Tenant(TenantId::DEFAULT), at }
 }
 
 #[tokio::test(flavor = "multi_thread")]

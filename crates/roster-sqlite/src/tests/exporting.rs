@@ -53,7 +53,7 @@ async fn fill(store: &Sqlite) {
     let id = KeyId::parse("aZ09aZ09aZ").unwrap();
     let secret = SecretDigest::of("secret");
     let token = Presented { id, digest: secret };
-    let (view, at) = (KeyView::default(), Timestamp::from_millis(1));
+    let (view, at) = (KeyView::Tenant(TenantId::DEFAULT), Timestamp::from_millis(1));
     let draft = KeyDraft::of("key", Scopes::all(), Expiry::Default, at);
     let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
     let act = KeyAct::Create(Box::new(key));

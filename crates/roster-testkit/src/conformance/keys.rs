@@ -19,7 +19,8 @@ fn draft(harness: &Harness, name: &str) -> KeyDraft {
 }
 
 async fn change(harness: &Harness, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
-    let change = KeyChange { act, view: KeyView::default(), at: harness.clock.now() };
+    let change =
+        KeyChange { act, view: KeyView::Tenant(TenantId::DEFAULT), at: harness.clock.now() };
     match harness.store().change_keys(change).await {
         Ok(key) => Ok(key),
         Err(KeyFailure::Refused(refusal)) => Err(refusal),

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
 use roster_core::access::{
-    ApiKey, Authority, Expiry, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyService, Permit, Scope,
-    Scopes, Token,
+    ApiKey, Authority, Expiry, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyService, Permit, Reach,
+    Scope, Scopes, Token,
 };
 use roster_core::{Clock, KeyStore, StoreError, TenantId, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
@@ -167,15 +167,26 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
 fn show(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
     let ends = key.expires_at.map_or("never ends".to_owned(), |end| format!("ends {end}"));
     let ApiKey { id, name, scopes, .. } = key;
-    say(&format!("{id} ({name}): {scopes}; {ends}; printed only once:"));
+    say(&format!("{id} ({name}): {scopes}{}; {ends}; printed only once:", tenants_of(key)));
     Ok(print(token.reveal())?)
+}
+
+/// Where a key works, if that is not the default tenant. Names of tenants are not at hand, because
+/// the keys alone are opened.
+fn tenants_of(key: &ApiKey) -> &'static str {
+    match key.reach {
+        Reach::All => " in all tenants",
+        Reach::Tenant(tenant) if tenant.is_default() => "",
+        Reach::Tenant(_) => " in a tenant",
+    }
 }
 
 fn list(keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
     for key in keys {
         let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
         let state = key.state(now).as_str();
-        print(&format!("{}  {state:7}  {used}  {}  [{}]", key.id, key.name, key.scopes))?;
+        let ApiKey { id, name, scopes, .. } = key;
+        print(&format!("{id}  {state:7}  {used}  {name}  [{scopes}]{}", tenants_of(key)))?;
     }
     Ok(())
 }

@@ -52,6 +52,7 @@ fn id(key: &str) -> &str {
 }
 
 over_each_engine! {
+    keys_of_tenants_are_listed_and_revoked_offline,
     a_key_that_is_revoked_twice_is_logged_once,
     keys_are_made_listed_rotated_and_revoked_offline,
     a_start_that_finds_no_key_makes_the_first_one,
@@ -64,9 +65,13 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
     let files = place.path().read_dir().unwrap().count();
     assert_eq!(files, 0, "a key that is refused creates no data directory");
     let one = out(&keys(&place, &["create", "Billing", "--scope", "users:read,events:read"]));
-    let all = out(&keys(&place, &["create", "admin", "--scope", "all", "--days", "never"]));
+    let all = out(&keys(
+        &place,
+        &["create", "admin", "--scope", "all", "--days", "never", "--all-tenants"],
+    ));
     let listed = out(&keys(&place, &["list"]));
     assert!(listed.contains("Billing  [users:read events:read]"), "{listed}");
+    assert!(listed.contains("] in all tenants"), "{listed}");
     assert!(!listed.contains(&one) && listed.lines().count() == 2, "{listed}");
     let new = out(&keys(&place, &["rotate", id(&one), "--overlap", "0"]));
     assert_eq!(id(&new), id(&one));
@@ -88,6 +93,26 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
         let said = refused(&keys(&place, &arguments));
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
+}
+
+fn keys_of_tenants_are_listed_and_revoked_offline(engine: Engine) {
+    let place = Place::new(engine);
+    let operator = out(&keys(&place, &["create", "op", "--scope", "all", "--all-tenants"]));
+    let service = Process::start(&mut place.serve(BINARY));
+    let line = format!("Authorization: Bearer {operator}\r\n");
+    let post = |target: &str, body: &str| {
+        let reply = service.ask_with(&line, "POST", target, body);
+        assert_eq!(reply.status, 201, "{target}");
+    };
+    post("/tenants", r#"{"name":"acme"}"#);
+    post("/tenants/acme/keys", r#"{"name":"Okta of Acme","scopes":["scim"]}"#);
+    service.stop();
+    let listed = out(&keys(&place, &["list"]));
+    let of_acme = listed.lines().find(|line| line.ends_with("Okta of Acme  [scim] in a tenant"));
+    let (id, _) = of_acme.unwrap().split_once(' ').unwrap();
+    out(&keys(&place, &["rotate", id]));
+    assert!(out(&keys(&place, &["revoke", id])).ends_with("is revoked"));
+    assert!(out(&keys(&place, &["list"])).contains(&format!("{id}  revoked")));
 }
 
 fn a_key_that_is_revoked_twice_is_logged_once(engine: Engine) {

@@ -116,6 +116,7 @@ macro_rules! with_all_cases {
                 a_key_reaches_its_tenant_alone,
                 ids_of_another_tenant_are_unknown,
                 a_tenant_has_links_cursors_and_events_of_its_own,
+                the_declared_members_of_a_tenant_are_its_own,
                 keys_of_the_operator_are_in_the_hands_of_the_operator,
                 a_suspended_tenant_serves_the_operator_alone,
                 a_tenant_has_at_most_its_maximum_of_users,

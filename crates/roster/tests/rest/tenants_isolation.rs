@@ -237,6 +237,39 @@ pub(crate) async fn a_tenant_has_links_cursors_and_events_of_its_own(backend: Ba
     assert!(service["links"].get("tenants").is_none());
 }
 
+pub(crate) async fn the_declared_members_of_a_tenant_are_its_own(backend: Backend) {
+    let tenants = Tenants::open(&backend).await;
+    let [acme, globex] = &tenants.keys;
+    for (base, member) in [("", "of_default"), ("/tenants/acme", "of_acme")] {
+        let schema = json!({"attributes": [{"name": member, "type": "string"}]});
+        let target = format!("{base}/schema");
+        tenants.send(Some(&tenants.operator), "PUT", &target, &schema).await.expect(200);
+    }
+    let shown = async |key: &str, base: &str| {
+        let mut shown = Vec::new();
+        for path in ["/openapi.json", "/openapi-3.0.json"] {
+            let target = format!("{base}{path}");
+            let page = tenants.send(Some(key), "GET", &target, &Value::Null).await.expect(200);
+            shown.push(["of_default", "of_acme"].map(|member| page.text().contains(member)));
+        }
+        assert_eq!(shown[0], shown[1]);
+        shown[0]
+    };
+    assert_eq!(shown(&tenants.operator, "").await, [true, false]);
+    assert_eq!(shown(&tenants.default, "").await, [true, false]);
+    assert_eq!(shown(acme, "").await, [false, false]);
+    assert_eq!(shown(globex, "").await, [false, false]);
+    assert_eq!(shown(acme, "/tenants/acme").await, [false, true]);
+    assert_eq!(shown(globex, "/tenants/globex").await, [false, false]);
+    // Equal requests of two tenants have unequal tags, also where the lists are equal.
+    let tag = async |base: &str| {
+        let target = format!("{base}/groups");
+        let page = tenants.send(Some(&tenants.operator), "GET", &target, &Value::Null).await;
+        page.expect(200).header("etag").to_owned()
+    };
+    assert_ne!(tag("/tenants/acme").await, tag("/tenants/globex").await);
+}
+
 pub(crate) async fn keys_of_the_operator_are_in_the_hands_of_the_operator(backend: Backend) {
     let tenants = Tenants::open(&backend).await;
     let list = async |key: &str, base: &str| {
@@ -267,6 +300,13 @@ pub(crate) async fn keys_of_the_operator_are_in_the_hands_of_the_operator(backen
     let other = format!("/tenants/acme/keys/{}", id(&tenants.keys[1]));
     let reply = tenants.send(Some(&tenants.keys[0]), "DELETE", &other, &Value::Null).await;
     reply.refused(404, "key-not-found");
+    let below = json!({"name": "one more", "scopes": ["users:read"], "tenants": "all"});
+    let operator = Some(tenants.operator.as_str());
+    let reply = tenants.send(operator, "POST", "/tenants/acme/keys", &below).await;
+    let detail = reply.refused(403, "operator-key-required").json()["detail"].clone();
+    assert!(detail.as_str().is_some_and(|detail| detail.contains("not of a tenant")), "{detail}");
+    let caller = tenants.send(operator, "GET", "/tenants/acme/caller", &Value::Null).await;
+    assert_eq!(caller.expect(200).json()["name"], "operator");
     let wrong = json!({"name": "x", "scopes": ["users:read"], "tenants": "acme"});
     let reply = tenants.send(Some(&tenants.operator), "POST", "/keys", &wrong).await;
     reply.refused(422, "invalid-key");

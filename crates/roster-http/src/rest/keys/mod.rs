@@ -106,6 +106,10 @@ pub(crate) async fn create(
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;
+    if draft.has_all_tenants && app.tenant.is_some() {
+        let detail = "a key of the operator is created at `/keys` of the service, not of a tenant";
+        return Err(Problem::saying(ProblemCode::OperatorKeyRequired, detail));
+    }
     let (key, token) = app.access.keys.create(call.permit()?, draft, call.authority()).await?;
     app.access.keys_changed().await?;
     note(&call, "a key was created", key.id);
