@@ -4,7 +4,8 @@
 //! It has no record older than the last acknowledged write. Before acknowledging, the writer counts
 //! the commit and inserts the users that it changed. A reader inserts a record only if no commit
 //! was counted since before its read. Both use one lock, so a reader cannot insert an old record
-//! afterwards. A new user is not inserted, so that an import does not replace what is read.
+//! afterwards. A new user is not inserted, nor one that an import or a change in bulk writes: these
+//! must not replace what is read.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -34,6 +35,8 @@ pub(crate) struct Touched {
     pub(crate) id: UserId,
     /// The user after the commit; `None` if it left the collection.
     pub(crate) live: Option<Current>,
+    /// Whether an import or a change in bulk wrote it.
+    pub(crate) is_import: bool,
 }
 
 impl ByteCache {
@@ -73,17 +76,23 @@ impl ByteCache {
         }
     }
 
-    /// Counts a commit, and inserts the users that it changed.
+    /// Counts a commit, and inserts the users that it changed. One that an import changed only
+    /// replaces its former record, without the parsed user.
     pub(crate) fn commit(&self, touched: Vec<Touched>) {
         let Some(records) = &self.records else { return };
         let mut commits = self.commits.write().unwrap_or_else(PoisonError::into_inner);
         *commits += 1;
-        for Touched { tenant, id, live } in touched {
+        for Touched { tenant, id, live, is_import } in touched {
             match live {
                 Some(Current { user, record }) => {
-                    let version = user.version;
-                    let cached = Cached { version, record, parsed: Some(user) };
-                    records.insert((tenant, id), cached);
+                    let (version, parsed) = (user.version, (!is_import).then_some(user));
+                    let cached = Cached { version, record, parsed };
+                    if is_import {
+                        // An error says that there was none.
+                        drop(records.replace((tenant, id), cached, true));
+                    } else {
+                        records.insert((tenant, id), cached);
+                    }
                 }
                 None => drop(records.remove(&(tenant, id))),
             }
@@ -128,7 +137,8 @@ mod tests {
     }
 
     fn touched(live: Option<Current>) -> Vec<Touched> {
-        vec![Touched { tenant: TenantId::DEFAULT, id: stored(1).id, live }]
+        let id = stored(1).id;
+        vec![Touched { tenant: TenantId::DEFAULT, id, live, is_import: false }]
     }
 
     #[test]
@@ -156,6 +166,26 @@ mod tests {
         assert!(parsed(&cache).is_some_and(|user| Arc::ptr_eq(&user, &second.user)), "kept parsed");
         cache.commit(touched(None));
         assert_eq!((cache.get(TenantId::DEFAULT, id), parsed(&cache)), (None, None));
+    }
+
+    #[test]
+    fn a_user_that_an_import_changed_is_kept_as_bytes_where_it_was_kept() {
+        let cache = ByteCache::new(10);
+        let imported = |version| {
+            let live = Some(changed(version));
+            touched(live).into_iter().map(|one| Touched { is_import: true, ..one }).collect()
+        };
+        let get = |cache: &ByteCache| cache.get(TenantId::DEFAULT, stored(1).id);
+        cache.commit(imported(1));
+        assert_eq!(get(&cache), None);
+        let second = changed(2);
+        cache.commit(touched(Some(second.clone())));
+        cache.commit(imported(3));
+        assert_eq!(get(&cache), Some(stored(3)));
+        let current = cache.current(TenantId::DEFAULT, stored(1).id).expect("a user");
+        assert_eq!(current.user, changed(3).user);
+        let weight = cache.records.as_ref().map(Cache::weight);
+        assert_eq!(weight, Some(1), "the parsed user is gone");
     }
 
     #[test]

@@ -72,8 +72,12 @@ struct State {
 
 impl Job {
     /// A job, and the receiver of its results.
-    pub fn new(requests: Vec<Request>) -> (Self, oneshot::Receiver<Answered>) {
+    pub fn new(mut requests: Vec<Request>) -> (Self, oneshot::Receiver<Answered>) {
         let (reply, answer) = oneshot::channel();
+        let is_import = requests.len() > 1;
+        for request in &mut requests {
+            request.is_import = is_import;
+        }
         let (results, queued_at) = (Vec::with_capacity(requests.len()), Instant::now());
         (Self { requests, results, reply, queued_at }, answer)
     }

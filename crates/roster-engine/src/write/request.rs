@@ -21,6 +21,7 @@ pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE tenant = $1 AND
 pub struct Request {
     tenant: TenantId,
     pub(crate) command: Command,
+    pub(crate) is_import: bool,
     precomputed: Mutex<Option<Precomputed>>,
 }
 
@@ -38,7 +39,7 @@ struct Precomputed {
 impl Request {
     /// A command that is decided now if it creates a user, and otherwise when it is executed.
     pub fn new(tenant: TenantId, rules: Rules, schema: &UserSchema, command: Command) -> Self {
-        let request = Self { tenant, command, precomputed: Mutex::default() };
+        let request = Self { tenant, command, is_import: false, precomputed: Mutex::default() };
         if let Act::User(act) = &request.command.act
             && act.target() == Target::New
         {
@@ -55,7 +56,7 @@ impl Request {
         command: Command,
         current: &Current,
     ) -> Self {
-        let request = Self { tenant, command, precomputed: Mutex::default() };
+        let request = Self { tenant, command, is_import: false, precomputed: Mutex::default() };
         if let Act::User(act) = &request.command.act {
             drop(request.decide(rules, schema, act, Some(current)));
         }
@@ -65,6 +66,11 @@ impl Request {
     /// The tenant of the command.
     pub const fn tenant(&self) -> TenantId {
         self.tenant
+    }
+
+    /// Whether it was queued together with others: the lines of an import or of a change in bulk.
+    pub const fn is_import(&self) -> bool {
+        self.is_import
     }
 
     /// The record that the command was decided on in advance.

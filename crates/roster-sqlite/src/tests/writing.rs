@@ -190,6 +190,24 @@ async fn closing_executes_queued_commands_and_rejects_later_ones() {
 }
 
 #[tokio::test]
+async fn commands_that_are_sent_together_do_not_fill_the_cache() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let is_cached = |n| store.shared.cache.get(store.tenant, id(n)).is_some();
+    store.apply((1..=3).map(|n| create(n, &user(n))).collect()).await;
+    let title = |n, at| patch(at, n, r#"{"title":"Countess"}"#);
+    let results = store.apply((1..=2).map(|n| title(n, 4)).collect()).await;
+    assert!(results.iter().all(Result::is_ok));
+    apply(&store, title(3, 5)).await.unwrap();
+    assert_eq!([1, 2, 3].map(is_cached), [false, false, true]);
+    let other = |n| patch(6, n, r#"{"title":"Duchess"}"#);
+    let results = store.apply((1..=3).map(other).collect()).await;
+    assert!(results.iter().all(Result::is_ok));
+    let stored = store.get(id(3)).await.unwrap().unwrap();
+    assert_eq!(stored.version, 3, "the cache has no former record");
+}
+
+#[tokio::test]
 async fn commands_of_a_batch_see_each_other_in_order() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());

@@ -48,6 +48,7 @@ impl Applied {
         rows: Rows<'_>,
         writes: &Writes,
         row_numbers: &HashMap<UserId, i64>,
+        is_import: bool,
     ) -> Result<()> {
         let (Rows(connection, id), before) = (rows, self.position);
         let tenant = id.number();
@@ -89,7 +90,7 @@ impl Applied {
                 user: Arc::clone(&change.user),
                 record: change.record.clone(),
             };
-            Touched { tenant: rows.1, id: *id, live: write.after().map(current) }
+            Touched { tenant: rows.1, id: *id, live: write.after().map(current), is_import }
         }));
         Ok(())
     }

@@ -76,8 +76,11 @@ pub(super) fn execute(
         let mut applied = Applied::new(position, rules);
         let mut results = Results::with_capacity(requests.len());
         let mut memberships = 0;
-        for batch in batches(requests) {
-            let Some(tenant) = batch.first().map(|request| request.tenant()) else { continue };
+        // Single requests come before imports. Only what they change is kept in the cache.
+        let same = |one: &&Request, other: &&Request| one.is_import() == other.is_import();
+        for batch in batches(requests).flat_map(|batch| batch.chunk_by(same)) {
+            let Some(first) = batch.first() else { continue };
+            let tenant = first.tenant();
             let rows = Rows(connection, tenant);
             let mut facts = StoredFacts::new(rows, batch);
             let schema = match applied.schemas.get(&tenant) {
@@ -87,7 +90,7 @@ pub(super) fn execute(
             let completed = roster_engine::run(rules, &schema, batch, &mut facts);
             facts.check()?;
             let before = applied.position;
-            applied.apply(rows, &completed.writes, &facts.row_numbers)?;
+            applied.apply(rows, &completed.writes, &facts.row_numbers, first.is_import())?;
             let is_partial = completed.results.len() < batch.len();
             let outcome = |result: Result<Executed, _>| Ok(result?.outcome(before));
             results.extend(completed.results.into_iter().map(outcome));
