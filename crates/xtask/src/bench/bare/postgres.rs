@@ -35,21 +35,23 @@ use crate::bench::{
 
 /// The minimum size of a record in bytes, because a fast read of nothing would not be a result.
 const RECORD_BYTES_MIN: usize = 200;
-const READ: &[&str] = &["SELECT record FROM users WHERE id = $1"];
+const READ: &[&str] = &["SELECT record FROM users WHERE tenant = 0 AND id = $1"];
 const CREATE: &[&str] = &[
     "INSERT INTO users SELECT (u).* FROM staged WHERE id = $1",
     "INSERT INTO words SELECT w.* FROM staged, unnest(words) w WHERE staged.id = $1",
     "INSERT INTO further_keys SELECT k.* FROM staged, unnest(keys) k WHERE staged.id = $1",
-    "WITH head AS (UPDATE log_head SET position = position + 1, active = active + 1 \
-     RETURNING position) INSERT INTO events SELECT head.position, (e).kind, (e).at, (e).actor, \
+    "WITH head AS (UPDATE log_head SET position = position + 1 RETURNING position), \
+     counted AS (UPDATE tenants SET active = active + 1 WHERE id = 0) \
+     INSERT INTO events SELECT head.position, (e).tenant, (e).kind, (e).at, (e).actor, \
      (e).request_id, (e).subject_id, (e).version, (e).changed, (e).record \
      FROM head, staged WHERE id = $1",
 ];
 /// Stages the rows of the users with this id or a later one.
 const STAGE: &str = "CREATE TABLE staged AS SELECT u.id, u, \
-    (SELECT array_agg(w) FROM words w WHERE w.id = u.id) AS words, \
-    (SELECT array_agg(k) FROM further_keys k WHERE k.id = u.id) AS keys, \
-    (SELECT e FROM events e WHERE e.subject_id = u.id) AS e FROM users u WHERE u.id >= ";
+    (SELECT array_agg(w) FROM words w WHERE w.tenant = 0 AND w.id = u.id) AS words, \
+    (SELECT array_agg(k) FROM further_keys k WHERE k.tenant = 0 AND k.id = u.id) AS keys, \
+    (SELECT e FROM events e WHERE e.tenant = 0 AND e.subject_id = u.id) AS e \
+    FROM users u WHERE u.tenant = 0 AND u.id >= ";
 /// Deletes the users again.
 const SETTLE: &str = "DELETE FROM words WHERE id IN (SELECT id FROM staged); \
     DELETE FROM further_keys WHERE id IN (SELECT id FROM staged); \
@@ -255,13 +257,14 @@ mod tests {
     use super::*;
     use crate::bench::sitting::Cluster;
 
-    const USER: &str = "INSERT INTO log_head VALUES (1, 0, '\\x0000000000000000', 0, 0, 0, 0); \
+    const USER: &str = "INSERT INTO log_head VALUES (1, 0, '\\x0000000000000000', 0); \
+        INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0); \
         INSERT INTO users VALUES \
-        ('00000000-0000-7000-8000-000000000001', 1, 0, 0, 'a', 'b', NULL, NULL, 'c', 'd', \
-        repeat('x', 300)); INSERT INTO words SELECT 'a', id FROM users; \
-        INSERT INTO words SELECT 'b', id FROM users; \
-        INSERT INTO further_keys SELECT 0, 'b', id FROM users; \
-        INSERT INTO events SELECT 1, 'user.created', 0, '', '', id, 1, '', record FROM users";
+        (0, '00000000-0000-7000-8000-000000000001', 1, 0, 0, 'a', 'b', NULL, NULL, 'c', 'd', \
+        repeat('x', 300)); INSERT INTO words SELECT 0, 'a', id FROM users; \
+        INSERT INTO words SELECT 0, 'b', id FROM users; \
+        INSERT INTO further_keys SELECT 0, 0, 'b', id FROM users; \
+        INSERT INTO events SELECT 1, 0, 'user.created', 0, '', '', id, 1, '', record FROM users";
 
     #[tokio::test]
     async fn the_statements_fit_the_tables_and_leave_the_users_they_found() {
@@ -290,9 +293,10 @@ mod tests {
             1
         );
         let counts = "SELECT (SELECT count(*) FROM words), (SELECT count(*) FROM further_keys), \
-            (SELECT count(*) FROM events), (SELECT position FROM log_head)";
+            (SELECT count(*) FROM events), (SELECT position FROM log_head), \
+            (SELECT active FROM tenants)";
         let row = client.query_one(counts, &[]).await.unwrap();
-        let counts: [i64; 4] = [0, 1, 2, 3].map(|at| row.get(at));
-        assert_eq!(counts, [2, 1, 1, 1]);
+        let counts: [i64; 5] = [0, 1, 2, 3, 4].map(|at| row.get(at));
+        assert_eq!(counts, [2, 1, 1, 1, 1]);
     }
 }

@@ -27,18 +27,18 @@ use crate::bench::{
 /// The number of pages at which the log is copied into the database, as in the service.
 const CHECKPOINT_PAGES: i64 = 10_000;
 /// The page cache of the service's writer, as `cache_size` takes it: KiB, negated.
-const CACHE_SIZE: i64 = -48 * 1024;
+const CACHE_SIZE: i64 = -16 * 1024;
 /// The number of changes in one commit, except for imports, whose lines arrive faster.
 const GROUP: usize = 128;
 const IMPORT_GROUP: usize = 512;
 
 /// The tables with rows of a user: name, column with the user's id, columns of the key.
 const TABLES: [(&str, &str, &[&str]); 5] = [
-    ("users", "id", &["id"]),
-    ("words", "id", &["word", "id"]),
-    ("further_keys", "id", &["kind", "key", "id"]),
-    ("deleted_users", "id", &["id"]),
-    (IDEMPOTENCY, "user_id", &["key"]),
+    ("users", "id", &["tenant", "id"]),
+    ("words", "id", &["tenant", "word", "id"]),
+    ("further_keys", "id", &["tenant", "kind", "key", "id"]),
+    ("deleted_users", "id", &["tenant", "id"]),
+    (IDEMPOTENCY, "user_id", &["tenant", "key"]),
 ];
 const IDEMPOTENCY: &str = "idempotency_keys";
 
@@ -147,9 +147,10 @@ impl Sqlite {
         };
         let mut image = Image::default();
         for ((table, id, _), to) in TABLES.iter().zip(&mut image.tables) {
-            *to = rows(&format!("SELECT * FROM {table} WHERE {id} = ?1"))?;
+            *to = rows(&format!("SELECT * FROM {table} WHERE tenant = 0 AND {id} = ?1"))?;
         }
-        let events = "SELECT * FROM events WHERE subject_id = ?1 ORDER BY position DESC LIMIT 1";
+        let events = "SELECT * FROM events WHERE tenant = 0 AND subject_id = ?1 \
+            ORDER BY position DESC LIMIT 1";
         image.event = rows(events)?.pop().context("a user without an event")?;
         Ok(image)
     }
@@ -225,7 +226,10 @@ impl Sqlite {
                 transaction.prepare_cached(&sql)?.execute(params_from_iter(values))?;
             }
             transaction
-                .prepare_cached("UPDATE log_head SET position = ?1, active = active + 1")?
+                .prepare_cached("UPDATE tenants SET active = active + 1 WHERE id = 0")?
+                .execute([])?;
+            transaction
+                .prepare_cached("UPDATE log_head SET position = ?1")?
                 .execute([self.position])?;
             transaction.commit()?;
             let taken = began.elapsed();
@@ -246,7 +250,7 @@ impl Sqlite {
                 transaction.prepare_cached(sql)?.execute(params_from_iter(values))?;
             }
             transaction
-                .prepare_cached("DELETE FROM events WHERE subject_id = ?1")?
+                .prepare_cached("DELETE FROM events WHERE tenant = 0 AND subject_id = ?1")?
                 .execute(params_from_iter(undo.event.get(SUBJECT)))?;
         }
         Ok(transaction.commit()?)
@@ -254,7 +258,7 @@ impl Sqlite {
 }
 
 /// The column of an event that names its subject.
-const SUBJECT: usize = 5;
+const SUBJECT: usize = 6;
 
 impl Bare for Sqlite {
     fn run(&mut self, work: Work, _: usize, measure: Duration, seed: u64) -> Result<Sample> {
