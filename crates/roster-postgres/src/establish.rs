@@ -74,6 +74,10 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
 /// The server process of a session.
 const BACKEND: &str = "SELECT pg_backend_pid()";
 
+/// Begins the transaction of the check for a pooler. On a busy machine more than the second that
+/// sessions have may pass between its statements.
+const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '30s'";
+
 /// Fails if another client can use the session of this process. A pooler in transaction mode gives
 /// a session to another client as soon as a transaction ends. Its next transaction would not have
 /// the settings of its session.
@@ -82,7 +86,7 @@ pub(crate) async fn refuse_pooler(connector: &Connector) -> Result<(), OpenError
     let other = connector.connect_patiently().await?;
     let before = backend(&one).await?;
     // A pooler gives this transaction a session that is free, if possible that of the first client.
-    other.client().batch_execute("BEGIN").await?;
+    other.client().batch_execute(BEGIN).await?;
     let between = backend(&other).await?;
     let is_pooled = before == between || backend(&one).await? != before;
     other.client().batch_execute("COMMIT").await?;
