@@ -98,7 +98,7 @@ pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
 pub use store::{GroupStore, Head, KeyStore, LogId, Outlived, Position, Store, TenantStore};
-pub use tenant::{Tenant, TenantId, TenantName, TenantStatus};
+pub use tenant::{Tenant, TenantId, TenantName};
 pub use timestamp::Timestamp;
 pub use user::attribute::Attribute;
 pub use user::decide::{Change, Claims, Decision, decide};

@@ -1,7 +1,7 @@
 //! Tenants: their table, read and changed one at a time. [`decide_tenant`] has the rules.
 
 use roster_core::{
-    Head, StoreError, Tenant, TenantName, TenantStatus,
+    Head, Status, StoreError, Tenant, TenantName,
     limits::TENANTS_MAX,
     page::Flow,
     tenant::{
@@ -12,7 +12,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Dialect, Values, corrupt, first},
-    read::page_sql::{Parameters, limit},
+    read::page_sql::{Parameters, limit, status_number},
 };
 
 /// The columns of a tenant. The default one has no name, so no statement here finds it.
@@ -120,7 +120,7 @@ pub async fn change_tenant<D: Database>(
     let Tenant { id, name, version, .. } = &decision.tenant;
     let Tenant { status, display_name, external_id, users_max, .. } = &decision.tenant;
     let text = |text: &Option<String>| text.as_deref().map_or(Cell::Null, Cell::from);
-    let status = Cell::from(i64::from(*status == TenantStatus::Suspended));
+    let status = Cell::from(status_number(*status));
     let (display_name, external_id) = (text(display_name), text(external_id));
     let users_max = users_max.map_or(Cell::Null, Cell::from);
     let (id, version) = (Cell::from(*id), Cell::from(*version));
@@ -139,15 +139,13 @@ pub async fn change_tenant<D: Database>(
 
 fn tenant_of(row: &Values) -> Result<(Tenant, TenantCounts), StoreError> {
     let place = "tenants";
+    let is_null = |index| matches!(row.0.get(index), Some(Cell::Null));
     let optional = |index| -> Result<Option<String>, StoreError> {
-        match row.0.get(index) {
-            Some(Cell::Null) => Ok(None),
-            _ => row.text(index, place).map(|text| Some(text.to_owned())),
-        }
+        if is_null(index) { Ok(None) } else { Ok(Some(row.text(index, place)?.to_owned())) }
     };
     let status = match row.number(3, place)? {
-        0 => TenantStatus::Active,
-        1 => TenantStatus::Suspended,
+        0 => Status::Active,
+        1 => Status::Suspended,
         _ => return Err(corrupt("tenants.status")),
     };
     let name = TenantName::parse(row.text(1, place)?).ok_or_else(|| corrupt("tenants.name"))?;
@@ -158,7 +156,7 @@ fn tenant_of(row: &Values) -> Result<(Tenant, TenantCounts), StoreError> {
         status,
         display_name: optional(4)?,
         external_id: optional(5)?,
-        users_max: row.number(6, place).ok(),
+        users_max: if is_null(6) { None } else { Some(row.number(6, place)?) },
         created_at: row.moment(7, place)?,
         updated_at: row.moment(8, place)?,
     };

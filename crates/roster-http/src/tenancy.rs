@@ -13,7 +13,7 @@ use std::{
 
 use http::Uri;
 use roster_core::{
-    Directory, StoreError, Tenant, TenantName, TenantStatus,
+    Directory, Status, StoreError, Tenant, TenantName,
     access::{Authority, Reach},
 };
 
@@ -83,7 +83,7 @@ impl Tenants {
 pub(crate) fn admitted(tenant: Option<Tenant>, caller: &Authority) -> Result<Tenant, Problem> {
     let tenant = tenant.filter(|tenant| caller.reach().includes(tenant.id));
     let tenant = tenant.ok_or_else(|| Problem::new(ProblemCode::TenantNotFound))?;
-    if tenant.status == TenantStatus::Suspended && caller.reach() != Reach::All {
+    if tenant.status == Status::Suspended && caller.reach() != Reach::All {
         return Err(Problem::new(ProblemCode::TenantSuspended));
     }
     Ok(tenant)

@@ -87,26 +87,44 @@ impl RulesInForce {
 
     /// Reads the schema of users of a tenant, unless it is known.
     pub(crate) async fn begin_use(&self, tenant: TenantId) -> Result<(), StoreError> {
-        while !self.lock().schemas.contains_key(&tenant) {
-            self.read_schemas(Some(tenant)).await?;
+        loop {
+            if self
+                .known
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .schemas
+                .contains_key(&tenant)
+            {
+                return Ok(());
+            }
+            let State { era, schemas, .. } = self.read(vec![tenant]).await?;
+            let known_era = {
+                let mut known = self.lock();
+                if era == known.era {
+                    known.schemas.extend(schemas);
+                }
+                known.era
+            };
+            // The schema is kept with those of its era, so they are read again first.
+            if era > known_era {
+                self.refresh().await?;
+            }
         }
-        Ok(())
     }
 
     /// Reads the policy again. Fails if this process may not write any more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         let era = self.read(Vec::new()).await?.era;
         while self.lock().era < era {
-            self.read_schemas(None).await?;
+            self.read_all().await?;
         }
         Ok(())
     }
 
-    /// Reads the rules, and the schemas of all tenants in use and of this one. Keeps them unless
-    /// another task has read newer ones, or of more tenants, meanwhile.
-    async fn read_schemas(&self, more: Option<TenantId>) -> Result<(), StoreError> {
-        let used = self.lock().schemas.keys().copied().collect::<Vec<_>>();
-        let tenants: Vec<_> = used.into_iter().chain(more).collect();
+    /// Reads the rules, and the schemas of all tenants in use. Keeps them unless another task has
+    /// read newer ones, or of more tenants, meanwhile.
+    async fn read_all(&self) -> Result<(), StoreError> {
+        let tenants = self.lock().schemas.keys().copied().collect::<Vec<_>>();
         let State { era, policy, schemas, .. } = self.read(tenants).await?;
         let mut known = self.lock();
         let is_complete = known.schemas.keys().all(|tenant| schemas.contains_key(tenant));

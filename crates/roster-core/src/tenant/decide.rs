@@ -9,6 +9,7 @@ use crate::{
     failure::StoreError,
     json::{Json, merge},
     timestamp::Timestamp,
+    user::Status,
     write::{
         command::Preconditions,
         violation::{ViolationCode, Violations},
@@ -152,7 +153,7 @@ fn create(
         id: TenantId::DEFAULT,
         name,
         version: 1,
-        status: draft.status.unwrap_or_default(),
+        status: draft.status.unwrap_or(Status::Active),
         display_name: draft.display_name.clone(),
         external_id: draft.external_id.clone(),
         users_max: draft.users_max,
@@ -165,7 +166,7 @@ fn create(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Tags, json, tenant::TenantStatus};
+    use crate::{Tags, json};
 
     fn draft(text: &str) -> TenantDraft {
         TenantDraft::parse(&json::read(text.as_bytes()).unwrap()).unwrap()
@@ -199,7 +200,7 @@ mod tests {
     #[test]
     fn a_patch_changes_what_it_names_and_a_replacement_everything() {
         let patched = patch(r#"{"status":"suspended","users_max":null}"#).unwrap().tenant;
-        assert_eq!((patched.status, patched.users_max), (TenantStatus::Suspended, None));
+        assert_eq!((patched.status, patched.users_max), (Status::Suspended, None));
         assert_eq!((patched.display_name.as_deref(), patched.version), (Some("Acme"), 2));
         let replace = TenantAct::Replace(acme().name, draft(r#"{"external_id":"7"}"#));
         let replaced = decide_tenant(Some(&acme()), &change(replace)).unwrap().tenant;

@@ -1,11 +1,12 @@
 //! A tenant as a caller describes it, parsed from a JSON tree. All violations are reported
 //! together, each with a pointer.
 
-use super::{Tenant, TenantName, TenantStatus};
+use super::{Tenant, TenantName};
 use crate::{
     json::Json,
     limits::{TENANT_NAME_LENGTH_MAX, TEXT_LENGTH_MAX},
     text::{Pointer, is_control_or_format},
+    user::Status,
     write::violation::{Violation, ViolationCode, Violations},
 };
 
@@ -23,7 +24,7 @@ pub struct TenantDraft {
     /// Its id in another system.
     pub external_id: Option<String>,
     /// Its status; `None` keeps that of a tenant that exists.
-    pub status: Option<TenantStatus>,
+    pub status: Option<Status>,
     /// The maximum number of live users.
     pub users_max: Option<i64>,
     /// The version that the change is for.
@@ -71,7 +72,7 @@ impl TenantDraft {
             ("status", Json::Text(text)) => {
                 let detail = "active or suspended";
                 let invalid = || at(member, ViolationCode::InvalidValue, detail);
-                self.status = Some(TenantStatus::parse(text).ok_or_else(invalid)?);
+                self.status = Some(Status::parse(text).ok_or_else(invalid)?);
             }
             ("users_max", Json::Int(number)) if *number >= 0 => self.users_max = Some(*number),
             ("version", Json::Int(number)) => self.version = Some(*number),

@@ -12,7 +12,7 @@ pub use decide::{
 pub use draft::TenantDraft;
 pub use id::TenantId;
 
-use crate::{limits::TENANT_NAME_LENGTH_MAX, timestamp::Timestamp};
+use crate::{limits::TENANT_NAME_LENGTH_MAX, timestamp::Timestamp, user::Status};
 
 /// The name of a tenant, which is a segment of its base URL and never changes: 1 to 63 lower-case
 /// letters of ASCII, digits and hyphens.
@@ -41,31 +41,6 @@ impl fmt::Display for TenantName {
     }
 }
 
-/// Whether a tenant's own keys are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TenantStatus {
-    /// They are served.
-    #[default]
-    Active,
-    /// Only keys of the operator are served.
-    Suspended,
-}
-
-impl TenantStatus {
-    /// The status in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-        }
-    }
-
-    /// Parses a status; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Active, Self::Suspended].into_iter().find(|status| status.as_str() == text)
-    }
-}
-
 /// A tenant other than the default one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
@@ -75,8 +50,8 @@ pub struct Tenant {
     pub name: TenantName,
     /// The number of its changes, from 1.
     pub version: i64,
-    /// Whether its keys are served.
-    pub status: TenantStatus,
+    /// Whether its own keys are served: while it is suspended, only those of the operator are.
+    pub status: Status,
     /// Its name for people.
     pub display_name: Option<String>,
     /// Its id in another system.

@@ -120,9 +120,7 @@ pub(crate) async fn create(
     _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
-    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
-    let draft = draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?;
+    let (call, draft) = read_draft(&app, call).await?;
     let tenant = change(&app, &options, &call, TenantAct::Create(draft)).await?;
     if options.is_dry_run() {
         return Ok(dry_run_response(&app, &tenant));
@@ -141,9 +139,7 @@ pub(crate) async fn replace(
     _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
-    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
-    let draft = draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?;
+    let (call, draft) = read_draft(&app, call).await?;
     let tenant = change(&app, &options, &call, TenantAct::Replace(name, draft)).await?;
     write_response(&app, &options, &tenant)
 }
@@ -160,6 +156,13 @@ pub(crate) async fn patch(
         call.read_and_authorize(&app, BodyKind::MergePatch, BYTES_MAX, json::read).await?;
     let tenant = change(&app, &options, &call, TenantAct::Patch(name, patch)).await?;
     write_response(&app, &options, &tenant)
+}
+
+/// The tenant that a body describes.
+async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, TenantDraft), Problem> {
+    let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
+    let (call, draft, _) = call.read_and_authorize(app, BodyKind::Json, BYTES_MAX, parse).await?;
+    Ok((call, draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?))
 }
 
 /// Changes a tenant, and logs the change with its actor.

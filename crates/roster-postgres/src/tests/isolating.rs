@@ -297,9 +297,13 @@ async fn a_schema_of_users_is_that_of_its_tenant_in_every_process() {
     let url = schema.url();
     let process = open(&url).await;
     let same = process.of(TenantId::new(7).unwrap()).await.unwrap();
+    let behind = open(&url).await;
     let declared = r#"{"attributes":[{"name":"badge","type":"string","required":true}]}"#;
     let replaced = apply(&other, command(1, SchemaDraft::parse(tree(declared)))).await.unwrap();
     assert_eq!(replaced.effect, Effect::Changed(EventKind::SchemaUpdated));
+    // It comes into use in a process that has not seen the change.
+    let behind = behind.of(TenantId::new(7).unwrap()).await.unwrap();
+    assert_eq!(behind.schema(), other.schema());
     for (store, is_free) in [(&one, true), (&process, true), (&other, false), (&same, false)] {
         for n in [2, 3] {
             let result = apply(store, create(n, &user(n, "T"))).await;

@@ -1,8 +1,8 @@
 //! Tenants: their rows, and that each has users of its own.
 
 use roster_core::{
-    Clock as _, EventsQuery, GroupAct, Preconditions, Refusal, Rules, Tenant, TenantId, TenantName,
-    TenantStatus,
+    Clock as _, EventsQuery, GroupAct, Preconditions, Refusal, Rules, Status, Tenant, TenantId,
+    TenantName,
     group::{GroupDraft, StatedKinds},
     list::PageQuery,
     tenant::{
@@ -73,7 +73,7 @@ pub async fn a_tenant_is_found_by_its_name_as_it_was_changed_last(harness: Harne
     let suspended = patch(&harness, "acme", body).await;
     let expected = Tenant {
         version: 2,
-        status: TenantStatus::Suspended,
+        status: Status::Suspended,
         external_id: None,
         users_max: None,
         updated_at: harness.clock.now(),
