@@ -9,6 +9,9 @@ tenant with 100,000 users of the same names.
 fleet: 10,000 tenants of 20 users each. The service starts as quickly as without them and needs at
 most 20 MiB more, `roster check` finds nothing, and a sample of tenants have exactly their users.
 
+deletion: a tenant of 100,000 users with history is deleted, restored with equal exports, and purged
+while another works, with a kill -9 in the middle; afterwards no file has a byte of it.
+
 kills: kill -9 during writes in 8 tenants that use the same names. Each acknowledged write is there,
 in its tenant and in no other.
 
@@ -36,6 +39,7 @@ from tenants_client import (
     operator,
     running,
 )
+from tenants_deletion import deletion
 
 WRITERS = 8
 # A caller may have two imports at a time, so each connection has its own key.
@@ -204,6 +208,7 @@ def kills(options, store, place):
 
 PARTS = {
     "providers": providers_at_once, "alike": tenants_alike.compare, "fleet": fleet, "kills": kills,
+    "deletion": deletion,
 }  # fmt: skip
 
 
@@ -211,16 +216,20 @@ def main():
     options = arguments(
         __doc__,
         engines=True,
+        switches=[("only-deletion", "only the part `deletion`")],
         users=(5000, 60, "users of each provider that REST created"),
         increments=(30, 2, "rounds of changes of each provider"),
         beside=(100_000, 2000, "users of the tenant beside the one whose responses are compared"),
         tenants=(10_000, 100, "tenants of the fleet"),
         each=(20, 5, "users of each of them"),
         rounds=(30, 3, "rounds of kill -9"),
+        deleted=(100_000, 3000, "users of the tenant that is deleted"),
     )
     faults = 0
     with Workplace("tenants") as place, engine(options) as store:
         for name, part in PARTS.items():
+            if options.only_deletion and name != "deletion":
+                continue
             began = time.monotonic()
             try:
                 said = part(options, store, place)

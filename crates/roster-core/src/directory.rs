@@ -40,7 +40,7 @@ use crate::{
     write::{
         command::{Act, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
         edit::Edit,
-        erasure::Erasure,
+        erasure::{Erasure, Purged},
         event::{EventsPage, EventsQuery},
         outcome::Outcome,
     },
@@ -254,14 +254,14 @@ impl Directory {
         self.store.forget(before).await
     }
 
-    /// The purged users of all tenants with history that is not yet erased.
-    pub async fn pending_erasures(&self) -> Result<Vec<(TenantId, UserId)>, StoreError> {
+    /// What is purged and not yet erased.
+    pub async fn pending_erasures(&self) -> Result<Vec<Purged>, StoreError> {
         self.store.pending_erasures().await
     }
 
-    /// Erases the next step of the history of a purged user of a tenant.
-    pub async fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
-        self.store.erase(user).await
+    /// Erases the next step of something that is purged.
+    pub async fn erase(&self, purged: Purged) -> Result<Erasure, StoreError> {
+        self.store.erase(purged).await
     }
 
     /// Advances the clock mark by this process's measurement.

@@ -33,6 +33,8 @@ pub enum Refusal {
     IdTaken,
     /// The tenant has its maximum number of live users.
     QuotaExceeded,
+    /// The tenant was deleted.
+    TenantNotFound,
     /// The idempotency key was used before with another request.
     KeyReused,
     /// The function of an edit rejected the change. The code that created the function has the

@@ -115,7 +115,7 @@ pub use write::command::{
     Rules, Sharing, Tags, Target, Terms, Upsert, UserAct,
 };
 pub use write::edit::Edit;
-pub use write::erasure::Erasure;
+pub use write::erasure::{Erasure, Purged};
 pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
 pub use write::outcome::{Answer, Effect, Outcome};
 pub use write::policy::{PolicyKey, PolicyMismatch, SharedKeys};

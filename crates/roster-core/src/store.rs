@@ -26,7 +26,7 @@ use crate::{
     user::{Deleted, Status, Stored},
     write::{
         command::{Command, Rules},
-        erasure::Erasure,
+        erasure::{Erasure, Purged},
         event::{EventsPage, EventsQuery},
         outcome::{Answer, Outcome},
     },
@@ -67,12 +67,12 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// left.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
 
-    /// The purged users of all tenants with history that is not yet erased, in the order of tenants
-    /// and ids, up to [`PENDING_ERASURES_MAX`].
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>>;
+    /// What is purged and not yet erased, in the order of tenants and ids, up to
+    /// [`PENDING_ERASURES_MAX`].
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>>;
 
-    /// Erases the next step of the history of a purged user of a tenant.
-    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>>;
+    /// Erases the next step of something that is purged.
+    fn erase(&self, purged: Purged) -> Answer<'_, Result<Erasure, StoreError>>;
 
     /// Advances the clock mark by a process's measurement; creates it if there is none.
     fn advance_clock_mark(

@@ -8,13 +8,16 @@ use std::collections::BTreeMap;
 use roster_core::{
     StoreError, Timestamp,
     access::{
-        ApiKey, FormerSecret, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Reach, Scopes,
-        SecretDigest, decide_keys,
+        ApiKey, FormerSecret, KeyAct, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Reach,
+        Scopes, SecretDigest, decide_keys,
     },
     page::Flow,
 };
 
-use crate::database::{Cell, Database, Values, corrupt, first};
+use crate::{
+    database::{Cell, Database, Values, corrupt, first},
+    tenants::is_live,
+};
 
 /// The number of changes of the keys.
 pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
@@ -67,6 +70,12 @@ pub async fn change_keys<D: Database>(
     let keyring = keyring(db, None).await?.unwrap_or_default();
     let decided = decide_keys(&keyring, change);
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
+        if let (KeyAct::Create(_), Reach::Tenant(tenant)) = (&change.act, key.reach)
+            && !tenant.is_default()
+            && !is_live(db.of(tenant)).await?
+        {
+            return Ok(Err(KeyRefusal::TenantNotFound));
+        }
         db.execute(PUT_KEY, &row_of(key)).await?;
         if let Some(displaced) = displaced {
             db.execute(DROP_KEY, &[displaced.as_str().into()]).await?;

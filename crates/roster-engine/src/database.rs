@@ -40,6 +40,15 @@ pub trait Dialect {
 
     /// Names the index along which a table is read, for an engine that needs the name.
     fn indexed_by(index: &str) -> String;
+
+    /// The statement that deletes the first `$2` rows of tenant `$1`, given the key of the table
+    /// and the order of an index.
+    fn delete_first(table: &str, key: &str, order: &str) -> String {
+        format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} \
+             WHERE tenant = $1 ORDER BY {order} LIMIT $2)"
+        )
+    }
 }
 
 /// Runs the statements of one transaction or snapshot for one tenant. Their parameters are `$1`,

@@ -54,8 +54,9 @@ pub use read::stored_groups::{
     group_page, groups_along, groups_of, groups_of_ids, kind_number, members_page,
 };
 pub use retention::{
-    CLOCK_MARK, END_ERASURE, ErasureSql, FORGET_EVENTS, FORGET_KEYS, MOVE_ERASURE, NEWEST_EVENT,
-    OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase, forget, pending_erasures,
+    CLOCK_MARK, END_ERASURE, END_ERASURES_OF_TENANT, ErasureSql, FORGET_EVENTS, FORGET_KEYS,
+    HAS_KEYS, MOVE_ERASURE, NEWEST_EVENT, OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark,
+    erase, erase_tenant, forget, pending_erasures,
 };
 pub use settings::{
     SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
@@ -63,10 +64,10 @@ pub use settings::{
 };
 pub use tables::{Table, TableDigest, digest};
 pub use tenants::{
-    CREATE_TENANT, NEXT_TENANT, UPDATE_TENANT, USERS_ROOM, change_tenant, tenant, tenant_of_name,
-    tenants, tenants_along, totals,
+    BEGIN_ERASURE, CREATE_TENANT, DELETED_AT, END_TENANT, NEXT_TENANT, PURGE_TENANT, UPDATE_TENANT,
+    USERS_ROOM, change_tenant, is_live, tenant, tenant_of_name, tenants, tenants_along, totals,
 };
-pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, run};
+pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;
 pub use write::facts::{ClaimKind, CommandError, Current, Facts};
 pub use write::group::{

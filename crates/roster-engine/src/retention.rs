@@ -1,11 +1,19 @@
-//! Data with a limited lifetime: the clock mark, deletion by age, and the history of purged users.
+//! Data with a limited lifetime: the clock mark, deletion by age, the history of purged users, and
+//! everything in purged tenants.
+
+use std::slice;
 
 use roster_core::{
-    ClockMark, ClockReading, Erasure, Outlived, StoreError, TenantId, UserId,
+    ClockMark, ClockReading, Erasure, Outlived, Purged, StoreError, UserId,
     clock_mark::PendingMark, erasure::STEP_MAX, page::Flow, store::PENDING_ERASURES_MAX,
 };
 
-use crate::database::{Cell, Database, Values, corrupt, first, rows};
+use crate::{
+    api_keys::COUNT_KEY_CHANGE,
+    database::{Cell, Database, Values, corrupt, first, rows},
+    tables::Table,
+    tenants::{END_TENANT, WHOLE_TENANT},
+};
 
 /// The row of the clock mark.
 pub const CLOCK_MARK: &str =
@@ -28,7 +36,7 @@ pub const FORGET_EVENTS: &str = "DELETE FROM events WHERE position <= $1";
 /// The maximum number of rows that one step of [`forget`] deletes from each table.
 const FORGOTTEN_MAX: i64 = 1000;
 
-/// The users whose history is still to be erased.
+/// What is still to be erased.
 pub const PENDING_ERASURES: &str = "SELECT tenant, id FROM erasures ORDER BY tenant, id LIMIT $1";
 
 /// Stores the progress of an erasure.
@@ -36,6 +44,12 @@ pub const MOVE_ERASURE: &str = "UPDATE erasures SET reached = $1 WHERE tenant = 
 
 /// Ends an erasure.
 pub const END_ERASURE: &str = "DELETE FROM erasures WHERE tenant = $1 AND id = $2";
+
+/// Ends the erasure of a tenant, and those of its users, which have thousands of events each.
+pub const END_ERASURES_OF_TENANT: &str = "DELETE FROM erasures WHERE tenant = $1";
+
+/// Finds a key of a tenant.
+pub const HAS_KEYS: &str = "SELECT 1 FROM keys WHERE tenant = $1 LIMIT 1";
 
 /// The statements of an erasure that differ between the engines.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +63,11 @@ pub struct ErasureSql {
     /// Deletes the idempotency records except that of the purge, because a caller may repeat that
     /// request too.
     pub drop_keys: &'static str,
+    /// The number of events of a tenant in the next step after `$2`, and the position of the last
+    /// one.
+    pub next_of_tenant: &'static str,
+    /// Empties the records of a tenant's events from `$2` up to `$3`.
+    pub empty_of_tenant: &'static str,
 }
 
 /// Advances the clock mark by a measurement of this process. Returns the mark that is stored
@@ -141,10 +160,56 @@ pub async fn erase<D: Database>(
     Ok(Some(if is_idle { Erasure::Waiting } else { Erasure::Pending }))
 }
 
-/// The users of all tenants whose history is not yet erased.
-pub async fn pending_erasures<D: Database>(db: D) -> Result<Vec<(TenantId, UserId)>, D::Error> {
+/// Erases the next step of everything in a purged tenant, as [`erase`] does for a user. Rows are
+/// deleted; events stay without their records, so that the log has no gaps.
+pub async fn erase_tenant<D: Database>(
+    db: D,
+    sql: &ErasureSql,
+    may_end: bool,
+) -> Result<Option<Erasure>, D::Error> {
+    let (tenant, whole) = (Cell::from(db.tenant()), Cell::from(WHOLE_TENANT));
+    let Some(row) = first(db, sql.reached, &[tenant.clone(), whole.clone()]).await? else {
+        return Ok(None);
+    };
+    let reached = row.number(0, "erasures.reached")?;
+    if first(db, HAS_KEYS, slice::from_ref(&tenant)).await?.is_some() {
+        db.execute(COUNT_KEY_CHANGE, &[]).await?;
+    }
+    let mut room = STEP_MAX;
+    let count = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX);
+    for sql in Table::erase_tenant::<D>() {
+        room -= count(db.execute(&sql, &[tenant.clone(), room.into()]).await?);
+        if room == 0 {
+            return Ok(Some(Erasure::Pending));
+        }
+    }
+    let step = [tenant.clone(), reached.into(), room.into()];
+    let next = first(db, sql.next_of_tenant, &step).await?.ok_or_else(|| corrupt("events"))?;
+    let events = next.number(0, "events")?;
+    if events > 0 {
+        let last = Cell::from(next.number(1, "events.position")?);
+        let stretch = [tenant.clone(), reached.into(), last.clone()];
+        db.execute(sql.empty_of_tenant, &stretch).await?;
+        db.execute(MOVE_ERASURE, &[last, tenant.clone(), whole]).await?;
+    }
+    if events == room {
+        return Ok(Some(Erasure::Pending));
+    }
+    if !may_end {
+        return Ok(Some(Erasure::Waiting));
+    }
+    db.execute(END_ERASURES_OF_TENANT, slice::from_ref(&tenant)).await?;
+    db.execute(END_TENANT, &[tenant]).await?;
+    Ok(Some(Erasure::Done))
+}
+
+/// What is purged and not yet erased.
+pub async fn pending_erasures<D: Database>(db: D) -> Result<Vec<Purged>, D::Error> {
     let limit = i64::try_from(PENDING_ERASURES_MAX).unwrap_or(i64::MAX);
     let rows = rows(db, PENDING_ERASURES, &[limit.into()]).await?;
-    let pending = |row: &Values| Ok((row.tenant(0, "erasures")?, row.id(1, "erasures.id")?));
+    let pending = |row: &Values| {
+        let user = Some(row.id(1, "erasures.id")?).filter(|id| *id != WHOLE_TENANT);
+        Ok(Purged { tenant: row.tenant(0, "erasures")?, user })
+    };
     Ok(rows.iter().map(pending).collect::<Result<_, StoreError>>()?)
 }

@@ -83,11 +83,24 @@ impl Table {
             name: "tenants",
             key: "id",
             columns: "id, name, version, status, display_name, external_id, users_max, created_at, \
-                      updated_at, active, suspended, deleted, groups",
+                      updated_at, deleted_at, active, suspended, deleted, groups",
         },
         Self { name: "erasures", key: "tenant, id", columns: "tenant, id, reached" },
         Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },
     ];
+
+    /// For each table with rows of tenants, the statement that deletes the first `$2` rows of
+    /// tenant `$1`. Events stay without their records, and what is still to be erased is deleted at
+    /// the end.
+    pub fn erase_tenant<D: Dialect>() -> impl Iterator<Item = String> {
+        let stays = |table: &&Self| ["events", "erasures"].contains(&table.name);
+        Self::ALL.iter().filter(move |table| !stays(table)).filter_map(|table| {
+            let Self { name, key, columns } = table;
+            let order = if key.starts_with("tenant") { key } else { "tenant, id" };
+            let is_of_tenants = columns.split(", ").any(|column| column == "tenant");
+            is_of_tenants.then(|| D::delete_first(name, key, order))
+        })
+    }
 
     /// The key of a row, whose first columns are the key. The next rows are read after it.
     pub fn key_of(&self, row: &Values) -> Vec<Cell> {

@@ -1,12 +1,12 @@
 //! Tenants: their table, read and changed one at a time. [`decide_tenant`] has the rules.
 
 use roster_core::{
-    Head, Status, StoreError, Tenant, TenantName,
+    Head, Status, StoreError, Tenant, TenantName, UserId,
     limits::TENANTS_MAX,
     page::Flow,
     tenant::{
-        TenantChange, TenantCounts, TenantDecision, TenantPage, TenantQuery, TenantRefusal,
-        decide_tenant,
+        TenantAct, TenantChange, TenantCounts, TenantDecision, TenantPage, TenantQuery,
+        TenantRefusal, TenantSelection, decide_tenant,
     },
 };
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// The columns of a tenant. The default one has no name, so no statement here finds it.
 const COLUMNS: &str = "id, name, version, status, display_name, external_id, users_max, \
-     created_at, updated_at, active + suspended, deleted, groups";
+     created_at, updated_at, active + suspended, deleted, groups, deleted_at";
 
 /// The tenant of a name.
 pub fn tenant_of_name() -> String {
@@ -27,15 +27,20 @@ pub fn tenant_of_name() -> String {
 /// A page of tenants, in the order of their names.
 pub fn tenants_along<D: Dialect>(query: &TenantQuery, to: &mut Parameters) -> String {
     let after = query.after.as_ref().map_or("", TenantName::as_str);
-    let (index, condition, order) = match &query.external_id {
-        Some(id) => {
-            let of = format!("external_id = {} AND ", to.push(id.as_str()));
-            (D::indexed_by("tenants_external_id"), of, "external_id, name")
+    let live = "deleted_at IS NULL";
+    let (index, condition, order) = match &query.selection {
+        TenantSelection::Live => ("tenants_live", live.to_owned(), "name"),
+        TenantSelection::ExternalId(id) => {
+            let of = format!("{live} AND external_id = {}", to.push(id.as_str()));
+            ("tenants_external_id", of, "external_id, name")
         }
-        None => (D::indexed_by("tenants_name"), String::new(), "name"),
+        TenantSelection::Deleted => {
+            ("tenants_deleted", "deleted_at IS NOT NULL".to_owned(), "name")
+        }
     };
     format!(
-        "SELECT {COLUMNS} FROM tenants{index} WHERE {condition}name > {} ORDER BY {order} LIMIT {}",
+        "SELECT {COLUMNS} FROM tenants{} WHERE {condition} AND name > {} ORDER BY {order} LIMIT {}",
+        D::indexed_by(index),
         to.push(after),
         to.push(limit(query.limit))
     )
@@ -51,8 +56,13 @@ pub async fn totals<D: Database>(db: D) -> Result<Head, D::Error> {
     Ok(first(db, TOTALS, &[]).await?.ok_or_else(|| corrupt("log_head"))?.head(0)?)
 }
 
-/// The number of the next tenant. Numbers are dense and never used again.
-pub const NEXT_TENANT: &str = "SELECT max(id) + 1 FROM tenants";
+/// The number of the next tenant, and how many there are besides the default one. A number is never
+/// used again.
+pub const NEXT_TENANT: &str =
+    "SELECT max(id) + 1, (SELECT count(*) FROM tenants WHERE name > '') FROM tenants";
+
+/// When a tenant was deleted.
+pub const DELETED_AT: &str = "SELECT deleted_at FROM tenants WHERE id = $1";
 
 /// How many more live users a tenant may have; NULL if there is no maximum.
 pub const USERS_ROOM: &str = "SELECT users_max - active - suspended FROM tenants WHERE id = $1";
@@ -64,7 +74,28 @@ pub const CREATE_TENANT: &str = "INSERT INTO tenants (id, name, version, status,
 
 /// Updates a tenant.
 pub const UPDATE_TENANT: &str = "UPDATE tenants SET version = $1, status = $2, display_name = $3, \
-     external_id = $4, users_max = $5, updated_at = $6 WHERE id = $7";
+     external_id = $4, users_max = $5, updated_at = $6, deleted_at = $7 WHERE id = $8";
+
+/// Purges a tenant: from now on nobody can find it, and its counters do not count.
+pub const PURGE_TENANT: &str = "UPDATE tenants SET name = NULL, status = 2, display_name = NULL, \
+     external_id = NULL, users_max = NULL, active = 0, suspended = 0, deleted = 0, groups = 0 \
+     WHERE id = $1";
+
+/// The id in `erasures` that stands for everything in a tenant. No user has it: ids are UUIDs of
+/// version 7.
+pub(crate) const WHOLE_TENANT: UserId = UserId::from_bytes([0; 16]);
+
+/// Begins the erasure of everything in a tenant.
+pub const BEGIN_ERASURE: &str = "INSERT INTO erasures (tenant, id, reached) VALUES ($1, $2, 0)";
+
+/// Marks a tenant in which everything is erased.
+pub const END_TENANT: &str = "UPDATE tenants SET status = 3 WHERE id = $1";
+
+/// Whether the tenant exists and is not deleted.
+pub async fn is_live<D: Database>(db: D) -> Result<bool, D::Error> {
+    let row = first(db, DELETED_AT, &[db.tenant().into()]).await?;
+    Ok(row.is_some_and(|row| matches!(row.0.first(), Some(Cell::Null))))
+}
 
 /// Reads the tenant of a name, with its counters.
 pub async fn tenant<D: Database>(
@@ -110,7 +141,7 @@ pub async fn change_tenant<D: Database>(
     if is_new {
         let next = first(db, NEXT_TENANT, &[]).await?.ok_or_else(|| corrupt("tenants"))?;
         decision.tenant.id = next.tenant(0, "tenants.id")?;
-        if i64::from(decision.tenant.id.number()) > TENANTS_MAX {
+        if next.number(1, "tenants")? >= TENANTS_MAX {
             return Ok(Err(TenantRefusal::TooMany));
         }
     }
@@ -118,6 +149,11 @@ pub async fn change_tenant<D: Database>(
         return Ok(Ok(decision));
     }
     let Tenant { id, name, version, .. } = &decision.tenant;
+    if let TenantAct::Purge(_) = &change.act {
+        db.execute(PURGE_TENANT, &[(*id).into()]).await?;
+        db.execute(BEGIN_ERASURE, &[(*id).into(), WHOLE_TENANT.into()]).await?;
+        return Ok(Ok(decision));
+    }
     let Tenant { status, display_name, external_id, users_max, .. } = &decision.tenant;
     let text = |text: &Option<String>| text.as_deref().map_or(Cell::Null, Cell::from);
     let status = Cell::from(status_number(*status));
@@ -131,7 +167,10 @@ pub async fn change_tenant<D: Database>(
         let row = [id, name, version, status, display_name, external_id, users_max];
         db.execute(CREATE_TENANT, &[row.as_slice(), &end].concat()).await?;
     } else {
-        let row = [version, status, display_name, external_id, users_max, updated_at, id];
+        let deleted_at = decision.tenant.deleted_at;
+        let deleted_at = deleted_at.map_or(Cell::Null, |at| at.as_millis().into());
+        let row = [version, status, display_name, external_id, users_max, updated_at];
+        let row = [row.as_slice(), &[deleted_at, id]].concat();
         db.execute(UPDATE_TENANT, &row).await?;
     }
     Ok(Ok(decision))
@@ -159,6 +198,7 @@ fn tenant_of(row: &Values) -> Result<(Tenant, TenantCounts), StoreError> {
         users_max: if is_null(6) { None } else { Some(row.number(6, place)?) },
         created_at: row.moment(7, place)?,
         updated_at: row.moment(8, place)?,
+        deleted_at: if is_null(12) { None } else { Some(row.moment(12, place)?) },
     };
     let counts = TenantCounts {
         users: row.number(9, place)?,

@@ -134,6 +134,16 @@ macro_rules! operations {
             ReplaceTenant PUT "/tenants/{tenant}" "replaceTenant" TenantsAdmin
                 rest::tenants::replace;
             PatchTenant PATCH "/tenants/{tenant}" "patchTenant" TenantsAdmin rest::tenants::patch;
+            DeleteTenant DELETE "/tenants/{tenant}" "deleteTenant" TenantsAdmin
+                rest::tenants::delete;
+            ListDeletedTenants GET "/deleted-tenants" "listDeletedTenants" TenantsAdmin
+                rest::tenants::list_deleted;
+            GetDeletedTenant GET "/deleted-tenants/{tenant}" "getDeletedTenant" TenantsAdmin
+                rest::tenants::get_deleted;
+            PurgeTenant DELETE "/deleted-tenants/{tenant}" "purgeTenant" TenantsAdmin
+                rest::tenants::purge;
+            RestoreTenant POST "/deleted-tenants/{tenant}/restore" "restoreTenant" TenantsAdmin
+                rest::tenants::restore;
             GetSchema GET "/schema" "getSchema" UsersRead rest::schema::get;
             ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite rest::schema::replace;
             GetCaller GET "/caller" "getCaller" Caller rest::caller::get;
@@ -214,6 +224,11 @@ impl Operation {
                 | Self::GetTenant
                 | Self::ReplaceTenant
                 | Self::PatchTenant
+                | Self::DeleteTenant
+                | Self::ListDeletedTenants
+                | Self::GetDeletedTenant
+                | Self::PurgeTenant
+                | Self::RestoreTenant
         )
     }
 

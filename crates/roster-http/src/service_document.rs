@@ -53,6 +53,7 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
     // These are of the whole service.
     let of_service = members([
         ("tenants", link("/tenants")),
+        ("deleted_tenants", link("/deleted-tenants")),
         ("docs", link("/docs")),
         ("interface", link("/docs#interface")),
         ("problems", link("/problems")),

@@ -50,7 +50,7 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
-    /// The tenant with this name, as of the last second.
+    /// The tenant with this name, as of the last second, unless it was deleted.
     pub(crate) async fn find(
         &self,
         directory: &Directory,
@@ -64,6 +64,7 @@ impl Tenants {
             return Ok(tenant.clone());
         }
         let tenant = directory.tenant(name.clone()).await?.map(|(tenant, _)| tenant);
+        let tenant = tenant.filter(|tenant| tenant.deleted_at.is_none());
         let mut kept = kept();
         if kept.len() >= KEPT_MAX {
             kept.clear();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, TenantId, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
+    StoreError, Stored, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -122,13 +122,13 @@ impl Store for Postgres {
         Box::pin(self.exclusive.run(LONG, forget))
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {
         let read = |c: Arc<_>| async move { pending_erasures(Rows::of_store(&c)).await };
         Box::pin(self.shared.run(read))
     }
 
-    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.exclusive.run(LONG, move |c| erasure::erase(c, user)))
+    fn erase(&self, purged: Purged) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(self.exclusive.run(LONG, move |c| erasure::erase(c, purged)))
     }
 
     fn advance_clock_mark(
@@ -158,7 +158,7 @@ impl Store for Postgres {
     }
 
     fn schema(&self) -> Arc<UserSchema> {
-        self.in_force.known(self.tenant).schema
+        self.in_force.known(self.tenant).schema.unwrap_or_default()
     }
 
     fn secret(&self) -> Secret {

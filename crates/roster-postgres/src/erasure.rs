@@ -1,5 +1,5 @@
 //! Erasing the history of purged users: the records of their events, and the idempotency records
-//! of their requests.
+//! of their requests; and everything in purged tenants.
 //!
 //! The purge itself erases a short history. For a longer one it inserts a row in `erasures`, which
 //! hides the history from every read, and bounded steps erase it. The transaction of the last step
@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use roster_core::{Erasure, TenantId, UserId};
-use roster_engine::{ErasureSql, erase as erase_step};
+use roster_core::{Erasure, Purged};
+use roster_engine::{ErasureSql, erase as erase_step, erase_tenant};
 
 use crate::{connect::Connection, failure::QueryResult, reads::rows::Rows};
 
@@ -48,14 +48,26 @@ pub(crate) const SQL: ErasureSql = ErasureSql {
     drop_keys: "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = ANY(ARRAY(\
          SELECT key FROM idempotency_keys \
          WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3))",
+    next_of_tenant: "SELECT count(*), max(position) FROM (SELECT position FROM events \
+         WHERE tenant = $1 AND tenant <> 0 AND position > $2 ORDER BY tenant, position LIMIT $3) \
+         AS next",
+    empty_of_tenant: "UPDATE events SET record = '' WHERE position = ANY(ARRAY(\
+         SELECT position FROM events WHERE tenant = $1 AND tenant <> 0 AND position > $2 \
+         AND position <= $3 ORDER BY tenant, position))",
 };
 
-/// Erases the next step of a user's history.
+/// Erases the next step of something that is purged.
 pub(crate) async fn erase(
     connection: Arc<Connection>,
-    (tenant, id): (TenantId, UserId),
+    Purged { tenant, user }: Purged,
 ) -> QueryResult<Erasure> {
     let rows = Rows(&connection, tenant);
-    let erasure = connection.transaction("BEGIN", erase_step(rows, &SQL, id, true)).await?;
+    let step = async {
+        match user {
+            Some(id) => erase_step(rows, &SQL, id, true).await,
+            None => erase_tenant(rows, &SQL, true).await,
+        }
+    };
+    let erasure = connection.transaction("BEGIN", step).await?;
     Ok(erasure.unwrap_or(Erasure::Waiting))
 }

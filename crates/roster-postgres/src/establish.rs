@@ -143,7 +143,7 @@ async fn read(
     let schema = user_schema(rows).await?;
     let ids = || -> QueryResult<_> { Ok((head.number(0, "era")?, head.log_id(1)?)) };
     let (era, log_id) = ids()?;
-    let in_force = InForce { rules, schema, era };
+    let in_force = InForce { rules, schema: Some(schema), era };
     Ok(Some(Established { log_id, secret: Secret(bytes), in_force }))
 }
 

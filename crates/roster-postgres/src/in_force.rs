@@ -25,26 +25,28 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Everything that determines whether this process may write, and under which rules, in one
 /// snapshot. The first row is the state of the store. Each other row is one of the tenants `$1`,
-/// and its schema of users in the place of the identity of the log.
+/// its schema of users and the time of its deletion.
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'email_sharing'), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'external_id_sharing'), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration') \
      FROM log_head WHERE number = 1 \
-     UNION ALL SELECT used.tenant, found.value, NULL, NULL, NULL, NULL \
-     FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT value FROM settings \
-     WHERE tenant = used.tenant AND name = 'user_schema' OFFSET 0) AS found";
+     UNION ALL SELECT used.tenant, found.value, found.deleted_at, NULL, NULL, NULL \
+     FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT (SELECT value \
+     FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, deleted_at \
+     FROM tenants WHERE id = used.tenant OFFSET 0) AS found";
 
 /// The rules of a tenant, and the era that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub(crate) rules: Rules,
-    pub(crate) schema: Arc<UserSchema>,
+    /// The schema of users; `None` if the tenant was deleted.
+    pub(crate) schema: Option<Arc<UserSchema>>,
     pub(crate) era: i64,
 }
 
-/// The schemas of users of some tenants.
-type Schemas = HashMap<TenantId, Arc<UserSchema>>;
+/// The schemas of users of some tenants; `None` for one that was deleted.
+type Schemas = HashMap<TenantId, Option<Arc<UserSchema>>>;
 
 /// What a process knows.
 struct Known {
@@ -187,10 +189,12 @@ async fn read_state(
         let sharing = setting(index).and_then(|stored| Sharing::parse_stored(stored));
         policy.push((key, sharing.ok_or_else(|| corrupt(key.stored_name()))?));
     }
-    let mut schemas: Schemas = tenants.iter().map(|tenant| (*tenant, Arc::default())).collect();
-    for row in others {
-        let schema = schema_of(Some(row.bytes(1, SCHEMA_SETTING)?))?;
-        schemas.insert(row.tenant(0, "settings.tenant")?, schema);
+    let mut schemas: Schemas = tenants.iter().map(|tenant| (*tenant, None)).collect();
+    for row in others.iter().filter(|row| row.number(2, "").is_err()) {
+        // `None` if the tenant never replaced its schema.
+        let stored = row.bytes(1, SCHEMA_SETTING).ok();
+        let schema = schema_of(stored.map(|stored| &**stored))?;
+        schemas.insert(row.tenant(0, "settings.tenant")?, Some(schema));
     }
     let (log_id, era) = (row.log_id(1)?, row.number(0, "log_head.era")?);
     Ok(Some(State { log_id, era, policy, schemas }))

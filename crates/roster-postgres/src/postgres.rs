@@ -106,6 +106,7 @@ impl Postgres {
     pub(crate) async fn execute(&self, commands: Vec<Command>) -> Results {
         let replaces_schema = commands.iter().any(|command| matches!(command.act, Act::Schema(_)));
         let InForce { rules, schema, .. } = self.in_force.known(self.tenant);
+        let schema = schema.unwrap_or_default();
         let request = |command| Request::new(self.tenant, rules, &schema, command);
         let results = self.queue.execute(commands, request).await;
         if replaces_schema {
@@ -118,7 +119,7 @@ impl Postgres {
     /// The outcome of a dry run.
     pub(crate) async fn dry_run(&self, command: Command) -> Result<Outcome, Failure> {
         let InForce { rules, schema, .. } = self.in_force.known(self.tenant);
-        let request = Request::new(self.tenant, rules, &schema, command);
+        let request = Request::new(self.tenant, rules, &schema.unwrap_or_default(), command);
         for _ in 0..ERAS_MAX {
             let in_force = self.in_force.known(self.tenant);
             let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), &request));

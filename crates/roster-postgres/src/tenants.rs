@@ -4,18 +4,24 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, Head, Store, StoreError, Tenant, TenantId, TenantName, TenantStore,
-    tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
+    tenant::{
+        TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
+        TenantQuery,
+    },
 };
 use roster_engine::{change_tenant, tenant, tenants, totals};
 
 use crate::{
     connect::Connection,
+    establish::NEXT_ERA,
     pool::{LONG, SHORT},
     postgres::Postgres,
     reads::rows::Rows,
 };
 
-/// Changes of tenants run one after the other: each begins by locking this row.
+/// Changes of tenants run one after the other: each begins by locking this row. One that deletes or
+/// restores a tenant then ends the era, so that batches of the tenant are decided again: the head
+/// of the log is locked before the row of a tenant, as in batches.
 const BEGIN: &str =
     "BEGIN; SELECT FROM settings WHERE tenant = 0 AND name = 'cursor_secret' FOR UPDATE";
 
@@ -59,14 +65,26 @@ impl TenantStore for Postgres {
         change: TenantChange,
     ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
         Box::pin(async move {
-            let write = |c: Arc<Connection>| {
-                let change = change.clone();
-                async move {
-                    let work = change_tenant(Rows::of_store(&c), &change);
-                    c.transaction(BEGIN, work).await
+            let is_live_changed = match &change.act {
+                TenantAct::Create(_) | TenantAct::Replace(..) | TenantAct::Patch(..) => false,
+                TenantAct::Delete(_) | TenantAct::Restore(_) | TenantAct::Purge(_) => {
+                    !change.is_dry_run
                 }
             };
-            Ok(self.exclusive.run(SHORT, write).await??)
+            let begin = if is_live_changed { format!("{BEGIN}; {NEXT_ERA}") } else { BEGIN.into() };
+            let write = |c: Arc<Connection>| {
+                let (change, begin) = (change.clone(), begin.clone());
+                async move {
+                    let work = change_tenant(Rows::of_store(&c), &change);
+                    c.transaction(&begin, work).await
+                }
+            };
+            let decision = self.exclusive.run(SHORT, write).await?;
+            if is_live_changed {
+                // If this fails, the next write or the next periodic check reads it.
+                drop(self.in_force.refresh().await);
+            }
+            Ok(decision?)
         })
     }
 }

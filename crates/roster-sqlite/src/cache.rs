@@ -98,6 +98,14 @@ impl ByteCache {
             }
         }
     }
+
+    /// Removes the users of a tenant in which everything is erased.
+    pub(crate) fn forget(&self, tenant: TenantId) {
+        let Some(records) = &self.records else { return };
+        let mut commits = self.commits.write().unwrap_or_else(PoisonError::into_inner);
+        *commits += 1;
+        records.retain(|(of, _), _| *of != tenant);
+    }
 }
 
 /// About how many bytes of memory a parsed user takes for each byte of its record: measured 2 to 4,

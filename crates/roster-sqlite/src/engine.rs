@@ -5,9 +5,9 @@ use std::{future, sync::Arc};
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
-    StoreError, Stored, Target, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserAct,
-    UserId, UserSchema,
+    Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged,
+    Rules, Store, StoreError, Stored, Target, Tenant, TenantId, TenantName, TenantStore, Timestamp,
+    UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -115,12 +115,12 @@ impl Store for Sqlite {
         Box::pin(self.write(move |connection| run(forget(Rows::of_store(connection), before))))
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {
         ready(self.read_now(|rows| run(pending_erasures(rows))))
     }
 
-    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
-        Box::pin(self.shared.task(move |writer| writer.erase(user)))
+    fn erase(&self, purged: Purged) -> Answer<'_, Result<Erasure, StoreError>> {
+        Box::pin(self.shared.task(move |writer| writer.erase(purged)))
     }
 
     fn advance_clock_mark(

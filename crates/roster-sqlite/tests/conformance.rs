@@ -41,7 +41,7 @@ fn open_tenant(rules: Rules) -> Subject {
     let database = Connection::open(directory.path().join("roster.db")).expect("it is there");
     database
         .execute_batch(
-            "INSERT INTO tenants VALUES (7, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0)",
+            "INSERT INTO tenants VALUES (7, NULL, 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0)",
         )
         .expect("a tenant is created");
     let tenant = TenantId::new(7).expect("a tenant may have it");

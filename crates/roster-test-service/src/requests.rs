@@ -69,6 +69,12 @@ impl Service {
         self.request("POST", "/tenants").json(&body).send().await.expect(201).json()
     }
 
+    /// Creates and deletes a tenant.
+    pub async fn deleted_tenant(&self, name: &str) {
+        self.tenant(serde_json::json!({"name": name})).await;
+        self.delete(&format!("/tenants/{name}")).await.expect(204);
+    }
+
     /// Creates a user, which must succeed.
     pub async fn user(&self, body: Value) -> Value {
         self.post(body).await.expect(201).json()

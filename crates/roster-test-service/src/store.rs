@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
+    StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -350,12 +350,12 @@ impl Store for Watched {
         })
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {
         self.inner.pending_erasures()
     }
 
-    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
-        self.inner.erase(user)
+    fn erase(&self, purged: Purged) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.inner.erase(purged)
     }
 
     fn advance_clock_mark(

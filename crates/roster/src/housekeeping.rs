@@ -13,12 +13,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures_util::future::join_all;
 use roster_core::{
-    Deleted, Directory, EventsQuery, Failure, Outlived, Preconditions, StoreError, Tags, TenantId,
-    TenantName, Terms, Timestamp,
+    Deleted, Directory, EventsQuery, Failure, Mode, Outlived, Preconditions, StoreError, Tags,
+    Tenant, TenantId, TenantName, Terms, Timestamp,
     access::{Authority, Permit},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
-    tenant::TenantQuery,
+    tenant::{TenantAct, TenantFailure, TenantQuery, TenantSelection},
 };
 use roster_http::{Duty, HousekeepingMetrics};
 use tokio::time::{Instant, sleep};
@@ -123,6 +123,7 @@ impl Housekeeping {
                 self.failures.succeeded(Duty::Clock);
                 self.delete_events(now, &mut round).await;
                 self.purge(now, &mut round).await;
+                self.purge_tenants(now, &mut round).await;
                 self.measure_lag(now).await;
             }
             // Without a valid time nothing is deleted by age.
@@ -165,7 +166,7 @@ impl Housekeeping {
         let default = self.directory.clone();
         self.purge_tenant((TenantId::DEFAULT, &default), limit, &mut pages, round).await;
         let after = self.reached.take();
-        let mut query = TenantQuery { after, external_id: None, limit: TENANTS_PAGE };
+        let mut query = TenantQuery { after, limit: TENANTS_PAGE, ..TenantQuery::default() };
         while pages > 0 {
             let page = match self.directory.list_tenants(permit(), query.clone()).await {
                 Ok(page) => page,
@@ -241,6 +242,34 @@ impl Housekeeping {
         self.next.extend(query.after.map(|after| (tenant, after)));
     }
 
+    /// Purges deleted tenants whose retention time is over. The task of erasures then erases what
+    /// is in them.
+    async fn purge_tenants(&mut self, now: Timestamp, round: &mut Round) {
+        let Some(keep) = self.keep.deleted else { return };
+        let limit = before(now, keep);
+        let selection = TenantSelection::Deleted;
+        let mut query = TenantQuery { selection, after: None, limit: TENANTS_PAGE };
+        loop {
+            let page = match self.directory.list_tenants(permit(), query.clone()).await {
+                Ok(page) => page,
+                Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
+            };
+            for (tenant, _) in &page.items {
+                if tenant.deleted_at.is_none_or(|deleted_at| deleted_at >= limit) {
+                    continue;
+                }
+                match purge_tenant(&self.directory, tenant).await {
+                    Ok(purged) => round.purged += purged,
+                    Err(error) => return self.failed(Duty::DeletedUsers, &error, round),
+                }
+            }
+            query.after = page.items.last().map(|(tenant, _)| tenant.name.clone());
+            if !page.has_more {
+                return;
+            }
+        }
+    }
+
     /// Measures how long the oldest items are overdue: deleted users of the default tenant, and
     /// events. After a failure the last value stays.
     async fn measure_lag(&self, now: Timestamp) {
@@ -273,6 +302,22 @@ async fn purge_one(directory: &Directory, deleted: &Deleted) -> Result<u64, Stor
         // The user was restored or purged meanwhile.
         Err(Failure::Refused(_)) => Ok(0),
         Err(Failure::Store(error)) => Err(error),
+    }
+}
+
+/// Purges a tenant in the version that was read.
+async fn purge_tenant(directory: &Directory, tenant: &Tenant) -> Result<u64, StoreError> {
+    let seen = Tags::Versions(vec![tenant.version]);
+    let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
+    let act = TenantAct::Purge(tenant.name.clone());
+    match directory.change_tenant(permit(), act, preconditions, Mode::Write).await {
+        Ok(_) => {
+            tracing::info!(tenant = tenant.name.as_str(), "a deleted tenant was purged");
+            Ok(1)
+        }
+        // The tenant was restored or purged meanwhile.
+        Err(TenantFailure::Refused(_)) => Ok(0),
+        Err(TenantFailure::Store(error)) => Err(error),
     }
 }
 

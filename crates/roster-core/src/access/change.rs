@@ -85,6 +85,8 @@ pub enum KeyRefusal {
     IdTaken,
     /// Only the operator may create a key of the operator.
     NotOperator,
+    /// The tenant of a new key was deleted.
+    TenantNotFound,
 }
 
 /// Why a change of the keys failed.

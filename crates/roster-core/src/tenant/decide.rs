@@ -25,6 +25,12 @@ pub enum TenantAct {
     Replace(TenantName, TenantDraft),
     /// Patch it by JSON Merge Patch (RFC 7396).
     Patch(TenantName, Json),
+    /// Delete it. It is kept, and can be restored.
+    Delete(TenantName),
+    /// Restore a deleted one.
+    Restore(TenantName),
+    /// Purge a deleted one. Its name is free again, and everything in it is erased in steps.
+    Purge(TenantName),
 }
 
 impl TenantAct {
@@ -32,7 +38,11 @@ impl TenantAct {
     pub const fn name(&self) -> Option<&TenantName> {
         match self {
             Self::Create(draft) => draft.name.as_ref(),
-            Self::Replace(name, _) | Self::Patch(name, _) => Some(name),
+            Self::Replace(name, _)
+            | Self::Patch(name, _)
+            | Self::Delete(name)
+            | Self::Restore(name)
+            | Self::Purge(name) => Some(name),
         }
     }
 }
@@ -62,10 +72,13 @@ pub struct TenantDecision {
 /// Why a change of a tenant was rejected. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TenantRefusal {
-    /// No tenant has the name.
+    /// No tenant of the kind that the operation is about (live or deleted) has the name.
     NotFound,
     /// Another tenant has the name.
-    NameTaken,
+    NameTaken {
+        /// Whether that one is deleted.
+        is_deleted: bool,
+    },
     /// The tenant is at this version, which the preconditions exclude.
     VersionMismatch(i64),
     /// The body breaks rules.
@@ -101,20 +114,27 @@ pub fn decide_tenant(
     change: &TenantChange,
 ) -> Result<TenantDecision, TenantRefusal> {
     let patched;
-    let (stored, draft) = match (&change.act, stored) {
-        (TenantAct::Create(draft), stored) => return create(stored, draft, change.at),
-        (TenantAct::Replace(..) | TenantAct::Patch(..), None) => {
-            return Err(TenantRefusal::NotFound);
+    let stored = match &change.act {
+        TenantAct::Create(draft) => return create(stored, draft, change.at),
+        TenantAct::Replace(..) | TenantAct::Patch(..) | TenantAct::Delete(_) => {
+            stored.filter(|stored| stored.deleted_at.is_none())
         }
-        (TenantAct::Replace(_, draft), Some(stored)) => (stored, draft),
-        (TenantAct::Patch(_, patch), Some(stored)) => {
+        TenantAct::Restore(_) | TenantAct::Purge(_) => {
+            stored.filter(|stored| stored.deleted_at.is_some())
+        }
+    };
+    let stored = stored.ok_or(TenantRefusal::NotFound)?;
+    let draft = match &change.act {
+        TenantAct::Create(draft) | TenantAct::Replace(_, draft) => draft,
+        TenantAct::Patch(_, patch) => {
+            // The merge drops what is `null`, so the patch itself is checked first.
+            TenantDraft::parse(patch).map_err(TenantRefusal::Invalid)?;
             let tree = merge(TenantDraft::tree_of(stored), patch.clone());
             patched = TenantDraft::parse(&tree).map_err(TenantRefusal::Invalid)?;
-            if patched.name.is_none() {
-                return Err(TenantRefusal::Invalid(invalid_name().into()));
-            }
-            (stored, &patched)
+            &patched
         }
+        TenantAct::Delete(_) => return set_deleted_at(stored, change, Some(change.at)),
+        TenantAct::Restore(_) | TenantAct::Purge(_) => return set_deleted_at(stored, change, None),
     };
     let is_version = draft.version.is_none_or(|version| version == stored.version);
     if !is_version || !change.preconditions.allow_write(stored.version) {
@@ -139,6 +159,21 @@ pub fn decide_tenant(
     Ok(TenantDecision { tenant, changes })
 }
 
+/// Deletes a tenant, or restores or purges a deleted one.
+fn set_deleted_at(
+    stored: &Tenant,
+    change: &TenantChange,
+    deleted_at: Option<Timestamp>,
+) -> Result<TenantDecision, TenantRefusal> {
+    if !change.preconditions.allow_write(stored.version) {
+        return Err(TenantRefusal::VersionMismatch(stored.version));
+    }
+    let version = stored.version + 1;
+    let updated_at = change.at.max(stored.updated_at);
+    let tenant = Tenant { version, updated_at, deleted_at, ..stored.clone() };
+    Ok(TenantDecision { tenant, changes: true })
+}
+
 fn create(
     stored: Option<&Tenant>,
     draft: &TenantDraft,
@@ -146,8 +181,8 @@ fn create(
 ) -> Result<TenantDecision, TenantRefusal> {
     let invalid = || TenantRefusal::Invalid(invalid_name().into());
     let name = draft.name.clone().ok_or_else(invalid)?;
-    if stored.is_some() {
-        return Err(TenantRefusal::NameTaken);
+    if let Some(stored) = stored {
+        return Err(TenantRefusal::NameTaken { is_deleted: stored.deleted_at.is_some() });
     }
     let tenant = Tenant {
         id: TenantId::DEFAULT,
@@ -159,6 +194,7 @@ fn create(
         users_max: draft.users_max,
         created_at: at,
         updated_at: at,
+        deleted_at: None,
     };
     Ok(TenantDecision { tenant, changes: true })
 }
@@ -192,7 +228,8 @@ mod tests {
     fn a_create_needs_a_name_that_is_free() {
         assert_eq!((acme().version, acme().users_max), (1, Some(5)));
         let again = change(TenantAct::Create(draft(r#"{"name":"acme"}"#)));
-        assert_eq!(decide_tenant(Some(&acme()), &again), Err(TenantRefusal::NameTaken));
+        let taken = TenantRefusal::NameTaken { is_deleted: false };
+        assert_eq!(decide_tenant(Some(&acme()), &again), Err(taken));
         let nameless = decide_tenant(None, &change(TenantAct::Create(draft("{}"))));
         assert!(matches!(nameless, Err(TenantRefusal::Invalid(_))), "{nameless:?}");
     }
@@ -215,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_name_never_changes_and_an_old_version_is_refused() {
-        for name in [r#"{"name":"other"}"#, r#"{"name":null}"#] {
+        for name in [r#"{"name":"other"}"#, r#"{"name":null}"#, r#"{"colour":null}"#] {
             assert!(matches!(patch(name), Err(TenantRefusal::Invalid(_))), "{name}");
         }
         assert_eq!(patch(r#"{"version":7}"#), Err(TenantRefusal::VersionMismatch(1)));
@@ -224,6 +261,35 @@ mod tests {
         let act = TenantAct::Patch(acme().name, Json::Object(Vec::new()));
         let stale = TenantChange { preconditions, ..change(act) };
         assert_eq!(decide_tenant(Some(&acme()), &stale), Err(TenantRefusal::VersionMismatch(1)));
+    }
+
+    #[test]
+    fn a_deleted_tenant_is_restored_or_purged_and_not_changed() {
+        let decide = |stored: &Tenant, act| decide_tenant(Some(stored), &change(act));
+        let name = || acme().name;
+        let deleted = decide(&acme(), TenantAct::Delete(name())).unwrap().tenant;
+        assert_eq!(deleted.deleted_at, Some(Timestamp::from_millis(1000)));
+        assert_eq!(deleted.version, 2);
+        for act in [
+            TenantAct::Delete(name()),
+            TenantAct::Replace(name(), TenantDraft::default()),
+            TenantAct::Patch(name(), Json::Object(Vec::new())),
+        ] {
+            assert_eq!(decide(&deleted, act), Err(TenantRefusal::NotFound));
+        }
+        for act in [TenantAct::Restore(name()), TenantAct::Purge(name())] {
+            assert_eq!(decide(&acme(), act), Err(TenantRefusal::NotFound));
+        }
+        let restored = decide(&deleted, TenantAct::Restore(name())).unwrap().tenant;
+        assert_eq!(restored, Tenant { version: 3, ..acme() });
+        let again = TenantAct::Create(draft(r#"{"name":"acme"}"#));
+        let taken = TenantRefusal::NameTaken { is_deleted: true };
+        assert_eq!(decide(&deleted, again), Err(taken));
+        let if_match = Some(Tags::Versions(vec![1]));
+        let preconditions = Preconditions { if_match, if_none_match: None };
+        let stale = TenantChange { preconditions, ..change(TenantAct::Purge(name())) };
+        let refused = decide_tenant(Some(&deleted), &stale);
+        assert_eq!(refused, Err(TenantRefusal::VersionMismatch(2)));
     }
 
     #[test]

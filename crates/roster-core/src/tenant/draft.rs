@@ -11,8 +11,16 @@ use crate::{
 };
 
 /// The members that the service sets. A body may contain them, as a tenant that was read does.
-const READ_ONLY: [&str; 6] =
-    ["users", "deleted_users", "groups", "created_at", "updated_at", "base_url"];
+const READ_ONLY: [&str; 8] = [
+    "users",
+    "deleted_users",
+    "groups",
+    "created_at",
+    "updated_at",
+    "deleted_at",
+    "purge_at",
+    "base_url",
+];
 
 /// A description of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

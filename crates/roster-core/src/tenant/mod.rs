@@ -62,6 +62,8 @@ pub struct Tenant {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+    /// When it was deleted. It is kept for some time, and nobody may call it.
+    pub deleted_at: Option<Timestamp>,
 }
 
 /// The numbers of a tenant's users and groups.
@@ -75,13 +77,25 @@ pub struct TenantCounts {
     pub groups: i64,
 }
 
+/// Which tenants a query selects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TenantSelection {
+    /// All that are not deleted.
+    #[default]
+    Live,
+    /// Of these, those with this external id.
+    ExternalId(String),
+    /// Those that are deleted and kept.
+    Deleted,
+}
+
 /// A query for tenants, in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TenantQuery {
+    /// Which tenants.
+    pub selection: TenantSelection,
     /// Only names after this one.
     pub after: Option<TenantName>,
-    /// Only tenants with this external id.
-    pub external_id: Option<String>,
     /// The maximum number of tenants.
     pub limit: usize,
 }

@@ -22,7 +22,8 @@ const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record,
      OR EXISTS (SELECT 1 FROM events WHERE tenant = k.tenant AND subject_id = k.user_id \
      AND (kind LIKE 'group.%' OR kind LIKE 'schema.%')) \
      FROM idempotency_keys AS k LEFT JOIN events AS e \
-     ON e.position = k.position AND e.tenant = k.tenant";
+     ON e.position = k.position AND e.tenant = k.tenant \
+     WHERE (SELECT status FROM tenants WHERE tenants.id = k.tenant) < 2";
 
 /// The positions that the log still contains.
 #[derive(Clone, Copy, Debug)]

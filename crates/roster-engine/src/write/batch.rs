@@ -23,6 +23,7 @@ use crate::write::{
     executed::{Executed, LogPosition},
     facts::{ClaimKind, CommandError, Current, Facts},
     idempotency::IdempotencyRecord,
+    queue::Results,
     request::{Request, USES_OF_ID},
     writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
 };
@@ -79,6 +80,11 @@ pub fn run(
         }
     }
     Completed { results, writes: batch.writes }
+}
+
+/// The results of the requests of a tenant that was deleted.
+pub fn refuse_deleted_tenant(requests: &[&Request]) -> Results {
+    requests.iter().map(|_| Err(Refusal::TenantNotFound.into())).collect()
 }
 
 /// The outcome of a request as if it were sent for the first time; `None` if a fact is missing.

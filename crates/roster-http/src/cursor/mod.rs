@@ -58,6 +58,7 @@ pub(crate) enum List {
     Members,
     Keys,
     Tenants,
+    DeletedTenants,
     ScimUsers,
     ScimGroups,
     /// SCIM's users by `startIndex`. The store keeps the positions where pages ended.
@@ -78,6 +79,7 @@ impl List {
             Self::ScimGroupsByIndex => 8,
             Self::Keys => 9,
             Self::Tenants => 10,
+            Self::DeletedTenants => 11,
         }
     }
 }

@@ -41,6 +41,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/events.json"),
     include_str!("../../openapi/paths/keys.json"),
     include_str!("../../openapi/paths/tenants.json"),
+    include_str!("../../openapi/paths/deleted_tenants.json"),
     include_str!("../../openapi/paths/scim.json"),
     include_str!("../../openapi/paths/scim_groups.json"),
     include_str!("../../openapi/paths/schema.json"),

@@ -34,16 +34,16 @@ const GROUP_PATCH: &str = "The changes of the record of a group. `created_at` an
     accepted and ignored, and an `id` must be that of the path.";
 const GROUP_NEEDS: &[&str] = &["display_name"];
 const TENANT_CREATE: &str = "A tenant to create. `null` and an empty text are the same as absent. \
-    `version`, `base_url`, `users`, `deleted_users`, `groups`, `created_at` and `updated_at` are \
-    accepted and ignored.";
+    `version`, `base_url`, `users`, `deleted_users`, `groups`, `created_at`, `updated_at`, \
+    `deleted_at` and `purge_at` are accepted and ignored.";
 const TENANT_REPLACE: &str = "What replaces the members that a caller can set. Members that are \
     omitted or `null` or an empty text are cleared, except `name` and `status`, which do not \
     change. The response to a GET is a valid body: its `base_url`, `users`, `deleted_users`, \
-    `groups`, `created_at` and `updated_at` are accepted and ignored, and a `name` must be that \
-    of the path.";
+    `groups`, `created_at`, `updated_at`, `deleted_at` and `purge_at` are accepted and ignored, \
+    and a `name` must be that of the path.";
 const TENANT_PATCH: &str = "The changes of a tenant. `base_url`, `users`, `deleted_users`, \
-    `groups`, `created_at` and `updated_at` are accepted and ignored, and a `name` must be that \
-    of the path.";
+    `groups`, `created_at`, `updated_at`, `deleted_at` and `purge_at` are accepted and ignored, \
+    and a `name` must be that of the path.";
 const TENANT_NEEDS: &[&str] = &["name"];
 const ID_OF_CREATE: &str = "The id of the user with `keep_ids`: a UUIDv7. Otherwise ignored.";
 const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \

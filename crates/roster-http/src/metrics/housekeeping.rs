@@ -106,7 +106,7 @@ impl HousekeepingMetrics {
         registry.register("housekeeping_failures", failures, self.failures.clone());
         let lag = "Time by which the oldest item that is to be deleted is overdue, by duty";
         registry.register_with_unit("housekeeping_lag", lag, Unit::Seconds, self.lag.clone());
-        let pending = "Purged users whose history is still to be erased";
+        let pending = "Purged users whose history is still to be erased, and purged tenants";
         registry.register("erasures_pending", pending, self.pending_erasures.clone());
         let ahead = "Time by which the wall clock is ahead of the clock mark since a jump";
         let clock = self.clock_ahead.clone();

@@ -38,6 +38,7 @@ impl From<Refusal> for Problem {
                 Self::new(code).with_faults(fault.into())
             }
             Refusal::QuotaExceeded => Self::new(ProblemCode::QuotaExceeded),
+            Refusal::TenantNotFound => Self::new(ProblemCode::TenantNotFound),
             Refusal::KeyReused => Self::new(ProblemCode::IdempotencyKeyReused),
             // The handler that made the edit returns the reason instead.
             Refusal::EditRefused => Self::new(ProblemCode::Internal),

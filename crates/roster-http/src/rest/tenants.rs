@@ -1,7 +1,8 @@
-//! Tenants: `/tenants` and `/tenants/{tenant}`, for the operator.
+//! Tenants: `/tenants` and `/tenants/{tenant}`, and deleted ones, for the operator.
 //!
 //! A tenant has a base URL, below which the whole interface is. Its counters change without a new
-//! version, so its entity tag goes with the members that a caller may set.
+//! version, so its entity tag goes with the members that a caller may set. Nobody can call a
+//! deleted tenant. It can be restored or purged.
 
 use axum::{
     extract::{FromRequestParts, State},
@@ -9,7 +10,7 @@ use axum::{
 };
 use http::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LINK, LOCATION},
+    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG, LINK, LOCATION},
     request::Parts,
 };
 use roster_core::{
@@ -19,11 +20,13 @@ use roster_core::{
     limits::TENANTS_MAX,
     list::{PageKey, SortKey},
     tenant::{
-        TenantAct, TenantCounts, TenantDraft, TenantFailure, TenantPage, TenantQuery, TenantRefusal,
+        TenantAct, TenantCounts, TenantDraft, TenantFailure, TenantPage, TenantQuery,
+        TenantRefusal, TenantSelection,
     },
 };
 
 use super::{
+    deleted_users::purge_at as purge_at_of,
     list::{Envelope, ListQuery, link},
     respond::{DRY_RUN, TRUE, insert},
 };
@@ -33,6 +36,7 @@ use crate::{
         AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions, read_each, target,
         unknown,
     },
+    limits::admission::Class,
     problem::{Fault, NO_STORE, Problem, ProblemCode},
     request::{Call, RequestContext, UnreadCall},
     state::AppState,
@@ -59,14 +63,28 @@ impl FromRequestParts<AppState> for TenantPath {
 /// `GET /tenants`: returns tenants in the order of their names.
 pub(crate) async fn list(
     State(app): State<AppState>,
-    Authorized(permit): Authorized<RunTenants>,
+    _: Authorized<RunTenants>,
     _: AcceptsJson,
     call: Call,
 ) -> Result<Response, Problem> {
+    page(&app, &call, false).await
+}
+
+/// `GET /deleted-tenants`: returns deleted tenants in the order of their names.
+pub(crate) async fn list_deleted(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    _: AcceptsJson,
+    call: Call,
+) -> Result<Response, Problem> {
+    page(&app, &call, true).await
+}
+
+async fn page(app: &AppState, call: &Call, are_deleted: bool) -> Result<Response, Problem> {
     let (mut query, mut external_id) = (ListQuery::default(), None);
     query.given = read_each(call.parts.uri.query(), |parameter| {
         match parameter.name.as_ref() {
-            "external_id" => external_id = Some(parameter.value().into_owned()),
+            "external_id" if !are_deleted => external_id = Some(parameter.value().into_owned()),
             // Tenants are not counted.
             "count" => return Err(unknown()),
             _ if query.take(parameter)? => {}
@@ -74,15 +92,22 @@ pub(crate) async fn list(
         }
         Ok(())
     })?;
-    let cursors = app.cursors_of(List::Tenants, call.authority().actor());
+    let which = if are_deleted { List::DeletedTenants } else { List::Tenants };
+    let cursors = app.cursors_of(which, call.authority().actor());
     let cursors = cursors.with("external_id", external_id.as_ref());
     let name_of = |after: &PageKey| match &after.key {
         SortKey::Text(Some(name)) => TenantName::parse(name),
         SortKey::Text(None) | SortKey::Id | SortKey::Time(_) => None,
     };
     let after = query.after(&cursors, name_of)?;
-    let page = TenantQuery { after, external_id, limit: query.limit };
-    let TenantPage { items, has_more } = app.directory.list_tenants(permit, page).await?;
+    let selection = match external_id {
+        Some(id) => TenantSelection::ExternalId(id),
+        None if are_deleted => TenantSelection::Deleted,
+        None => TenantSelection::Live,
+    };
+    let page = TenantQuery { selection, after, limit: query.limit };
+    let read = app.directory.list_tenants(call.permit()?, page);
+    let TenantPage { items, has_more } = app.admission.with_admission(Class::Reads, read).await?;
     let page_key = |(tenant, _): &(Tenant, TenantCounts)| PageKey {
         key: SortKey::Text(Some(tenant.name.to_string())),
         id: UserId::from_bytes([0; 16]),
@@ -91,7 +116,7 @@ pub(crate) async fn list(
     let next = last.map(|last| cursors.seal_stored(&page_key(last))).transpose()?;
     let envelope = Envelope { next_cursor: next.as_deref(), ..Envelope::default() };
     let body = envelope.write(&items, items.len() * TENANT_BYTES, |(tenant, counts), out| {
-        write_json(out, &record(&app, tenant, Some(counts)));
+        write_json(out, &record(app, tenant, Some(counts)));
         Some(())
     })?;
     let mut response = answer(StatusCode::OK, body);
@@ -109,7 +134,22 @@ pub(crate) async fn get(
     _: PlainJson,
     TenantPath(name): TenantPath,
 ) -> Result<Response, Problem> {
-    let (tenant, counts) = app.directory.tenant(name).await?.ok_or_else(not_found)?;
+    let read = app.admission.with_admission(Class::Reads, app.directory.tenant(name)).await?;
+    let live = read.filter(|(tenant, _)| tenant.deleted_at.is_none());
+    let (tenant, counts) = live.ok_or_else(not_found)?;
+    respond(&app, StatusCode::OK, &tenant, Some(&counts))
+}
+
+/// `GET /deleted-tenants/{tenant}`: returns a deleted tenant.
+pub(crate) async fn get_deleted(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    _: PlainJson,
+    TenantPath(name): TenantPath,
+) -> Result<Response, Problem> {
+    let read = app.admission.with_admission(Class::Reads, app.directory.tenant(name)).await?;
+    let deleted = read.filter(|(tenant, _)| tenant.deleted_at.is_some());
+    let (tenant, counts) = deleted.ok_or_else(deleted_not_found)?;
     respond(&app, StatusCode::OK, &tenant, Some(&counts))
 }
 
@@ -158,6 +198,50 @@ pub(crate) async fn patch(
     write_response(&app, &options, &tenant)
 }
 
+/// `DELETE /tenants/{tenant}`: deletes a tenant, which is kept for some time.
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    options: WriteOptions,
+    TenantPath(name): TenantPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let tenant = change(&app, &options, &call, TenantAct::Delete(name)).await?;
+    Ok(delete_response(&app, &options, &tenant))
+}
+
+/// `DELETE /deleted-tenants/{tenant}`: purges a deleted tenant permanently. Everything in it is
+/// erased in steps.
+pub(crate) async fn purge(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    options: WriteOptions,
+    TenantPath(name): TenantPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let tenant = change(&app, &options, &call, TenantAct::Purge(name)).await?;
+    Ok(delete_response(&app, &options, &tenant))
+}
+
+/// `POST /deleted-tenants/{tenant}/restore`: makes a deleted tenant a tenant again.
+pub(crate) async fn restore(
+    State(app): State<AppState>,
+    _: Authorized<RunTenants>,
+    options: WriteOptions,
+    _: AcceptsJson,
+    TenantPath(name): TenantPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let location = format!("{}/tenants/{name}", app.base_path());
+    let tenant = change(&app, &options, &call, TenantAct::Restore(name)).await?;
+    let mut response = write_response(&app, &options, &tenant)?;
+    if !options.is_dry_run() {
+        // The content is the tenant at its own URL (RFC 9110 section 8.7).
+        insert(response.headers_mut(), CONTENT_LOCATION, location)?;
+    }
+    Ok(response)
+}
+
 /// The tenant that a body describes.
 async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, TenantDraft), Problem> {
     let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
@@ -174,8 +258,15 @@ async fn change(
 ) -> Result<Tenant, Problem> {
     options.refuse_idempotency_key()?;
     let preconditions = options.preconditions.clone();
+    let is_of_deleted = matches!(act, TenantAct::Restore(_) | TenantAct::Purge(_));
     let change = app.directory.change_tenant(call.permit()?, act, preconditions, options.mode);
-    let decision = change.await?;
+    let change = async {
+        change.await.map_err(|failure| match failure {
+            TenantFailure::Refused(TenantRefusal::NotFound) if is_of_deleted => deleted_not_found(),
+            TenantFailure::Refused(_) | TenantFailure::Store(_) => failure.into(),
+        })
+    };
+    let decision = app.admission.with_admission(Class::Writes, change).await?;
     if decision.changes && !options.is_dry_run() {
         app.tenants.forget(&decision.tenant.name);
         let (request_id, actor) = (call.request_id(), call.authority().actor().to_string());
@@ -195,6 +286,14 @@ fn write_response(
         return Ok(dry_run_response(app, tenant));
     }
     respond(app, StatusCode::OK, tenant, None)
+}
+
+/// The response to a deletion: nothing, or what a dry run would delete.
+fn delete_response(app: &AppState, options: &WriteOptions, tenant: &Tenant) -> Response {
+    if options.is_dry_run() {
+        return dry_run_response(app, tenant);
+    }
+    StatusCode::NO_CONTENT.into_response()
 }
 
 /// The tenant that a write would make. It has no entity tag, because no version with it is stored.
@@ -231,6 +330,8 @@ fn answer(status: StatusCode, body: Vec<u8>) -> Response {
 /// which does not read them.
 fn record(app: &AppState, tenant: &Tenant, counts: Option<&TenantCounts>) -> Json {
     let text = |text: &str| Some(Json::Text(text.to_owned()));
+    let purge_at = tenant.deleted_at.zip(app.settings.deleted_keep);
+    let purge_at = purge_at.map(|(deleted_at, keep)| purge_at_of(deleted_at, keep));
     let number = |count: fn(&TenantCounts) -> i64| counts.map(count).map(Json::Int);
     let members = [
         ("name", text(tenant.name.as_str())),
@@ -245,6 +346,8 @@ fn record(app: &AppState, tenant: &Tenant, counts: Option<&TenantCounts>) -> Jso
         ("groups", number(|counts| counts.groups)),
         ("created_at", Some(Json::Text(tenant.created_at.to_string()))),
         ("updated_at", Some(Json::Text(tenant.updated_at.to_string()))),
+        ("deleted_at", tenant.deleted_at.map(|at| Json::Text(at.to_string()))),
+        ("purge_at", purge_at.map(|at| Json::Text(at.to_string()))),
     ];
     let present = |(name, value): (&str, Option<Json>)| Some((name.to_owned(), value?));
     Json::Object(members.into_iter().filter_map(present).collect())
@@ -254,14 +357,22 @@ fn not_found() -> Problem {
     Problem::new(ProblemCode::TenantNotFound)
 }
 
+fn deleted_not_found() -> Problem {
+    Problem::saying(ProblemCode::TenantNotFound, "no deleted tenant has this name")
+}
+
 impl From<TenantFailure> for Problem {
     fn from(failure: TenantFailure) -> Self {
         match failure {
             TenantFailure::Store(error) => error.into(),
             TenantFailure::Refused(TenantRefusal::NotFound) => not_found(),
-            TenantFailure::Refused(TenantRefusal::NameTaken) => {
+            TenantFailure::Refused(TenantRefusal::NameTaken { is_deleted: false }) => {
                 Self::new(ProblemCode::TenantNameTaken)
             }
+            TenantFailure::Refused(TenantRefusal::NameTaken { is_deleted: true }) => Self::saying(
+                ProblemCode::TenantNameTaken,
+                "a deleted tenant has this name; restore or purge it",
+            ),
             TenantFailure::Refused(TenantRefusal::TooMany) => Self::saying(
                 ProblemCode::TooManyTenants,
                 format!("there can be {TENANTS_MAX} tenants"),

@@ -102,12 +102,14 @@ CREATE TABLE tenants (
     id           integer  PRIMARY KEY CHECK (id >= 0),
     name         text COLLATE "C", -- the default tenant has none
     version      bigint   NOT NULL CHECK (version > 0),
-    status       smallint NOT NULL CHECK (status IN (0, 1)), -- 0 active, 1 suspended
+    status       smallint NOT NULL CHECK (status IN (0, 1, 2, 3)), -- 0 active,
+                                  -- 1 suspended, 2 purged, 3 everything is erased
     display_name text COLLATE "C",
     external_id  text COLLATE "C",
     users_max    bigint,
     created_at   bigint   NOT NULL,
     updated_at   bigint   NOT NULL,
+    deleted_at   bigint,            -- while it is kept after its deletion, and after its purge
     active       bigint   NOT NULL CONSTRAINT tenants_quota CHECK (active >= 0),
     suspended    bigint   NOT NULL CHECK (suspended >= 0),
     deleted      bigint   NOT NULL CHECK (deleted >= 0),
@@ -115,8 +117,11 @@ CREATE TABLE tenants (
 ) WITH (fillfactor = 50);
 
 CREATE UNIQUE INDEX tenants_name ON tenants (name);
+CREATE INDEX tenants_live ON tenants (name) WHERE deleted_at IS NULL;
+CREATE INDEX tenants_deleted ON tenants (name) WHERE deleted_at IS NOT NULL;
 
-CREATE INDEX tenants_external_id ON tenants (external_id, name) WHERE external_id IS NOT NULL;
+CREATE INDEX tenants_external_id ON tenants (external_id, name)
+    WHERE external_id IS NOT NULL AND deleted_at IS NULL;
 
 -- The settings of the store are those of the default tenant.
 CREATE TABLE settings (
@@ -178,6 +183,8 @@ CREATE TABLE keys (
     former_until  bigint NOT NULL
 ) WITH (fillfactor = 70);
 
+CREATE INDEX keys_tenant ON keys (tenant, id);
+
 -- One row, which is inserted with the first API key: the number of changes of the keys. Only while
 -- it is missing does the service accept requests without credentials. A change of the keys locks
 -- the table first and keeps the lock until the commit.
@@ -234,7 +241,8 @@ CREATE INDEX walk_ends_walk ON walk_ends (walk, start);
 
 CREATE SEQUENCE walk_end_slots MINVALUE 1 MAXVALUE 20000 CYCLE;
 
--- Purged users whose history is still to be erased.
+-- Purged users whose history is still to be erased. The id of zeros stands for everything in a
+-- purged tenant.
 CREATE TABLE erasures (
     tenant  integer NOT NULL,
     id      uuid    NOT NULL,

@@ -70,6 +70,14 @@ impl Dialect for Rows<'_> {
     fn indexed_by(_index: &str) -> String {
         String::new()
     }
+
+    /// By the places of the rows: with a list of keys, the planner may read all rows.
+    fn delete_first(table: &str, _key: &str, order: &str) -> String {
+        format!(
+            "DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} \
+             WHERE tenant = $1 ORDER BY {order} LIMIT $2))"
+        )
+    }
 }
 
 impl Database for Rows<'_> {

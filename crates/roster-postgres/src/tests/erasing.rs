@@ -1,6 +1,6 @@
 //! Erasing a long history: step by step, by one process at a time, across restarts.
 
-use roster_core::{Erasure, EventsQuery, Store, TenantId, UserId};
+use roster_core::{Erasure, EventsQuery, Purged, Store, TenantId};
 use tokio::join;
 use tokio_postgres::Client;
 
@@ -30,8 +30,8 @@ async fn records(client: &Client) -> String {
 }
 
 /// The n-th user of the default tenant.
-fn of_default(n: u64) -> (TenantId, UserId) {
-    (TenantId::DEFAULT, id(n))
+fn of_default(n: u64) -> Purged {
+    Purged { tenant: TenantId::DEFAULT, user: Some(id(n)) }
 }
 
 async fn assert_hidden(store: &Postgres) {

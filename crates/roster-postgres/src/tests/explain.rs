@@ -105,7 +105,7 @@ fn few_rows() -> String {
 /// The same rows, of 200 tenants.
 fn rows_of_tenants() -> String {
     let tenants = "INSERT INTO tenants \
-                   SELECT n, 'n' || n, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0 \
+                   SELECT n, 'n' || n, 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0 \
                    FROM generate_series(1, 199) AS n";
     format!("{tenants}; {}", FILL.replace("tenant", "n % 200"))
 }

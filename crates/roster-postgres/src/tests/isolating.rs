@@ -3,8 +3,8 @@
 
 use futures_util::future::join_all;
 use roster_core::{
-    Command, Effect, Erasure, EventKind, EventsQuery, Failure, GroupStore, Refusal, SchemaDraft,
-    Store, TenantId, ViolationCode,
+    Command, Effect, Erasure, EventKind, EventsQuery, Failure, GroupStore, Purged, Refusal,
+    SchemaDraft, Store, TenantId, ViolationCode,
     group::{GroupAct, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, StatedKinds},
     list::{DeletedQuery, PageQuery, Total},
     store::WriteFaults,
@@ -28,7 +28,7 @@ use crate::{
 };
 
 const CREATE_TENANT: &str =
-    "INSERT INTO tenants VALUES (7, 'seven', 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0)";
+    "INSERT INTO tenants VALUES (7, 'seven', 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0)";
 
 /// A store with two tenants: the default one, and another.
 async fn two_tenants() -> (Schema, [Postgres; 2]) {
@@ -162,15 +162,16 @@ async fn the_erasure_of_a_user_leaves_the_user_of_another_tenant_with_its_id() {
         apply(store, delete(2000, 1)).await.unwrap();
     }
     apply(&other, purge(2001, 1)).await.unwrap();
-    let pending = [(TenantId::new(7).unwrap(), id(1))];
+    let pending = [Purged { tenant: TenantId::new(7).unwrap(), user: Some(id(1)) }];
     assert_eq!(one.pending_erasures().await.unwrap(), pending);
+    let of_default = Purged { tenant: TenantId::DEFAULT, user: Some(id(1)) };
     let shown = async |store: &Postgres| {
         let page = store.events(EventsQuery::after(0, 5000)).await.unwrap();
         page.events.iter().filter(|(_, event)| !event.record.is_empty()).count()
     };
     for steps in [Erasure::Pending, Erasure::Done] {
         assert_eq!((shown(&one).await, shown(&other).await), (1202, 0));
-        assert_eq!(one.erase((TenantId::DEFAULT, id(1))).await.unwrap(), Erasure::Waiting);
+        assert_eq!(one.erase(of_default).await.unwrap(), Erasure::Waiting);
         assert_eq!(one.erase(pending[0]).await.unwrap(), steps);
     }
     assert_eq!((shown(&one).await, shown(&other).await), (1202, 0));
@@ -342,6 +343,8 @@ async fn a_check_finds_what_is_wrong_in_any_tenant() {
             "tenants.groups of 7: is 9, but there are 1",
         ),
         ("DELETE FROM tenants WHERE id = 7", "users: 3 rows have no tenant"),
+        ("UPDATE tenants SET status = 3 WHERE id = 7", "users: 3 rows have no tenant"),
+        ("UPDATE tenants SET status = 3 WHERE id = 7", "events: 6 rows have no tenant"),
         ("UPDATE words SET tenant = 8 WHERE tenant = 7", "words: 18 rows have no tenant"),
         ("UPDATE events SET tenant = 0 WHERE tenant = 7 AND kind = 'user.deleted'", "events of "),
         ("UPDATE users SET name_key = 'x' WHERE tenant = 7", "name_key is not the record's"),

@@ -7,6 +7,7 @@ use roster_core::{
     group::GroupQuery,
     list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
+    tenant::{TenantQuery, TenantSelection},
 };
 
 use roster_engine as engine;
@@ -51,6 +52,7 @@ async fn every_statement_uses_its_index_at_every_table_size() {
         ("writes", writes()),
         ("outlived", outlived()),
         ("erasures", erasures()),
+        ("tenants", tenants()),
         ("clock_marks", clock_marks()),
         ("keys", keys_of_callers()),
         ("groups", groups_and_members()),
@@ -322,7 +324,7 @@ fn reads() -> Vec<Statement> {
         at_key(&["users_pkey"], user_lookups::GET),
         at_key(&["deleted_users_pkey"], engine::DELETED_USER),
         at_key(&["tenants_pkey"], engine::HEAD),
-        at_start(&["settings_pkey"], STATE),
+        at_start(&["settings_pkey", "tenants_pkey"], STATE),
     ];
     let of_events: [(_, &'static [&'static str]); 3] = [
         (Scope::Default, &["events_pkey", "erasures_pkey"]),
@@ -446,6 +448,42 @@ fn erasures() -> Vec<Statement> {
         at_key(&["erasures_pkey"], engine::MOVE_ERASURE),
         at_key(&["erasures_pkey"], engine::END_ERASURE),
     ]
+}
+
+/// Tenants, and what is in a purged one.
+fn tenants() -> Vec<Statement> {
+    let along = |selection| {
+        let query = TenantQuery { selection, after: None, limit: 1 };
+        engine::tenants_along::<Db>(&query, &mut engine::Parameters::default())
+    };
+    let mut statements = vec![
+        at_key(&["tenants_name"], engine::tenant_of_name()),
+        at_key(&["tenants_live"], along(TenantSelection::Live)),
+        at_key(&["tenants_deleted"], along(TenantSelection::Deleted)),
+        at_key(&["tenants_external_id"], along(TenantSelection::ExternalId(text()))),
+        at_key(&["tenants_pkey"], engine::UPDATE_TENANT),
+        at_key(&["tenants_pkey"], engine::PURGE_TENANT),
+        at_key(&["tenants_pkey"], engine::END_TENANT),
+        at_key(&["tenants_pkey"], engine::DELETED_AT),
+        at_key(&["keys_tenant"], engine::HAS_KEYS),
+        at_key(&["erasures_pkey"], engine::END_ERASURES_OF_TENANT),
+        at_key(&["events_tenant"], erasure::SQL.next_of_tenant),
+        at_key(&["events_tenant", "events_pkey"], erasure::SQL.empty_of_tenant),
+    ];
+    let indexes: [&'static [&'static str]; 9] = [
+        &["users_pkey"],
+        &["deleted_users_pkey"],
+        &["words_pkey"],
+        &["further_keys_pkey"],
+        &["idempotency_keys_pkey"],
+        &["settings_pkey"],
+        &["keys_tenant"],
+        &["groups_pkey"],
+        &["group_members_pkey"],
+    ];
+    let erased = indexes.into_iter().zip(engine::Table::erase_tenant::<Db>());
+    statements.extend(erased.map(|(index, sql)| at_key(index, sql)));
+    statements
 }
 
 /// The clock mark.

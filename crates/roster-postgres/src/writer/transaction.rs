@@ -10,7 +10,8 @@ use std::{
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
 use roster_engine::{
-    Completed, Executed, Facts as _, Request, Results, corrupt, first, preview, run,
+    Completed, Executed, Facts as _, Request, Results, corrupt, first, preview,
+    refuse_deleted_tenant, run,
 };
 
 use super::{
@@ -128,6 +129,11 @@ async fn try_execute(
 ) -> QueryResult<Results> {
     let tenant = facts.tenant();
     let InForce { rules, schema, era } = in_force.known(tenant);
+    // A deletion ends the era, so no other process writes to a deleted tenant either.
+    let Some(schema) = schema else {
+        position_in_era(connection, era).await?;
+        return Ok(refuse_deleted_tenant(requests));
+    };
     let (mut has_begun, mut lock) = (false, Lock::Wait(in_force.log_id));
     for request in requests {
         request.ask(facts);
@@ -213,12 +219,15 @@ pub(crate) async fn dry_run(
             Err(QueryError::EraEnded) => return Ok(None),
             position => position?,
         };
+        let Some(schema) = &schema else {
+            return Ok(Some(Err(Refusal::TenantNotFound.into())));
+        };
         let mut facts = Fetched::of(request.tenant());
         request.ask(&mut facts);
         loop {
             let queries = missing(&mut facts, Lock::Nothing);
             fetch(&connection, true, queries, &mut facts).await?;
-            let result = preview(rules, &schema, request, &mut facts, position);
+            let result = preview(rules, schema, request, &mut facts, position);
             if result.is_some() {
                 return Ok(result);
             }

@@ -22,6 +22,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         | Refusal::Taken(_)
         | Refusal::IdTaken
         | Refusal::QuotaExceeded
+        | Refusal::TenantNotFound
         | Refusal::KeyReused
         | Refusal::EditRefused => user::refused(refusal),
     }

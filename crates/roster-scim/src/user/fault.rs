@@ -35,6 +35,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::QuotaExceeded => {
             ScimError::of_status(403, "the maximum number of users is reached")
         }
+        Refusal::TenantNotFound => ScimError::of_status(404, "there is no such tenant"),
         Refusal::KeyReused => {
             ScimError::of_status(422, "this Idempotency-Key was used with a different request")
         }

@@ -75,17 +75,19 @@ CREATE TABLE log_head (
     position INTEGER NOT NULL
 ) STRICT;
 
--- The tenants, and how many users and groups each has. The default tenant has no name.
+-- The tenants, and how many users and groups each has. The default tenant has no name, and a purged
+-- one has none any more: its row stays, because its number is in events.
 CREATE TABLE tenants (
     id           INTEGER PRIMARY KEY,
     name         TEXT,
     version      INTEGER NOT NULL,
-    status       INTEGER NOT NULL, -- 0 active, 1 suspended
+    status       INTEGER NOT NULL, -- 0 active, 1 suspended, 2 purged, 3 everything is erased
     display_name TEXT,
     external_id  TEXT,
     users_max    INTEGER,
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL,
+    deleted_at   INTEGER,          -- while it is kept after its deletion, and after its purge
     active       INTEGER NOT NULL,
     suspended    INTEGER NOT NULL,
     deleted      INTEGER NOT NULL,
@@ -93,9 +95,12 @@ CREATE TABLE tenants (
 ) STRICT;
 
 CREATE UNIQUE INDEX tenants_name ON tenants (name);
-CREATE INDEX tenants_external_id ON tenants (external_id, name) WHERE external_id IS NOT NULL;
+CREATE INDEX tenants_live ON tenants (name) WHERE deleted_at IS NULL;
+CREATE INDEX tenants_deleted ON tenants (name) WHERE deleted_at IS NOT NULL;
+CREATE INDEX tenants_external_id ON tenants (external_id, name)
+    WHERE external_id IS NOT NULL AND deleted_at IS NULL;
 
-INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0);
+INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0);
 
 -- The settings of the store are those of the default tenant.
 CREATE TABLE settings (
@@ -156,6 +161,8 @@ CREATE TABLE keys (
     former_until  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX keys_tenant ON keys (tenant, id);
+
 -- One row, which is inserted with the first API key: the number of changes of the keys. Only while
 -- it is missing does the service accept requests without credentials.
 CREATE TABLE keys_head (
@@ -194,7 +201,8 @@ CREATE INDEX group_members_member ON group_members (tenant, member_id, group_id)
 CREATE INDEX group_members_nested ON group_members (tenant, group_id, member_id)
     WHERE kind = 1;
 
--- Purged users whose history is still to be erased.
+-- Purged users whose history is still to be erased. The id of zeros stands for everything in a
+-- purged tenant.
 CREATE TABLE erasures (
     tenant  INTEGER NOT NULL,
     id      BLOB    NOT NULL,

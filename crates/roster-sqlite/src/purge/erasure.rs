@@ -1,12 +1,12 @@
 //! Erasing the history of purged users: the records of their events, and the idempotency records
-//! of their requests.
+//! of their requests; and everything in purged tenants.
 //!
 //! The transaction of the purge erases a short history. For a longer one it inserts a row in
 //! `erasures`, which hides the history from every read, and steps of bounded size erase it. The
 //! transaction of the last step deletes the row and marks the files for the sweep.
 
-use roster_core::{Erasure, TenantId, UserId};
-use roster_engine::{ErasureSql, erase};
+use roster_core::{Erasure, Purged, TenantId, UserId};
+use roster_engine::{ErasureSql, erase, erase_tenant};
 use rusqlite::{Connection, Result};
 
 use crate::writer::sql::{DROP_KEYS_OF_USER, EMPTY_EVENTS};
@@ -37,6 +37,12 @@ pub(crate) const SQL: ErasureSql = ErasureSql {
     drop_keys: "DELETE FROM idempotency_keys WHERE (tenant, key) IN \
          (SELECT tenant, key FROM idempotency_keys INDEXED BY idempotency_keys_user \
          WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3)",
+    next_of_tenant: "SELECT count(*), max(position) FROM (SELECT position FROM events \
+         INDEXED BY events_tenant WHERE tenant = $1 AND tenant <> 0 AND position > $2 \
+         ORDER BY position LIMIT $3)",
+    empty_of_tenant: "UPDATE events INDEXED BY events_tenant SET record = '' \
+         WHERE tenant = $1 AND tenant <> 0 AND position > $2 AND position <= $3 \
+         AND record <> ''",
 };
 
 /// Erases the history of a user in the transaction of its purge, and returns the number of rows.
@@ -66,10 +72,14 @@ pub(crate) fn begin(
 /// that one returns the position.
 pub(crate) fn step(
     connection: &Connection,
-    (tenant, id): (TenantId, UserId),
+    Purged { tenant, user }: Purged,
     sweep: Option<i64>,
 ) -> ReadResult<(Erasure, Option<i64>)> {
-    let erasure = run(erase(Rows(connection, tenant), &SQL, id, sweep.is_some()))?;
+    let (rows, may_end) = (Rows(connection, tenant), sweep.is_some());
+    let erasure = match user {
+        Some(id) => run(erase(rows, &SQL, id, may_end))?,
+        None => run(erase_tenant(rows, &SQL, may_end))?,
+    };
     if let (Some(Erasure::Done), Some(position)) = (erasure, sweep) {
         mark::set(connection, position)?;
         return Ok((Erasure::Done, sweep));

@@ -7,12 +7,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Erasure, EventsQuery, Store, TenantId, Timestamp};
+use roster_core::{Erasure, EventsQuery, Purged, Store, TenantId, Timestamp};
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
 use super::support::{apply, create, delete, id, patch, purge, settings};
 use crate::{Making, Sealed, Sqlite, backup, check, purge::mark, settings::DATABASE};
+
+/// The n-th user of the default tenant.
+fn of_default(n: u64) -> Purged {
+    Purged { tenant: TenantId::DEFAULT, user: Some(id(n)) }
+}
 
 /// More events than two steps erase.
 const EVENTS: u64 = 2500;
@@ -53,7 +58,7 @@ fn is_found(directory: &Path) -> bool {
 /// Erases the whole history. A step waits while the files are swept.
 fn erase(store: &Sqlite, runtime: &Runtime) {
     let begin = Instant::now();
-    while runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap() != Erasure::Done {
+    while runtime.block_on(store.erase(of_default(1))).unwrap() != Erasure::Done {
         assert!(begin.elapsed() < Duration::from_mins(1), "it never ends");
     }
 }
@@ -87,10 +92,7 @@ fn a_step_erases_a_thousand_events_and_a_restart_continues() {
     let store = purged(directory.path(), &runtime);
     assert_eq!(records(directory.path()), 2502, "the purge leaves a long history to the steps");
     assert_hidden(&store, &runtime);
-    assert_eq!(
-        runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap(),
-        Erasure::Pending
-    );
+    assert_eq!(runtime.block_on(store.erase(of_default(1))).unwrap(), Erasure::Pending);
     assert_eq!(records(directory.path()), 1502);
     assert_sound(directory.path());
     drop(store);
@@ -98,7 +100,7 @@ fn a_step_erases_a_thousand_events_and_a_restart_continues() {
 
     let store = Sqlite::open(settings(directory.path())).unwrap();
     assert_hidden(&store, &runtime);
-    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [(TenantId::DEFAULT, id(1))]);
+    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [of_default(1)]);
     erase(&store, &runtime);
     assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), []);
     assert_hidden(&store, &runtime);
@@ -134,14 +136,14 @@ fn purges_of_one_transaction_erase_a_thousand_events_together() {
         runtime.block_on(apply(&store, delete(1000, n))).unwrap();
     }
     runtime.block_on(store.apply(vec![purge(1000, 1), purge(1000, 2)]));
-    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [(TenantId::DEFAULT, id(2))]);
+    assert_eq!(runtime.block_on(store.pending_erasures()).unwrap(), [of_default(2)]);
 }
 
 #[test]
 fn a_restored_backup_of_a_pending_erasure_hides_the_user() {
     let (directory, runtime) = (tempfile::tempdir().unwrap(), Runtime::new().unwrap());
     let store = purged(directory.path(), &runtime);
-    runtime.block_on(store.erase((TenantId::DEFAULT, id(1)))).unwrap();
+    runtime.block_on(store.erase(of_default(1))).unwrap();
     let file = directory.path().join("backup");
     let making = Making { at: Timestamp::from_millis(1), program: "test" };
     backup(directory.path(), &file, making).unwrap();

@@ -8,16 +8,17 @@ use roster_core::{
     group::GroupQuery,
     list::{DeletedKey, Direction, PageKey, Sort, SortBy, SortKey},
     plan::{Index, Lookup, Range, RangeKey},
-    tenant::TenantQuery,
+    tenant::{TenantQuery, TenantSelection},
 };
 use roster_engine::{
-    ALL_MEMBERS, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT, DELETED_USER, DROP_KEY, END_ERASURE,
-    FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HEAD, KEYS,
-    KEYS_GENERATION, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PUT_KEY,
-    Parameters, UPDATE_TENANT, USERS_ROOM, WORDS, count_of_external_id, count_of_range,
-    deleted_users, direct_groups, groups_above, groups_along, groups_below, groups_left,
-    groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along,
-    rows_of_ids, tenant_of_name, tenants_along,
+    ALL_MEMBERS, BEGIN_ERASURE, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT, DELETED_AT,
+    DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_TENANT, FORGET_EVENTS,
+    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS, HEAD, KEYS,
+    KEYS_GENERATION, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT,
+    PUT_KEY, Parameters, Table, UPDATE_TENANT, USERS_ROOM, WORDS, count_of_external_id,
+    count_of_range, deleted_users, direct_groups, groups_above, groups_along, groups_below,
+    groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers, places_of_ids,
+    rows_along, rows_of_ids, tenant_of_name, tenants_along,
 };
 use rusqlite::Connection;
 
@@ -152,11 +153,21 @@ fn the_keys_of_callers_are_found_by_their_ids() {
 #[test]
 fn tenants_are_found_along_an_index() {
     let mut statements = vec![tenant_of_name()];
-    for external_id in [None, Some("x".to_owned())] {
-        let query = TenantQuery { after: None, external_id, limit: 1 };
+    let of_id = TenantSelection::ExternalId("x".to_owned());
+    for selection in [TenantSelection::Live, TenantSelection::Deleted, of_id] {
+        let query = TenantQuery { selection, after: None, limit: 1 };
         statements.push(tenants_along::<Rows<'_>>(&query, &mut Parameters::default()));
     }
-    let changes = [NEXT_TENANT, CREATE_TENANT, UPDATE_TENANT, USERS_ROOM];
+    let changes = [
+        NEXT_TENANT,
+        CREATE_TENANT,
+        UPDATE_TENANT,
+        PURGE_TENANT,
+        BEGIN_ERASURE,
+        END_TENANT,
+        USERS_ROOM,
+        DELETED_AT,
+    ];
     statements.extend(changes.map(str::to_owned));
     insta::assert_snapshot!(explain(statements));
 }
@@ -333,6 +344,14 @@ fn what_a_purge_erases_is_found_along_an_index() {
         FORGET_EVENTS,
     ];
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+}
+
+#[test]
+fn what_is_in_a_purged_tenant_is_found_along_an_index() {
+    use crate::purge::erasure::SQL;
+    let others = [HAS_KEYS, END_ERASURES_OF_TENANT, SQL.next_of_tenant, SQL.empty_of_tenant];
+    let statements = Table::erase_tenant::<Rows<'_>>().chain(others.map(str::to_owned));
+    insta::assert_snapshot!(explain(statements));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two tenants of one store with the same ids, names and addresses.
 
 use roster_core::{
-    Erasure, EventKind, EventsQuery, Failure, GroupStore as _, Head, OnConflict, Refusal,
+    Erasure, EventKind, EventsQuery, Failure, GroupStore as _, Head, OnConflict, Purged, Refusal,
     SchemaDraft, Store, TenantId,
     group::{GroupQuery, MembersQuery},
     list::{DeletedQuery, PageQuery},
@@ -21,7 +21,7 @@ fn store(directory: &std::path::Path) -> (Sqlite, [Sqlite; 2]) {
     let connection = Connection::open(directory.join(DATABASE)).unwrap();
     for number in [1, 2] {
         let values =
-            format!("({number}, 'name-{number}', 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0)");
+            format!("({number}, 'name-{number}', 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0)");
         connection.execute_batch(&format!("INSERT INTO tenants VALUES {values}")).unwrap();
     }
     let tenants = [1, 2].map(|number| store.of(TenantId::new(number).unwrap()).unwrap());
@@ -119,7 +119,7 @@ async fn a_purge_erases_the_history_of_one_tenant() {
     }
     apply(&one, purge(1400, 1)).await.unwrap();
     let pending = default.pending_erasures().await.unwrap();
-    assert_eq!(pending, [(TenantId::new(1).unwrap(), id(1))]);
+    assert_eq!(pending, [Purged { tenant: TenantId::new(1).unwrap(), user: Some(id(1)) }]);
     while default.erase(pending[0]).await.unwrap() != Erasure::Done {}
     let records = async |store: &Sqlite| {
         let page = store.events(EventsQuery::after(0, 5000)).await.unwrap();

@@ -55,7 +55,7 @@ async fn the_health_check_reports_a_damaged_file() {
     let copy = copy_of(directory.path());
     let mut file = fs::OpenOptions::new().write(true).open(copy.path().join("roster.db")).unwrap();
     // Pages in the middle of the file. The header, the schema and the newest rows are not changed.
-    for page in 40..60 {
+    for page in 60..80 {
         file.seek(SeekFrom::Start(page * 4096)).unwrap();
         file.write_all(&[0xA5; 4096]).unwrap();
     }

@@ -14,7 +14,7 @@ mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
 
-use roster_core::{Erasure, Failure, StoreError, TenantId, UserId};
+use roster_core::{Erasure, Failure, Purged, StoreError};
 use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
@@ -159,17 +159,20 @@ impl Writer {
         }
     }
 
-    /// Erases a step of the history of a purged user.
-    pub(crate) fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
+    /// Erases a step of something that is purged.
+    pub(crate) fn erase(&self, purged: Purged) -> Result<Erasure, StoreError> {
         // The last step stores this position for the sweep. It must differ from the positions of
         // other sweeps: otherwise the end of one sweep would count for both.
         let position = self.position;
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
         let sweep = is_free.then_some(position);
-        let (erasure, sweep) = self.write(|connection| erasure::step(connection, user, sweep))?;
+        let (erasure, sweep) = self.write(|connection| erasure::step(connection, purged, sweep))?;
         if let Some(position) = sweep {
             checkpoints.purged(position);
+        }
+        if erasure == Erasure::Done && purged.user.is_none() {
+            self.shared.forget(purged.tenant);
         }
         Ok(erasure)
     }

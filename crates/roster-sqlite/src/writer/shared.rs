@@ -85,6 +85,12 @@ impl Shared {
         self.health.committed();
     }
 
+    /// Forgets a tenant in which everything is erased.
+    pub(crate) fn forget(&self, tenant: TenantId) {
+        self.cache.forget(tenant);
+        lock(&self.schemas).remove(&tenant);
+    }
+
     /// The writer executes a task. It is executed even if its caller is gone.
     pub(crate) async fn task<T: Send + 'static>(
         &self,

@@ -11,7 +11,8 @@ use std::{
 
 use roster_core::{Failure, Outcome, Rules, StoreError, UserSchema};
 use roster_engine::{
-    Database as _, Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, preview, user_schema,
+    Database as _, Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, is_live, preview,
+    refuse_deleted_tenant, user_schema,
 };
 use rusqlite::{Connection, Error};
 
@@ -82,6 +83,10 @@ pub(super) fn execute(
             let Some(first) = batch.first() else { continue };
             let tenant = first.tenant();
             let rows = Rows(connection, tenant);
+            if !tenant.is_default() && !steps(is_live(rows))? {
+                results.extend(refuse_deleted_tenant(batch));
+                continue;
+            }
             let mut facts = StoredFacts::new(rows, batch);
             let schema = match applied.schemas.get(&tenant) {
                 Some(schema) => Arc::clone(schema),

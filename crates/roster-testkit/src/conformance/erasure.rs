@@ -1,7 +1,9 @@
 //! Purging a user with a long history (promise "Deleted users can be restored"): callers see the
 //! same as after the purge of a short one, while the history is erased in steps.
 
-use roster_core::{Effect, Erasure, EventKind, EventsQuery, Refusal, Rules, TenantId, UserId};
+use roster_core::{
+    Effect, Erasure, EventKind, EventsQuery, Purged, Refusal, Rules, TenantId, UserId,
+};
 use serde_json::json;
 
 use super::{
@@ -114,7 +116,7 @@ pub async fn erasing_a_user_that_has_nothing_left_does_nothing(harness: Harness)
     let users = crowd(&harness).await;
     let before = harness.image().await;
     for id in [users[0].id, harness.new_id()] {
-        let user = (TenantId::DEFAULT, id);
+        let user = Purged { tenant: TenantId::DEFAULT, user: Some(id) };
         let erasure = harness.store().erase(user).await.expect("the store answers");
         assert_ne!(erasure, Erasure::Pending);
     }

@@ -144,6 +144,8 @@ macro_rules! conformance {
                 tenants_are_listed_in_the_order_of_their_names,
                 tenants_have_users_of_their_own,
                 a_tenant_with_its_maximum_of_users_rejects_another,
+                a_deleted_tenant_is_kept_and_restored,
+                a_purged_tenant_is_erased_and_its_name_is_free,
             }
             $crate::conformance_cases! { $factory, uniqueness:
                 a_username_is_unique_by_its_key,

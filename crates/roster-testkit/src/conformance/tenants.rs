@@ -1,18 +1,25 @@
 //! Tenants: their rows, and that each has users of its own.
 
 use roster_core::{
-    Clock as _, EventsQuery, GroupAct, Preconditions, Refusal, Rules, Status, Tenant, TenantId,
-    TenantName,
+    Actor, Clock as _, Erasure, EventsQuery, GroupAct, Preconditions, Purged, Refusal, Rules,
+    SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
+    access::{
+        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Reach, Scope,
+        Scopes, Token,
+    },
     group::{GroupDraft, StatedKinds},
     list::PageQuery,
     tenant::{
         TenantAct, TenantChange, TenantCounts, TenantDecision, TenantDraft, TenantFailure,
-        TenantQuery, TenantRefusal,
+        TenantQuery, TenantRefusal, TenantSelection,
     },
 };
 use serde_json::{Value, json};
 
-use super::harness::{Harness, tree};
+use super::{
+    harness::{Harness, patching, tree},
+    reads::Image,
+};
 
 pub const RULES: Rules = super::DEFAULT;
 
@@ -67,7 +74,7 @@ pub async fn a_tenant_is_found_by_its_name_as_it_was_changed_last(harness: Harne
     assert_eq!(find(&harness, "acme").await, Some((acme.clone(), TenantCounts::default())));
     assert_eq!(find(&harness, "other").await, None);
     let again = change(&harness, TenantAct::Create(draft(&json!({"name": "acme"})))).await;
-    assert_eq!(again, Err(TenantRefusal::NameTaken));
+    assert_eq!(again, Err(TenantRefusal::NameTaken { is_deleted: false }));
     harness.clock.step(5);
     let body = json!({"status": "suspended", "external_id": null, "users_max": null});
     let suspended = patch(&harness, "acme", body).await;
@@ -92,7 +99,10 @@ pub async fn a_dry_run_of_a_tenant_stores_nothing(harness: Harness) {
     assert!(try_out(&harness, act(), true).await.expect("a new name").changes);
     assert_eq!(find(&harness, "acme").await, None);
     create(&harness, json!({"name": "acme"})).await;
-    assert_eq!(try_out(&harness, act(), true).await, Err(TenantRefusal::NameTaken));
+    assert_eq!(
+        try_out(&harness, act(), true).await,
+        Err(TenantRefusal::NameTaken { is_deleted: false })
+    );
     let act = TenantAct::Patch(name("acme"), tree(&json!({"display_name": "Acme"})));
     assert_eq!(try_out(&harness, act, true).await.expect("valid").tenant.version, 2);
     assert_eq!(find(&harness, "acme").await.map(|(tenant, _)| tenant.version), Some(1));
@@ -105,8 +115,9 @@ pub async fn tenants_are_listed_in_the_order_of_their_names(harness: Harness) {
     let list = async |external_id: Option<&str>| {
         let (mut names, mut after) = (Vec::new(), None);
         loop {
-            let external_id = external_id.map(str::to_owned);
-            let query = TenantQuery { after, external_id, limit: 2 };
+            let of_id = |id: &str| TenantSelection::ExternalId(id.to_owned());
+            let selection = external_id.map(of_id).unwrap_or_default();
+            let query = TenantQuery { selection, after, limit: 2 };
             let page = harness.store().tenants(query).await.expect("the store answers");
             names.extend(page.items.iter().map(|(tenant, _)| tenant.name.to_string()));
             if !page.has_more {
@@ -190,4 +201,162 @@ pub async fn a_tenant_with_its_maximum_of_users_rejects_another(harness: Harness
     for n in 0..5 {
         harness.user(json!({"username": format!("u{n}")})).await;
     }
+}
+
+/// Gives a tenant some of everything. Returns a live and a deleted user.
+async fn fill(harness: &Harness, tenant: &Tenant) -> [UserId; 2] {
+    let of_tenant = of(harness, tenant).await;
+    let act = of_tenant.creating(&json!({
+        "username": "ada", "name": "Ada Lovelace", "external_id": "7",
+        "emails": [{"value": "ada@example.com"}, {"value": "countess@example.com"}],
+    }));
+    let ada = of_tenant.act_once(act, 1, 1).await.expect("free").stored.id;
+    for n in 0..1100 {
+        of_tenant.patch(ada, json!({"title": format!("T{n}")})).await.expect("valid");
+    }
+    let grace = of_tenant.user(json!({"username": "grace", "status": "suspended"})).await.id;
+    of_tenant.delete(grace).await.expect("it is there");
+    let act = GroupAct::Create {
+        id: of_tenant.new_id(),
+        draft: Box::new(GroupDraft::parse(tree(&json!({"display_name": "Staff"})))),
+        members: [ada].into(),
+        kinds: StatedKinds::new(),
+        otherwise: None,
+    };
+    of_tenant.act(act).await.expect("a new group");
+    let schema = json!({"attributes": [{"name": "badge", "type": "string"}]});
+    of_tenant.act(SchemaDraft::parse(tree(&schema))).await.expect("a valid schema");
+    let token = Token::new(&*harness.clock).expect("a clock with bytes");
+    let scopes: Scopes = [Scope::UsersRead].into_iter().collect();
+    let now = harness.clock.now();
+    let key = KeyDraft::of("of a tenant", scopes, Expiry::Default, now).expect("a valid key");
+    let key = key.into_key(tenant.id, token.presented(), &Actor::Anonymous, now);
+    change_keys(harness, tenant, KeyAct::Create(Box::new(key))).await.expect("there is room");
+    [ada, grace]
+}
+
+async fn change_keys(
+    harness: &Harness,
+    tenant: &Tenant,
+    act: KeyAct,
+) -> Result<ApiKey, KeyRefusal> {
+    let change = KeyChange { act, view: KeyView::Tenant(tenant.id), at: harness.clock.now() };
+    match harness.store().change_keys(change).await {
+        Ok(key) => Ok(key),
+        Err(KeyFailure::Refused(refusal)) => Err(refusal),
+        Err(KeyFailure::Store(error)) => panic!("the store failed: {error:?}"),
+    }
+}
+
+/// How many keys a tenant has.
+async fn keys_of(harness: &Harness, tenant: &Tenant) -> usize {
+    let keyring = harness.store().keys(None).await.expect("the store answers").expect("all keys");
+    keyring.keys.values().filter(|key| key.reach == Reach::Tenant(tenant.id)).count()
+}
+
+/// Everything in a tenant, without the position of the log, which other tenants change.
+async fn content(harness: &Harness) -> Image {
+    let mut image = harness.image().await;
+    image.head.position = 0;
+    image
+}
+
+async fn names(harness: &Harness, selection: TenantSelection) -> Vec<String> {
+    let query = TenantQuery { selection, after: None, limit: 10 };
+    let page = harness.store().tenants(query).await.expect("the store answers");
+    page.items.iter().map(|(tenant, _)| tenant.name.to_string()).collect()
+}
+
+pub async fn a_deleted_tenant_is_kept_and_restored(harness: Harness) {
+    let acme = create(&harness, json!({"name": "acme", "external_id": "7"})).await;
+    create(&harness, json!({"name": "globex", "external_id": "7"})).await;
+    let [ada, grace] = fill(&harness, &acme).await;
+    let of_acme = of(&harness, &acme).await;
+    let before = content(&of_acme).await;
+    let delete = || TenantAct::Delete(name("acme"));
+    assert!(try_out(&harness, delete(), true).await.expect("it is there").changes);
+    assert_eq!(names(&harness, TenantSelection::Deleted).await, [""; 0]);
+    harness.clock.step(5);
+    let deleted = change(&harness, delete()).await.expect("it is there").tenant;
+    assert_eq!((deleted.version, deleted.deleted_at), (2, Some(harness.clock.now())));
+    assert_eq!(
+        [
+            names(&harness, TenantSelection::Live).await,
+            names(&harness, TenantSelection::Deleted).await
+        ],
+        [["globex"], ["acme"]]
+    );
+    let counts = TenantCounts { users: 1, deleted_users: 1, groups: 1 };
+    assert_eq!(find(&harness, "acme").await, Some((deleted.clone(), counts)));
+    let selection = TenantSelection::ExternalId("7".to_owned());
+    assert_eq!(names(&harness, selection).await, ["globex"]);
+
+    assert_eq!(change(&harness, delete()).await, Err(TenantRefusal::NotFound));
+    let again = TenantAct::Create(draft(&json!({"name": "acme"})));
+    let refusal = TenantRefusal::NameTaken { is_deleted: true };
+    assert_eq!(change(&harness, again).await, Err(refusal));
+    let refused = Err(Refusal::TenantNotFound);
+    assert_eq!(of_acme.create(json!({"username": "edith"})).await, refused);
+    assert_eq!(of_acme.patch(ada, json!({"title": "T"})).await, refused);
+    assert_eq!(of_acme.restore(grace).await, refused);
+    assert_eq!(of(&harness, &acme).await.purge(grace).await, refused);
+    let results = of_acme.apply(vec![patching(ada, &json!({"title": "T"})); 3]).await;
+    assert_eq!(results, vec![refused; 3]);
+    let token = Token::new(&*harness.clock).expect("a clock with bytes");
+    let scopes: Scopes = [Scope::UsersRead].into_iter().collect();
+    let now = harness.clock.now();
+    let key = KeyDraft::of("too late", scopes, Expiry::Default, now).expect("a valid key");
+    let key = key.into_key(acme.id, token.presented(), &Actor::Anonymous, now);
+    let created = change_keys(&harness, &acme, KeyAct::Create(Box::new(key))).await;
+    assert_eq!(created, Err(KeyRefusal::TenantNotFound));
+    harness.user(json!({"username": "ada"})).await;
+
+    let restored = change(&harness, TenantAct::Restore(name("acme"))).await.expect("it is kept");
+    assert_eq!(restored.tenant, Tenant { version: 3, updated_at: now, ..acme.clone() });
+    assert_eq!(names(&harness, TenantSelection::Live).await, ["acme", "globex"]);
+    assert_eq!(content(&of_acme).await, before);
+    of_acme.restore(grace).await.expect("it is kept");
+    assert_eq!(keys_of(&harness, &acme).await, 1);
+}
+
+pub async fn a_purged_tenant_is_erased_and_its_name_is_free(harness: Harness) {
+    let acme = create(&harness, json!({"name": "acme"})).await;
+    let globex = create(&harness, json!({"name": "globex"})).await;
+    fill(&harness, &globex).await;
+    let of_globex = of(&harness, &globex).await;
+    let before = content(&of_globex).await;
+    let [ada, grace] = fill(&harness, &acme).await;
+    let of_acme = of(&harness, &acme).await;
+    let purge = || TenantAct::Purge(name("acme"));
+    assert_eq!(change(&harness, purge()).await, Err(TenantRefusal::NotFound), "it is not deleted");
+    change(&harness, TenantAct::Delete(name("acme"))).await.expect("it is there");
+    assert!(try_out(&harness, purge(), true).await.expect("it is deleted").changes);
+    assert!(find(&harness, "acme").await.is_some());
+    change(&harness, purge()).await.expect("it is deleted");
+    assert_eq!(find(&harness, "acme").await, None);
+    assert_eq!(change(&harness, purge()).await, Err(TenantRefusal::NotFound));
+    let totals = harness.store().totals().await.expect("the store answers");
+    assert_eq!((totals.active, totals.suspended, totals.deleted), (1, 0, 1));
+
+    let again = create(&harness, json!({"name": "acme"})).await;
+    assert_ne!(again.id, acme.id);
+    let of_again = of(&harness, &again).await;
+    of_again.user(json!({"username": "ada"})).await;
+    let image = content(&of_again).await;
+    for purged in harness.store().pending_erasures().await.expect("the store answers") {
+        assert_eq!(purged, Purged { tenant: acme.id, user: None });
+        let mut steps = 0;
+        while harness.store().erase(purged).await.expect("the store answers") != Erasure::Done {
+            steps += 1;
+            assert!(steps < 10, "a step erases many rows");
+        }
+    }
+    assert_eq!(harness.store().pending_erasures().await.expect("the store answers"), []);
+    assert_eq!((content(&of_globex).await, content(&of_again).await), (before, image));
+    assert_eq!((of_acme.get(ada).await, of_acme.get_deleted(grace).await), (None, None));
+    let page = of_acme.store().events(EventsQuery::after(0, 5000)).await.expect("it answers");
+    assert!(page.events.iter().all(|(_, event)| event.record.is_empty()));
+    assert_eq!((keys_of(&harness, &acme).await, keys_of(&harness, &globex).await), (0, 1));
+    let edith = of_acme.create(json!({"username": "edith"})).await;
+    assert_eq!(edith, Err(Refusal::TenantNotFound));
 }

@@ -16,9 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store, StoreError,
-    Stored, TenantId, Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyDecision, KeyFailure, KeyId, Keyring, decide_keys},
+    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
+    StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
+    access::{
+        ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, Keyring, Reach,
+        decide_keys,
+    },
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::Secret,
@@ -108,12 +111,12 @@ impl Store for Oracle {
         Box::pin(async move { Ok(self.state().forget(before)) })
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
     /// A purge erases everything at once.
-    fn erase(&self, _user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
+    fn erase(&self, _purged: Purged) -> Answer<'_, Result<Erasure, StoreError>> {
         Box::pin(async { Ok(Erasure::Done) })
     }
 
@@ -189,6 +192,11 @@ impl KeyStore for Oracle {
         Box::pin(async move {
             let mut keyring = self.keyring();
             let KeyDecision { key, displaced, changes } = decide_keys(&keyring, &change)?;
+            if let (KeyAct::Create(_), Reach::Tenant(tenant)) = (&change.act, key.reach)
+                && self.shared.is_deleted(tenant)
+            {
+                return Err(KeyRefusal::TenantNotFound.into());
+            }
             if changes {
                 keyring.keys.insert(key.id, key.clone());
                 keyring.keys.retain(|id, _| displaced != Some(*id));

@@ -20,6 +20,8 @@ pub(super) struct State {
     pub(super) deleted: BTreeMap<UserId, Entry>,
     /// The maximum number of live users, if there is one.
     pub(super) users_max: Option<i64>,
+    /// Whether the tenant was deleted.
+    pub(super) is_deleted: bool,
     /// Each event with its position, the oldest first.
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, even if that event has been deleted.
@@ -52,6 +54,9 @@ pub(super) struct StoredResult {
 impl State {
     /// Executes a command, or returns the stored result of the same request.
     pub(super) fn apply(&mut self, rules: Rules, command: &Command) -> Result<Outcome, Failure> {
+        if self.is_deleted {
+            return Err(Refusal::TenantNotFound.into());
+        }
         let Some(mark) = command.idempotency else { return self.execute(rules, command) };
         if let Some(outcome) = self.recall(mark)? {
             return Ok(outcome);

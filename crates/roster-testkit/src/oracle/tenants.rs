@@ -2,15 +2,18 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use roster_core::{
     Answer, Head, Store, StoreError, Tenant, TenantId, TenantName, TenantStore,
-    access::Keyring,
+    access::{Keyring, Reach},
     tenant::{
-        TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery,
-        decide_tenant,
+        TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
+        TenantQuery, TenantSelection, decide_tenant,
     },
 };
 
@@ -21,6 +24,8 @@ use super::{Oracle, state::State};
 pub(super) struct Shared {
     pub(super) keyring: Mutex<Keyring>,
     tenants: Mutex<BTreeMap<TenantName, Tenant>>,
+    /// The tenants that were ever created.
+    created: AtomicI64,
     states: Mutex<BTreeMap<TenantId, Arc<Mutex<State>>>>,
 }
 
@@ -28,6 +33,10 @@ impl Shared {
     pub(super) fn state_of(&self, tenant: TenantId) -> Arc<Mutex<State>> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(states.entry(tenant).or_default())
+    }
+
+    pub(super) fn is_deleted(&self, tenant: TenantId) -> bool {
+        self.state_of(tenant).lock().unwrap_or_else(PoisonError::into_inner).is_deleted
     }
 
     fn with_counts(&self, tenant: &Tenant) -> (Tenant, TenantCounts) {
@@ -83,8 +92,14 @@ impl TenantStore for Oracle {
         Box::pin(async move {
             let tenants = self.shared.tenants.lock().unwrap_or_else(PoisonError::into_inner);
             let is_meant = |tenant: &&Tenant| {
-                query.after.as_ref().is_none_or(|after| tenant.name > *after)
-                    && (query.external_id.is_none() || tenant.external_id == query.external_id)
+                let is_selected = match &query.selection {
+                    TenantSelection::Live => tenant.deleted_at.is_none(),
+                    TenantSelection::ExternalId(id) => {
+                        tenant.deleted_at.is_none() && tenant.external_id.as_ref() == Some(id)
+                    }
+                    TenantSelection::Deleted => tenant.deleted_at.is_some(),
+                };
+                is_selected && query.after.as_ref().is_none_or(|after| tenant.name > *after)
             };
             let mut found: Vec<&Tenant> = tenants.values().filter(is_meant).collect();
             let has_more = found.len() > query.limit;
@@ -104,14 +119,26 @@ impl TenantStore for Oracle {
             let is_new = stored.is_none();
             let mut decision = decide_tenant(stored, &change)?;
             if is_new {
-                let number = i64::try_from(tenants.len()).unwrap_or(i64::MAX) + 1;
+                let number = self.shared.created.load(Ordering::Relaxed) + 1;
                 decision.tenant.id = TenantId::new(number).unwrap_or_default();
             }
-            if !change.is_dry_run {
-                tenants.insert(decision.tenant.name.clone(), decision.tenant.clone());
-                let state = self.shared.state_of(decision.tenant.id);
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.users_max = decision.tenant.users_max;
+            if change.is_dry_run {
+                return Ok(decision);
+            }
+            self.shared.created.fetch_add(i64::from(is_new), Ordering::Relaxed);
+            let Tenant { id, name, users_max, deleted_at, .. } = decision.tenant.clone();
+            let state = self.shared.state_of(id);
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            if let TenantAct::Purge(_) = change.act {
+                tenants.remove(&name);
+                let position = state.position;
+                *state = State { is_deleted: true, position, ..State::default() };
+                let mut keyring =
+                    self.shared.keyring.lock().unwrap_or_else(PoisonError::into_inner);
+                keyring.keys.retain(|_, key| key.reach != Reach::Tenant(id));
+            } else {
+                tenants.insert(name, decision.tenant.clone());
+                (state.users_max, state.is_deleted) = (users_max, deleted_at.is_some());
             }
             Ok(decision)
         })

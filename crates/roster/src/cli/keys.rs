@@ -232,7 +232,8 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         KeyFailure::Refused(KeyRefusal::IdTaken) => {
             anyhow!("the key's id already exists; try again")
         }
-        // Does not occur: this program acts for the operator.
+        // Do not occur: this program acts for the operator, and creates no key of a tenant.
         KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
+        KeyFailure::Refused(KeyRefusal::TenantNotFound) => anyhow!("there is no such tenant"),
     }
 }

@@ -223,7 +223,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Retention,
         kind: Kind::Retention { min: 1, slot: |config| &mut config.deleted_keep },
         default: "30d",
-        doc: "Time after which a deleted user and its history are purged.",
+        doc: "Time after which a deleted user and its history, or a deleted tenant, are purged.",
     },
     Setting {
         key: "events_keep",

@@ -1,8 +1,8 @@
-//! Erases the history of purged users, a bounded step at a time.
+//! Erases the history of purged users and everything in purged tenants, a bounded step at a time.
 
 use std::time::Duration;
 
-use roster_core::{Directory, Erasure, StoreError, TenantId, UserId};
+use roster_core::{Directory, Erasure, Purged, StoreError};
 use roster_http::{Duty, HousekeepingMetrics};
 use tokio::time::{Instant, sleep};
 
@@ -41,20 +41,20 @@ impl Erasures {
         };
         let mut left = pending.len();
         self.metrics.set_pending_erasures(left);
-        for user in pending {
-            match self.erase(user).await {
+        for purged in pending {
+            match self.erase(purged).await {
                 Ok(Erasure::Done) => left = left.saturating_sub(1),
                 Ok(Erasure::Pending | Erasure::Waiting) => {}
-                Err(error) => self.failures.failed(Duty::Erasures, Some(user.1), &error),
+                Err(error) => self.failures.failed(Duty::Erasures, purged.user, &error),
             }
             self.metrics.set_pending_erasures(left);
         }
     }
 
-    async fn erase(&self, user: (TenantId, UserId)) -> Result<Erasure, StoreError> {
+    async fn erase(&self, purged: Purged) -> Result<Erasure, StoreError> {
         loop {
             let began = Instant::now();
-            let erasure = self.directory.erase(user).await?;
+            let erasure = self.directory.erase(purged).await?;
             if erasure != Erasure::Pending {
                 return Ok(erasure);
             }

@@ -11,7 +11,7 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Rules, Store,
+    Failure, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
     StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserAct, UserId,
     UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
@@ -175,12 +175,12 @@ impl Store for Failing {
         self.store.events(query)
     }
 
-    fn pending_erasures(&self) -> Answer<'_, Result<Vec<(TenantId, UserId)>, StoreError>> {
+    fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {
         self.store.pending_erasures()
     }
 
-    fn erase(&self, user: (TenantId, UserId)) -> Answer<'_, Result<Erasure, StoreError>> {
-        self.store.erase(user)
+    fn erase(&self, purged: Purged) -> Answer<'_, Result<Erasure, StoreError>> {
+        self.store.erase(purged)
     }
 
     fn advance_clock_mark(

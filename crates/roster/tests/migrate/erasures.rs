@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Actor, Caller, Directory, Draft, Erasure, EventsQuery, Rules, Store as _, TenantId, Terms,
-    access::Permit, json,
+    Actor, Caller, Directory, Draft, Erasure, EventsQuery, Purged, Rules, Store as _, TenantId,
+    Terms, access::Permit, json,
 };
 use roster_postgres::{Connector, Postgres};
 use roster_sqlite::Sqlite;
@@ -32,7 +32,10 @@ async fn a_pending_erasure_hides_the_user_and_goes_on_in_the_database() {
     }
     directory.delete(may(), id, terms()).await.unwrap();
     directory.purge(may(), id, terms()).await.unwrap();
-    assert_eq!(store.pending_erasures().await.unwrap(), [(TenantId::DEFAULT, id)]);
+    assert_eq!(
+        store.pending_erasures().await.unwrap(),
+        [Purged { tenant: TenantId::DEFAULT, user: Some(id) }]
+    );
     store.close();
     drop((directory, store));
     source.migrate(&database.url()).success();
@@ -46,8 +49,14 @@ async fn a_pending_erasure_hides_the_user_and_goes_on_in_the_database() {
     let events = store.events(query).await.unwrap().events;
     assert_eq!(events.len(), 1203);
     assert!(events.iter().all(|(_, event)| event.record.is_empty()));
-    assert_eq!(store.erase((TenantId::DEFAULT, id)).await.unwrap(), Erasure::Pending);
-    assert_eq!(store.erase((TenantId::DEFAULT, id)).await.unwrap(), Erasure::Done);
+    assert_eq!(
+        store.erase(Purged { tenant: TenantId::DEFAULT, user: Some(id) }).await.unwrap(),
+        Erasure::Pending
+    );
+    assert_eq!(
+        store.erase(Purged { tenant: TenantId::DEFAULT, user: Some(id) }).await.unwrap(),
+        Erasure::Done
+    );
     assert_eq!(database.sql(&records), "0");
     store.close().await;
 }

@@ -121,6 +121,13 @@ macro_rules! with_all_cases {
                 a_suspended_tenant_serves_the_operator_alone,
                 a_tenant_has_at_most_its_maximum_of_users,
             }
+            mod tenants_deleted {
+                a_deleted_tenant_is_out_of_reach_until_it_is_restored,
+                a_purged_tenant_is_gone_and_its_name_is_free,
+                a_deletion_of_a_tenant_checks_its_version,
+                deleted_tenants_are_paged_by_name,
+                a_dry_run_deletes_no_tenant,
+            }
             mod tenants_resource {
                 a_tenant_is_created_read_and_changed,
                 tenants_are_paged_by_name_and_found_by_external_id,
@@ -408,6 +415,7 @@ macro_rules! with_all_cases {
                 the_long_example_is_accepted,
                 the_examples_of_documents_match_the_service,
                 the_examples_of_a_tenant_match_the_service,
+                the_examples_of_a_deleted_tenant_match_the_service,
                 every_example_of_a_request_is_accepted,
                 a_record_is_a_valid_body_although_its_type_shows_less,
                 the_example_of_a_problem_has_the_members_of_a_real_one,

@@ -177,6 +177,35 @@ pub(crate) async fn the_examples_of_a_tenant_match_the_service(backend: Backend)
     hold(example(&service, "TenantReplaced").await, &request.send().await.expect(200).json());
 }
 
+pub(crate) async fn the_examples_of_a_deleted_tenant_match_the_service(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    service.tenant(example(&service, "TenantCreate").await).await;
+    let hold = |mut example: Value, real: &Value| {
+        let times = ["created_at", "updated_at", "deleted_at", "purge_at"];
+        let made = ["users", "deleted_users", "groups"].into_iter().chain(times);
+        for member in made.filter(|member| real.get(member).is_some()) {
+            assert!(!example[member].is_null(), "{member}");
+            example[member] = real[member].clone();
+        }
+        assert_eq!(&example, real);
+    };
+    let dry = async |method: &str, target: &str| {
+        let request = service.request(method, &format!("{target}?dry_run=true"));
+        request.send().await.expect(200).json()
+    };
+    hold(example(&service, "TenantDeleted").await, &dry("DELETE", "/tenants/acme").await);
+    service.delete("/tenants/acme").await.expect(204);
+    let deleted = "/deleted-tenants/acme";
+    let real = service.get(deleted).await.expect(200).json();
+    hold(example(&service, "DeletedTenant").await, &real);
+    let page = example(&service, "DeletedTenantList").await;
+    hold(page["items"][0].clone(), &real);
+    hold(example(&service, "TenantPurged").await, &dry("DELETE", deleted).await);
+    let restored = dry("POST", &format!("{deleted}/restore")).await;
+    hold(example(&service, "TenantRestored").await, &restored);
+}
+
 /// Sends each example of a request body, with the ids of records that exist.
 pub(crate) async fn every_example_of_a_request_is_accepted(backend: Backend) {
     let service = backend.open().await;

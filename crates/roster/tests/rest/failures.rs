@@ -44,7 +44,11 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     service.tenant(json!({"name": "acme"})).await;
     all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/tenants".to_owned())));
     let tenant = "/tenants/acme".to_owned();
-    all.extend(["GET", "HEAD", "PUT", "PATCH"].map(|method| (method, tenant.clone())));
+    all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, tenant.clone())));
+    service.deleted_tenant("initech").await;
+    let deleted = "/deleted-tenants/initech".to_owned();
+    all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, deleted.clone())));
+    all.extend([("GET", "/deleted-tenants".to_owned()), ("POST", format!("{deleted}/restore"))]);
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
     all.extend([("GET", key.clone()), ("DELETE", key), ("GET", "/caller".to_owned())]);
@@ -133,11 +137,17 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
     service.store.fail(None);
     let key = service.close_as_operator().await;
     service.tenant(json!({"name": "acme"})).await;
+    service.deleted_tenant("initech").await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     service.store.fail(Fault::Full);
-    for (method, target) in
-        [("POST", "/tenants"), ("PUT", "/tenants/acme"), ("PATCH", "/tenants/acme")]
-    {
+    for (method, target) in [
+        ("POST", "/tenants"),
+        ("PUT", "/tenants/acme"),
+        ("PATCH", "/tenants/acme"),
+        ("DELETE", "/tenants/acme"),
+        ("DELETE", "/deleted-tenants/initech"),
+        ("POST", "/deleted-tenants/initech/restore"),
+    ] {
         let write = service.request(method, target).json(&body_for(target)).send().await;
         write.refused(507, "storage-full");
     }

@@ -42,6 +42,7 @@ mod problems;
 mod record;
 mod schema;
 mod search;
+mod tenants_deleted;
 mod tenants_isolation;
 mod tenants_resource;
 mod transcript;

@@ -14,6 +14,7 @@ use crate::{
 async fn targets(service: &Service) -> Vec<(String, String)> {
     let key = service.close_as_operator().await;
     service.tenant(json!({"name": "acme"})).await;
+    service.deleted_tenant("globex").await;
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
@@ -25,6 +26,8 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
         "/deleted-users/{user_id}" => kept(&gone),
         "/deleted-users/{user_id}/restore" => kept(&gone) + "/restore",
         "/tenants/{tenant}" => "/tenants/acme".to_owned(),
+        "/deleted-tenants/{tenant}" => "/deleted-tenants/globex".to_owned(),
+        "/deleted-tenants/{tenant}/restore" => "/deleted-tenants/globex/restore".to_owned(),
         "/keys/{key_id}" => key.clone(),
         "/keys/{key_id}/rotate" => format!("{key}/rotate"),
         "/groups/{group_id}" => group_path(&group),
@@ -280,6 +283,11 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("GET", "/tenants/acme"),
         ("PUT", "/tenants/acme"),
         ("PATCH", "/tenants/acme"),
+        ("DELETE", "/tenants/acme"),
+        ("GET", "/deleted-tenants"),
+        ("GET", "/deleted-tenants/globex"),
+        ("DELETE", "/deleted-tenants/globex"),
+        ("POST", "/deleted-tenants/globex/restore"),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),
@@ -344,6 +352,9 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", "/tenants/acme"),
         ("PUT", "/tenants/acme"),
         ("PATCH", "/tenants/acme"),
+        ("GET", "/deleted-tenants"),
+        ("GET", "/deleted-tenants/globex"),
+        ("POST", "/deleted-tenants/globex/restore"),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),

@@ -161,6 +161,8 @@ pub(crate) async fn all_errors_of_an_invalid_tenant_are_listed(backend: Backend)
         for body in [
             json!({"name": "globex"}),
             json!({"name": null}),
+            json!({"colour": null}),
+            json!({"": null}),
             json!({"users_max": "5"}),
             json!({"status": 1}),
             json!([]),

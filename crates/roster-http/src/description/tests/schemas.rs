@@ -54,8 +54,17 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
     let group = properties(&document, "Group");
     let tenant = properties(&document, "Tenant");
     let on_change = ["id", "username_from_email", "created_at", "updated_at"];
-    let of_tenant =
-        ["version", "base_url", "users", "deleted_users", "groups", "created_at", "updated_at"];
+    let of_tenant = [
+        "version",
+        "base_url",
+        "users",
+        "deleted_users",
+        "groups",
+        "created_at",
+        "updated_at",
+        "deleted_at",
+        "purge_at",
+    ];
     for (form, record, hidden) in [
         ("UserCreate", &user, &["version", "created_at", "updated_at"][..]),
         ("UserReplace", &user, &on_change[..]),

@@ -15,7 +15,10 @@ use roster_core::{
 };
 
 use self::record::size;
-pub(super) use self::{list_query::DeletedListQuery, record::Shown};
+pub(super) use self::{
+    list_query::DeletedListQuery,
+    record::{Shown, purge_at},
+};
 use super::{
     list::{ListRequest, PageFacts},
     respond::{delete_response, insert, read_response, write_response},

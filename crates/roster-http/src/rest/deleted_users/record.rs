@@ -47,7 +47,8 @@ pub(in crate::rest) fn size(deleted: &Deleted) -> usize {
     deleted.stored.record.len() + 96
 }
 
-fn purge_at(deleted: Timestamp, keep: Duration) -> Timestamp {
+/// When something that was deleted is purged.
+pub(in crate::rest) fn purge_at(deleted: Timestamp, keep: Duration) -> Timestamp {
     let keep = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millis(deleted.as_millis().saturating_add(keep))
 }

@@ -231,6 +231,9 @@ impl From<KeyFailure> for Problem {
         match failure {
             KeyFailure::Store(error) => error.into(),
             KeyFailure::Refused(KeyRefusal::NotFound) => Self::new(ProblemCode::KeyNotFound),
+            KeyFailure::Refused(KeyRefusal::TenantNotFound) => {
+                Self::new(ProblemCode::TenantNotFound)
+            }
             KeyFailure::Refused(KeyRefusal::Ended) => Self::new(ProblemCode::KeyEnded),
             KeyFailure::Refused(KeyRefusal::TooMany) => Self::new(ProblemCode::TooManyKeys),
             KeyFailure::Refused(KeyRefusal::NotOperator) => {

@@ -258,7 +258,7 @@ mod tests {
     use crate::bench::sitting::Cluster;
 
     const USER: &str = "INSERT INTO log_head VALUES (1, 0, '\\x0000000000000000', 0); \
-        INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0); \
+        INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0); \
         INSERT INTO users VALUES \
         (0, '00000000-0000-7000-8000-000000000001', 1, 0, 0, 'a', 'b', NULL, NULL, 'c', 'd', \
         repeat('x', 300)); INSERT INTO words SELECT 0, 'a', id FROM users; \
