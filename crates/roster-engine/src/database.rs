@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use roster_core::{
-    Event, EventKind, Group, Head, LogId, StoreError, Stored, TenantId, Timestamp, UserId,
-    event::changed_of, page::Flow,
+    Event, EventKind, Group, Head, LogId, StoreError, Stored, TenantId, TenantName, Timestamp,
+    UserId, event::changed_of, page::Flow,
 };
 
 /// The parts of statements that differ between the engines.
@@ -276,6 +276,17 @@ pub fn event_of(row: &Values) -> Result<(i64, Event), StoreError> {
         record: row.bytes(8, "events.record")?.clone(),
     };
     Ok((row.number(0, "events.position")?, event))
+}
+
+/// The tenant of such a row and its name, which are behind the event.
+pub fn tenant_of_event(row: &Values) -> Result<(TenantId, Option<TenantName>), StoreError> {
+    let name = if matches!(row.0.get(10), Some(Cell::Null)) {
+        None
+    } else {
+        let name = TenantName::parse(row.text(10, "tenants.name")?);
+        Some(name.ok_or_else(|| corrupt("tenants.name"))?)
+    };
+    Ok((row.tenant(9, "events.tenant")?, name))
 }
 
 /// A record with a damaged member.

@@ -41,7 +41,9 @@ pub use api_keys::{
     COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
 };
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
-pub use database::{Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows};
+pub use database::{
+    Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows, tenant_of_event,
+};
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use read::page::{FEW, read_few, read_page};
 pub use read::page_rows::{is_behind, show_row};

@@ -17,6 +17,14 @@ pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasur
      WHERE erasures.tenant = events.tenant AND erasures.id = events.subject_id) IS NULL \
      THEN record ELSE '' END";
 
+/// The same where events of all tenants are read: while everything in a tenant is erased, no event
+/// of it has a record.
+pub(crate) const EVENT_RECORD_OF_ALL: &str = "CASE WHEN (SELECT erasures.id FROM erasures \
+     WHERE erasures.tenant = events.tenant AND erasures.id = events.subject_id) IS NULL \
+     AND (SELECT erasures.id FROM erasures WHERE erasures.tenant = events.tenant \
+     AND erasures.id = '00000000-0000-0000-0000-000000000000') IS NULL \
+     THEN record ELSE '' END";
+
 /// Erases the histories of all users of a tenant that a transaction purges, if all of them together
 /// have at most 1,000 events, and at most 1,000 idempotency records. Otherwise it leaves all of
 /// them to the steps.

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use crate::{
     id::UserId,
     limits::{PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
+    tenant::{TenantId, TenantName},
     timestamp::Timestamp,
     user::attribute::Attribute,
 };
@@ -182,8 +183,11 @@ pub struct EventsQuery {
     pub limit: usize,
     /// Only events of this kind.
     pub kind: Option<EventKind>,
-    /// Only events of this user or group.
+    /// Only events of this user or group. Not together with `all_tenants`: ids are those of a
+    /// tenant.
     pub user_id: Option<UserId>,
+    /// Whether to return the events of all tenants.
+    pub all_tenants: bool,
     /// The page ends early once its records have this many bytes.
     pub bytes_max: usize,
     /// The page ends early once this many events were examined.
@@ -198,6 +202,7 @@ impl EventsQuery {
             limit,
             kind: None,
             user_id: None,
+            all_tenants: false,
             bytes_max: PAGE_BYTES_MAX,
             examined_max: PAGE_EXAMINED_MAX,
         }
@@ -209,6 +214,9 @@ impl EventsQuery {
 pub struct EventsPage {
     /// The events, each with its position.
     pub events: Vec<(i64, Event)>,
+    /// The tenant of each event, and its name, if the query is for all tenants. The default tenant
+    /// has no name, and a purged one has none any more.
+    pub tenants: Vec<(TenantId, Option<TenantName>)>,
     /// The position that the page reaches: further events come after it. At the end of the log it
     /// is the position of the last event, whatever the query.
     pub reached: i64,

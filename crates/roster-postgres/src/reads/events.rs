@@ -7,9 +7,14 @@
 use std::sync::Arc;
 
 use roster_core::{EventsPage, EventsQuery, TenantId};
-use roster_engine::{Cell, Values, corrupt, event_of};
+use roster_engine::{Cell, Values, corrupt, event_of, tenant_of_event};
 
-use crate::{connect::Connection, erasure::EVENT_RECORD, failure::QueryResult, reads::rows::Rows};
+use crate::{
+    connect::Connection,
+    erasure::{EVENT_RECORD, EVENT_RECORD_OF_ALL},
+    failure::QueryResult,
+    reads::rows::Rows,
+};
 
 /// The maximum number of events of one statement.
 const AT_ONCE_MAX: usize = 1000;
@@ -22,6 +27,8 @@ const COLUMNS: &str = "position, kind, at, actor, request_id, subject_id, versio
 /// The events that a page selects from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
+    /// Those of all tenants.
+    All,
     /// Those of the default tenant.
     Default,
     /// Those of another tenant.
@@ -33,6 +40,7 @@ pub(crate) enum Scope {
 impl Scope {
     fn of(tenant: TenantId, query: &EventsQuery) -> Self {
         match query.user_id {
+            _ if query.all_tenants => Self::All,
             Some(_) => Self::Subject,
             None if tenant.is_default() => Self::Default,
             None => Self::Tenant,
@@ -44,6 +52,10 @@ impl Scope {
     const fn condition(self) -> &'static str {
         match self {
             // Positions have no gaps, so a range of positions bounds the number of examined rows.
+            Self::All => {
+                "position > $1 AND position <= \
+                 greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
+            }
             Self::Default => {
                 "position > $1 AND tenant = 0 AND position <= \
                  greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
@@ -57,16 +69,32 @@ impl Scope {
 
     const fn order(self) -> &'static str {
         match self {
-            Self::Default => "position",
+            Self::All | Self::Default => "position",
             Self::Tenant => "tenant, position",
             Self::Subject => "subject_id, position",
+        }
+    }
+
+    /// Whether a page examines a stretch of positions, and not of an index of its own.
+    const fn is_along_the_log(self) -> bool {
+        matches!(self, Self::All | Self::Default)
+    }
+
+    /// The columns of the tenant behind those of an event, and of the row before the events.
+    const fn of_tenant(self) -> (&'static str, &'static str) {
+        match self {
+            Self::All => (
+                ", tenant, (SELECT name FROM tenants WHERE tenants.id = counted.tenant)",
+                ", NULL::integer, NULL::text",
+            ),
+            Self::Default | Self::Tenant | Self::Subject => ("", ""),
         }
     }
 
     /// The parameters of the size of the stretch and of the kind.
     const fn stretch_and_kind(self) -> (&'static str, &'static str) {
         match self {
-            Self::Default => ("$4", "$5"),
+            Self::All | Self::Default => ("$4", "$5"),
             Self::Tenant => ("$5", "$6"),
             Self::Subject => ("$6", "$7"),
         }
@@ -86,21 +114,24 @@ impl Scope {
 pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
     let (condition, order) = (scope.condition(), scope.order());
     let (stretch, kind) = scope.stretch_and_kind();
+    let record = if scope == Scope::All { EVENT_RECORD_OF_ALL } else { EVENT_RECORD };
     let along = |condition: &str, limit: &str| {
         format!(
             "SELECT position, tenant, kind, at, actor, request_id, subject_id, version, changed, \
-             {EVENT_RECORD} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
+             {record} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
         )
     };
     let found = match (scope, of_kind) {
         (_, false) => along(condition, "$2"),
-        (Scope::Default, true) => along(&format!("{condition} AND kind = {kind}"), "$2"),
+        (Scope::All | Scope::Default, true) => {
+            along(&format!("{condition} AND kind = {kind}"), "$2")
+        }
         (Scope::Tenant | Scope::Subject, true) => format!(
             "SELECT * FROM ({}) AS stretch WHERE kind = {kind} ORDER BY {order} LIMIT $2",
             along(condition, stretch)
         ),
     };
-    let end = if scope != Scope::Default && of_kind {
+    let end = if !scope.is_along_the_log() && of_kind {
         format!(
             "(SELECT position FROM events WHERE {condition} ORDER BY {order} \
              OFFSET {stretch}::bigint - 1 LIMIT 1)"
@@ -110,10 +141,12 @@ pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
     };
     let bytes =
         format!("octet_length(record) + greatest(octet_length(changed) - {NAMES_BYTES_MAX}, 0)");
+    let (of_tenant, none) = scope.of_tenant();
     format!(
         "SELECT position, NULL::text, (SELECT min(position) FROM events), NULL::text, NULL::text, \
-         NULL::uuid, {end}, NULL::text, NULL::text FROM log_head WHERE number = 1 \
-         UNION ALL (SELECT {COLUMNS} FROM (SELECT {COLUMNS}, sum({bytes}) OVER (ORDER BY {order} \
+         NULL::uuid, {end}, NULL::text, NULL::text{none} FROM log_head WHERE number = 1 \
+         UNION ALL (SELECT {COLUMNS}{of_tenant} FROM (SELECT {COLUMNS}, tenant, \
+         sum({bytes}) OVER (ORDER BY {order} \
          ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes FROM ({found}) AS found) \
          AS counted WHERE coalesce(bytes, 0) < $3)"
     )
@@ -131,11 +164,11 @@ pub(crate) async fn fetch(
     let after = query.after.min(i64::MAX - stretch);
     let mut parameters: Vec<Cell> = vec![after.into(), limit.into(), bytes_max.into()];
     let scope = Scope::of(tenant, query);
-    if scope != Scope::Default {
+    if !scope.is_along_the_log() {
         parameters.push(tenant.into());
+        parameters.extend(query.user_id.map(Cell::from));
     }
-    parameters.extend(query.user_id.map(Cell::from));
-    if scope == Scope::Default || query.kind.is_some() {
+    if scope.is_along_the_log() || query.kind.is_some() {
         parameters.push(stretch.into());
     }
     parameters.extend(query.kind.map(|kind| Cell::from(kind.as_str())));
@@ -159,12 +192,13 @@ pub(crate) async fn page(
     let oldest = first.number(2, "").unwrap_or(head + 1);
     let mut page = EventsPage {
         events: Vec::with_capacity(rows.len().min(AT_ONCE_MAX)),
+        tenants: Vec::new(),
         reached: query.after,
         head,
         oldest,
     };
-    let is_of_default = Scope::of(tenant, query) == Scope::Default;
-    let end = if is_of_default {
+    let is_along_the_log = Scope::of(tenant, query).is_along_the_log();
+    let end = if is_along_the_log {
         // The whole stretch was examined, unless the page became full.
         let stretch = most(query.examined_max.max(1));
         head.min(query.after.max(oldest - 1).saturating_add(stretch))
@@ -178,6 +212,9 @@ pub(crate) async fn page(
             return Ok(page);
         }
         examined += 1;
+        if query.all_tenants {
+            page.tenants.push(tenant_of_event(row)?);
+        }
         let (position, event) = event_of(row)?;
         bytes += event.bytes();
         page.events.push((position, event));
@@ -185,7 +222,7 @@ pub(crate) async fn page(
     }
     // The stretch after the last row was not examined if the page is full.
     let full = page.events.len() >= query.limit || bytes >= query.bytes_max;
-    if !(full && is_of_default) {
+    if !(full && is_along_the_log) {
         page.reached = end;
     }
     Ok(page)

@@ -326,7 +326,8 @@ fn reads() -> Vec<Statement> {
         at_key(&["tenants_pkey"], engine::HEAD),
         at_start(&["settings_pkey", "tenants_pkey"], STATE),
     ];
-    let of_events: [(_, &'static [&'static str]); 3] = [
+    let of_events: [(_, &'static [&'static str]); 4] = [
+        (Scope::All, &["events_pkey", "erasures_pkey", "tenants_pkey"]),
         (Scope::Default, &["events_pkey", "erasures_pkey"]),
         (Scope::Tenant, &["events_pkey", "events_tenant", "erasures_pkey"]),
         (Scope::Subject, &["events_pkey", "events_subject", "erasures_pkey"]),

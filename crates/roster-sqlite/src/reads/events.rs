@@ -1,7 +1,7 @@
 //! Reading the change log.
 
 use roster_core::{EventKind, EventsPage, EventsQuery};
-use roster_engine::{Database as _, corrupt, event_of};
+use roster_engine::{Database as _, corrupt, event_of, tenant_of_event};
 
 use crate::{
     failure::ReadResult,
@@ -35,6 +35,15 @@ pub(crate) const EVENTS_OF_USER: &str = select_events!(
      ORDER BY position"
 );
 
+/// The events of all tenants, each with the name of its tenant. While everything in a tenant is
+/// erased, no event of it has a record.
+pub(crate) const EVENTS_OF_ALL: &str = "SELECT position, kind, at, actor, request_id, subject_id, \
+     version, changed, CASE WHEN EXISTS (SELECT 1 FROM erasures \
+     WHERE erasures.tenant = events.tenant AND erasures.id IN (events.subject_id, zeroblob(16))) \
+     THEN '' ELSE record END, tenant, \
+     (SELECT name FROM tenants WHERE tenants.id = events.tenant) \
+     FROM events WHERE position > ?1 ORDER BY position";
+
 pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 
 /// The maximum number of events that a page examines and does not return on the threads that handle
@@ -64,21 +73,23 @@ fn read(rows: Rows<'_>, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
         let oldest: Option<i64> = oldest.query_row([], |row| row.get(0))?;
         let mut page = EventsPage {
             events: Vec::new(),
+            tenants: Vec::new(),
             reached: query.after,
             head: head.position,
             oldest: oldest.unwrap_or(head.position + 1),
         };
         let sql = match query.user_id {
+            _ if query.all_tenants => EVENTS_OF_ALL,
             Some(_) => EVENTS_OF_USER,
             None if tenant.is_default() => EVENTS_AFTER,
             None => EVENTS_OF_TENANT,
         };
         let mut statement = connection.prepare_cached(sql)?;
         statement.raw_bind_parameter(1, query.after)?;
-        if sql != EVENTS_AFTER {
+        if sql == EVENTS_OF_TENANT || sql == EVENTS_OF_USER {
             statement.raw_bind_parameter(2, tenant.number())?;
         }
-        if let Some(id) = query.user_id {
+        if let (EVENTS_OF_USER, Some(id)) = (sql, query.user_id) {
             statement.raw_bind_parameter(3, id.as_bytes())?;
         }
         let (mut rows, mut bytes, mut examined) = (statement.raw_query(), 0, 0);
@@ -98,11 +109,15 @@ fn read(rows: Rows<'_>, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
             let kind = row.get_ref(1)?.as_str().ok().and_then(EventKind::parse);
             let kind = kind.ok_or_else(|| corrupt("events.kind"))?;
             page.reached = row.get(0)?;
-            if row.get::<_, i32>(9)? != tenant.number() {
+            if !query.all_tenants && row.get::<_, i32>(9)? != tenant.number() {
                 continue;
             }
             if query.kind.is_none_or(|wanted| wanted == kind) {
-                let (position, event) = event_of(&values(row)?)?;
+                let row = values(row)?;
+                if query.all_tenants {
+                    page.tenants.push(tenant_of_event(&row)?);
+                }
+                let (position, event) = event_of(&row)?;
                 bytes += event.bytes();
                 page.events.push((position, event));
             }

@@ -29,7 +29,7 @@ use crate::{
     offline_api_keys::NOTE_USE,
     policy::count_shared,
     reads::{
-        events::{EVENTS_AFTER, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST},
+        events::{EVENTS_AFTER, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST},
         rows::Rows,
     },
     settings::DATABASE,
@@ -259,7 +259,7 @@ fn keys_and_words_are_found_along_an_index() {
 #[test]
 fn deleted_users_and_events_are_read_along_an_index() {
     let mut statements: Vec<String> =
-        [DELETED_USER, EVENTS_AFTER, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST]
+        [DELETED_USER, EVENTS_AFTER, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST]
             .map(str::to_owned)
             .to_vec();
     for direction in BOTH {

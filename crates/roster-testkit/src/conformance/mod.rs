@@ -146,6 +146,7 @@ macro_rules! conformance {
                 a_tenant_with_its_maximum_of_users_rejects_another,
                 a_deleted_tenant_is_kept_and_restored,
                 a_purged_tenant_is_erased_and_its_name_is_free,
+                the_events_of_all_tenants_have_one_order,
             }
             $crate::conformance_cases! { $factory, uniqueness:
                 a_username_is_unique_by_its_key,

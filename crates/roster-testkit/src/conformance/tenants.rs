@@ -1,8 +1,8 @@
 //! Tenants: their rows, and that each has users of its own.
 
 use roster_core::{
-    Actor, Clock as _, Erasure, EventsQuery, GroupAct, Preconditions, Purged, Refusal, Rules,
-    SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
+    Actor, Clock as _, Erasure, EventKind, EventsQuery, GroupAct, Preconditions, Purged, Refusal,
+    Rules, SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
     access::{
         ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Reach, Scope,
         Scopes, Token,
@@ -359,4 +359,60 @@ pub async fn a_purged_tenant_is_erased_and_its_name_is_free(harness: Harness) {
     assert_eq!((keys_of(&harness, &acme).await, keys_of(&harness, &globex).await), (0, 1));
     let edith = of_acme.create(json!({"username": "edith"})).await;
     assert_eq!(edith, Err(Refusal::TenantNotFound));
+}
+
+pub async fn the_events_of_all_tenants_have_one_order(harness: Harness) {
+    let acme = create(&harness, json!({"name": "acme"})).await;
+    let globex = create(&harness, json!({"name": "globex"})).await;
+    let [of_acme, of_globex] = [of(&harness, &acme).await, of(&harness, &globex).await];
+    let body = |n: usize| json!({"username": format!("u{n}")});
+    for n in 0..3 {
+        of_acme.user(body(n)).await;
+        harness.user(body(n)).await;
+        of_globex.user(body(n)).await;
+    }
+    let ada = of_acme.user(json!({"username": "ada"})).await;
+    of_acme.delete(ada.id).await.expect("it is there");
+    let all = EventsQuery { all_tenants: true, ..EventsQuery::after(0, 100) };
+    let page = harness.store().events(all).await.expect("the store answers");
+    let positions: Vec<i64> = page.events.iter().map(|(position, _)| *position).collect();
+    let last = page.head;
+    assert_eq!(positions, (last - 10..=last).collect::<Vec<_>>(), "without gaps");
+    assert_eq!(page.reached, last);
+    // The cases also run in another tenant than the default one.
+    let own = page.tenants[1].clone();
+    let [of_acme_event, of_globex_event] =
+        [&acme, &globex].map(|tenant| (tenant.id, Some(tenant.name.clone())));
+    let three = [of_acme_event.clone(), own, of_globex_event];
+    let mut expected: Vec<_> = three.iter().cycle().take(9).cloned().collect();
+    expected.extend([of_acme_event.clone(), of_acme_event]);
+    assert_eq!(page.tenants, expected);
+    assert!(page.events.iter().all(|(_, event)| !event.record.is_empty()));
+
+    // In parts, and of one kind.
+    let (mut after, mut read) = (0, Vec::new());
+    while after < last {
+        let query = EventsQuery { after, limit: 2, ..all };
+        let part = harness.store().events(query).await.expect("the store answers");
+        assert_eq!(part.events.len(), part.tenants.len());
+        read.extend(part.events.into_iter().zip(part.tenants));
+        after = part.reached;
+    }
+    assert_eq!(read, page.events.into_iter().zip(page.tenants).collect::<Vec<_>>());
+    let query = EventsQuery { kind: Some(EventKind::Deleted), ..all };
+    let deleted = harness.store().events(query).await.expect("the store answers");
+    assert_eq!((deleted.events.len(), deleted.tenants), (1, vec![expected[9].clone()]));
+    assert_eq!(deleted.reached, last);
+
+    change(&harness, TenantAct::Delete(name("acme"))).await.expect("it is there");
+    change(&harness, TenantAct::Purge(name("acme"))).await.expect("it is deleted");
+    let page = harness.store().events(all).await.expect("the store answers");
+    for ((_, event), (tenant, name)) in page.events.iter().zip(&page.tenants) {
+        if *tenant == acme.id {
+            assert_eq!((name, event.record.is_empty()), (&None, true), "hidden before the erasure");
+        } else {
+            assert!(!event.record.is_empty());
+        }
+    }
+    assert_eq!(page.events.len(), 11, "the log has no gap");
 }

@@ -12,7 +12,8 @@ pub(super) fn page(log: &[(i64, Event)], head: i64, query: &EventsQuery) -> Even
             && query.kind.is_none_or(|kind| event.kind == kind)
             && query.user_id.is_none_or(|id| event.user_id == id)
     };
-    let mut page = EventsPage { events: Vec::new(), reached: head, head, oldest };
+    let (events, tenants) = Default::default();
+    let mut page = EventsPage { events, tenants, reached: head, head, oldest };
     let mut bytes = 0;
     for (position, event) in log.iter().filter(wanted) {
         if page.events.len() == query.limit || bytes >= query.bytes_max {

@@ -35,6 +35,7 @@ use tenants::Shared;
 #[derive(Debug)]
 pub struct Oracle {
     rules: Rules,
+    tenant: TenantId,
     state: Arc<Mutex<State>>,
     shared: Arc<Shared>,
 }
@@ -43,7 +44,8 @@ impl Oracle {
     /// An empty store with these rules.
     pub fn new(rules: Rules) -> Self {
         let shared = Arc::new(Shared::default());
-        Self { rules, state: shared.state_of(TenantId::DEFAULT), shared }
+        let tenant = TenantId::DEFAULT;
+        Self { rules, tenant, state: shared.state_of(tenant), shared }
     }
 
     fn keyring(&self) -> MutexGuard<'_, Keyring> {
@@ -63,6 +65,8 @@ impl Store for Oracle {
                 if command.begin() {
                     let before = state.log.len();
                     let result = state.apply(self.rules, command);
+                    let new = state.log.iter().skip(before).map(|(position, _)| *position);
+                    self.shared.append(self.tenant, new);
                     state.note_logged(before, command, &result);
                     result
                 } else {
@@ -102,6 +106,9 @@ impl Store for Oracle {
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         Box::pin(async move {
+            if query.all_tenants {
+                return Ok(self.shared.events(&query));
+            }
             let state = self.state();
             Ok(log::page(&state.log, state.position, &query))
         })

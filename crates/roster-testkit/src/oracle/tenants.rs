@@ -2,14 +2,17 @@
 
 use std::{
     collections::BTreeMap,
+    mem,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
 };
 
+use bytes::Bytes;
 use roster_core::{
-    Answer, Head, Store, StoreError, Tenant, TenantId, TenantName, TenantStore,
+    Answer, EventsPage, EventsQuery, Head, Store, StoreError, Tenant, TenantId, TenantName,
+    TenantStore,
     access::{Keyring, Reach},
     tenant::{
         TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
@@ -17,13 +20,15 @@ use roster_core::{
     },
 };
 
-use super::{Oracle, state::State};
+use super::{Oracle, log, state::State};
 
 /// What the tenants of a store share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) keyring: Mutex<Keyring>,
     tenants: Mutex<BTreeMap<TenantName, Tenant>>,
+    /// The events of all tenants: the position of each in its tenant.
+    order: Mutex<Vec<(TenantId, i64)>>,
     /// The tenants that were ever created.
     created: AtomicI64,
     states: Mutex<BTreeMap<TenantId, Arc<Mutex<State>>>>,
@@ -33,6 +38,33 @@ impl Shared {
     pub(super) fn state_of(&self, tenant: TenantId) -> Arc<Mutex<State>> {
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(states.entry(tenant).or_default())
+    }
+
+    /// Adds new events of a tenant to the order of all.
+    pub(super) fn append(&self, tenant: TenantId, new: impl Iterator<Item = i64>) {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        order.extend(new.map(|position| (tenant, position)));
+    }
+
+    /// A page of the events of all tenants, which have other positions than in each of them.
+    pub(super) fn events(&self, query: &EventsQuery) -> EventsPage {
+        let order = self.order.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (mut log, mut owners) = (Vec::new(), BTreeMap::new());
+        for (number, (tenant, position)) in (1..).zip(&order) {
+            let state = self.state_of(*tenant);
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let event = state.log.iter().find(|(at, _)| at == position);
+            log.extend(event.map(|(_, event)| (number, event.clone())));
+            owners.insert(number, *tenant);
+        }
+        let mut page = log::page(&log, i64::try_from(order.len()).unwrap_or(i64::MAX), query);
+        let tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: BTreeMap<_, _> =
+            tenants.values().map(|tenant| (tenant.id, tenant.name.clone())).collect();
+        let owner = |number| owners.get(number).copied().unwrap_or_default();
+        let owners = page.events.iter().map(|(number, _)| owner(number));
+        page.tenants = owners.map(|tenant| (tenant, names.get(&tenant).cloned())).collect();
+        page
     }
 
     pub(super) fn is_deleted(&self, tenant: TenantId) -> bool {
@@ -57,7 +89,7 @@ impl TenantStore for Oracle {
         Box::pin(async move {
             let shared = Arc::clone(&self.shared);
             let (rules, state) = (self.rules, shared.state_of(tenant));
-            let store: Arc<dyn Store> = Arc::new(Self { rules, state, shared });
+            let store: Arc<dyn Store> = Arc::new(Self { rules, tenant, state, shared });
             Ok(store)
         })
     }
@@ -131,8 +163,12 @@ impl TenantStore for Oracle {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             if let TenantAct::Purge(_) = change.act {
                 tenants.remove(&name);
+                let mut log = mem::take(&mut state.log);
+                for (_, event) in &mut log {
+                    event.record = Bytes::new();
+                }
                 let position = state.position;
-                *state = State { is_deleted: true, position, ..State::default() };
+                *state = State { is_deleted: true, position, log, ..State::default() };
                 let mut keyring =
                     self.shared.keyring.lock().unwrap_or_else(PoisonError::into_inner);
                 keyring.keys.retain(|_, key| key.reach != Reach::Tenant(id));

@@ -119,6 +119,7 @@ macro_rules! with_all_cases {
                 the_declared_members_of_a_tenant_are_its_own,
                 keys_of_the_operator_are_in_the_hands_of_the_operator,
                 a_suspended_tenant_serves_the_operator_alone,
+                the_operator_reads_the_events_of_all_tenants,
                 a_tenant_has_at_most_its_maximum_of_users,
             }
             mod tenants_deleted {

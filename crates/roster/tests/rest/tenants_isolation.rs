@@ -348,3 +348,63 @@ pub(crate) async fn a_tenant_has_at_most_its_maximum_of_users(backend: Backend) 
     assert_eq!(scim.status(), 403);
     create("ada").await.refused(409, "username-taken");
 }
+
+pub(crate) async fn the_operator_reads_the_events_of_all_tenants(backend: Backend) {
+    let tenants = Tenants::open(&backend).await;
+    tenants.populate().await;
+    let operator = Some(tenants.operator.as_str());
+    let get = async |key, target: &str| tenants.send(key, "GET", target, &Value::Null).await;
+    let (mut target, mut events) = ("/events?tenants=all&limit=4".to_owned(), Vec::new());
+    loop {
+        let page = get(operator, &target).await.expect(200);
+        let body = page.json();
+        events.extend(body["items"].as_array().expect("items").clone());
+        let Some(cursor) = body["next_cursor"].as_str() else { break };
+        assert!(page.header("link").contains("tenants=all"), "{}", page.header("link"));
+        target = format!("/events?tenants=all&limit=4&cursor={cursor}");
+    }
+    let seen: Vec<_> = events
+        .iter()
+        .map(|event| {
+            let tenant = event.get("tenant").and_then(Value::as_str).unwrap_or("");
+            let source = event["source"].as_str().expect("a source");
+            assert_eq!(source.ends_with(&format!("/tenants/{tenant}")), !tenant.is_empty());
+            (tenant, event["type"].as_str().expect("a type"))
+        })
+        .collect();
+    let created = ["user.created", "group.created"];
+    let expected: Vec<_> =
+        ["", "acme", "globex"].iter().flat_map(|of| created.map(|kind| (*of, kind))).collect();
+    assert_eq!(seen, expected);
+    let groups = get(operator, "/events?tenants=all&type=group.created").await.expect(200).json();
+    assert_eq!(groups["items"].as_array().map(Vec::len), Some(3));
+
+    get(Some(&tenants.default), "/events?tenants=all").await.refused(403, "operator-key-required");
+    get(Some(&tenants.keys[0]), "/events?tenants=all").await.refused(403, "wrong-tenant");
+    let id = events[0]["data"]["user_id"].as_str().expect("an id");
+    for target in [
+        "/events?tenants=acme".to_owned(),
+        format!("/events?tenants=all&user_id={id}"),
+        format!("/users/{id}/events?tenants=all"),
+        "/tenants/acme/events?tenants=all".to_owned(),
+    ] {
+        get(operator, &target).await.refused(400, "invalid-query");
+    }
+
+    let send = async |method, target: &str| {
+        tenants.send(operator, method, target, &Value::Null).await.expect(204);
+    };
+    send("DELETE", "/tenants/acme").await;
+    send("DELETE", "/deleted-tenants/acme").await;
+    let page = get(operator, "/events?tenants=all").await.expect(200).json();
+    let purged: Vec<_> = page["items"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .filter(|event| event["tenant"].as_str().is_some_and(|tenant| tenant.starts_with('#')))
+        .collect();
+    assert_eq!(purged.len(), 2);
+    for event in purged {
+        assert_eq!((event["data"].get("user"), event["data"].get("group")), (None, None));
+    }
+}

@@ -14,7 +14,8 @@ use crate::{
 /// The approximate size of an event without its record.
 const FRAME_BYTES: usize = 512;
 
-/// The page as JSON.
+/// The page as JSON. An event of a purged tenant has the number of the tenant after `#`, which no
+/// name contains.
 pub(super) fn envelope(
     page: &EventsPage,
     log: LogId,
@@ -23,8 +24,20 @@ pub(super) fn envelope(
 ) -> Result<Vec<u8>, Problem> {
     let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
     let envelope = Envelope { next_cursor, ..Envelope::default() };
+    let mut tenants = page.tenants.iter();
     envelope.write(&page.events, bytes, |(number, event), out| {
-        write(event, Position { log, number: *number }, source, out);
+        let position = Position { log, number: *number };
+        match tenants.next() {
+            None => write(event, position, (source.0, source.1.map(TenantName::as_str)), out),
+            Some((id, _)) if id.is_default() => write(event, position, (source.0, None), out),
+            Some((_, Some(name))) => {
+                let base_url = format!("{}/tenants/{name}", source.0);
+                write(event, position, (&base_url, Some(name.as_str())), out);
+            }
+            Some((id, None)) => {
+                write(event, position, (source.0, Some(&format!("#{}", id.number()))), out);
+            }
+        }
         Some(())
     })
 }
@@ -32,7 +45,7 @@ pub(super) fn envelope(
 fn write(
     event: &Event,
     position: Position,
-    (base_url, tenant): (&str, Option<&TenantName>),
+    (base_url, tenant): (&str, Option<&str>),
     out: &mut Vec<u8>,
 ) {
     let Event { kind, at, actor, request_id, user_id, version, changed, members, record } = event;
@@ -61,7 +74,7 @@ fn write(
     write_text(out, request_id);
     if let Some(tenant) = tenant {
         out.extend_from_slice(b",\"tenant\":");
-        write_text(out, tenant.as_str());
+        write_text(out, tenant);
     }
     let data = format!(",\"data\":{{{id}\"version\":{version},\"changed\":[");
     out.extend_from_slice(data.as_bytes());

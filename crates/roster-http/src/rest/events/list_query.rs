@@ -6,7 +6,7 @@ use roster_core::{
 
 use crate::{
     extract::{Parameter, ParameterFault, invalid, limit, read_each, target, unknown},
-    problem::{Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
 };
 
 /// The parameters of a page of events.
@@ -53,6 +53,10 @@ impl<'a> EventListQuery<'a> {
                 "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
                 "type" => page.kind = Some(kind(&value)?),
+                "tenants" if of_user.is_none() => match value.as_ref() {
+                    "all" => page.all_tenants = true,
+                    _ => return Err(invalid("give all, or omit it")),
+                },
                 "user_id" if of_user.is_none() && shows != Shows::Groups => {
                     let id = UserId::parse(&value);
                     page.user_id = Some(id.ok_or_else(|| invalid("give the id of a user"))?);
@@ -71,6 +75,13 @@ impl<'a> EventListQuery<'a> {
             }
             Ok(())
         })?;
+        if page.all_tenants && page.user_id.is_some() {
+            let detail = "an id is that of a tenant: ask below its base URL";
+            let fault = Fault::of_parameter("tenants", "conflicting-parameter", detail);
+            return Err(
+                Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into())
+            );
+        }
         // A page's cursor is the position that it reached. The link to the next page keeps the
         // original parameters; the cursor then takes precedence over `after`.
         let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);

@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LINK};
-use roster_core::Position;
+use roster_core::{Position, access::Reach};
 
 use self::{envelope::envelope, list_query::EventListQuery};
 use super::{
@@ -21,10 +21,23 @@ use super::{
 use crate::{
     extract::{JSON, negotiate, parse_user_id},
     limits::admission::Class,
-    problem::{Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::Call,
     state::AppState,
 };
+
+/// Rejects the events of all tenants for other callers than the operator, and below a tenant.
+fn admit_to_all_tenants(app: &AppState, call: &Call) -> Result<(), Problem> {
+    if app.tenant.is_some() {
+        let detail = "the events of all tenants are at the base URL of the service";
+        let fault = Fault::of_parameter("tenants", "conflicting-parameter", detail);
+        return Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()));
+    }
+    if call.authority().reach() != Reach::All {
+        return Err(Problem::new(ProblemCode::OperatorKeyRequired));
+    }
+    Ok(())
+}
 
 /// `GET /events`: returns a page of the change log.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
@@ -46,6 +59,9 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     refuse_if_match(&call.parts.headers, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
+    if query.page.all_tenants {
+        admit_to_all_tenants(app, call)?;
+    }
     let log = app.directory.log_id();
     query.check_log(log)?;
     let permit = call.permit()?;
