@@ -10,6 +10,7 @@
 //! - `token`, `signature`, `claims`: the parts of a token, and how each is checked
 //! - `algorithm`: the signature algorithms
 //! - `url`, `fetch`: the URL of an issuer, and requests to it
+//! - `tenant`: the tenant that a token is for
 //! - `published`, `key_set`: the keys that an issuer publishes, and when they are fetched again
 //! - [`limits`]: all limits
 //!
@@ -26,6 +27,7 @@
 //!     scope_claim: "scope".to_owned(),
 //!     scope_prefix: "roster:".to_owned(),
 //!     lifetime_max: Some(roster_jwt::limits::LIFETIME_MAX),
+//!     tenant: roster_jwt::TokenTenant::Default,
 //! };
 //! assert_eq!(issuer.algorithms.len(), 1);
 //! // Keys of an issuer are only fetched over TLS, except on the same machine.
@@ -40,6 +42,7 @@ mod key_set;
 pub mod limits;
 mod published;
 mod signature;
+mod tenant;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -49,7 +52,10 @@ use std::time::Duration;
 
 use jsonwebtoken::{Validation, errors::ErrorKind};
 use quick_cache::sync::Cache;
-use roster_core::{Directory, Timestamp, access::Authority};
+use roster_core::{
+    Directory, Timestamp,
+    access::{Authority, Reach},
+};
 use sha2::{Digest as _, Sha256};
 
 pub use algorithm::TokenAlgorithm;
@@ -58,6 +64,7 @@ use fetch::Fetcher;
 use key_set::{KeySet, NoKey};
 use limits::{REMEMBERED_MAX, REMEMBERED_MS};
 use published::Published;
+pub use tenant::TokenTenant;
 use token::{NOT_ALLOWED, Token};
 pub use url::IssuerUrl;
 
@@ -83,6 +90,8 @@ pub struct TokenIssuer {
     pub scope_prefix: String,
     /// The longest time for which a token may be valid; `None` for any time.
     pub lifetime_max: Option<Duration>,
+    /// The tenant that its tokens are for.
+    pub tenant: TokenTenant,
 }
 
 /// All issuers.
@@ -178,6 +187,8 @@ impl Tokens {
         verify(&token, issuer, &known.keys)?;
         let now = self.directory.now();
         let Admitted { authority, until } = issuer.admit(&token.claims, now)?;
+        let tenant = issuer.tenant.of(&token.claims, &self.directory).await?;
+        let authority = authority.reaching(Reach::Tenant(tenant));
         let until = until.min(Timestamp::from_millis(now.as_millis() + REMEMBERED_MS));
         let remembered = Remembered {
             authority: authority.clone(),

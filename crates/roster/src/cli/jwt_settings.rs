@@ -3,7 +3,7 @@
 //! Without an audience, the service would accept any token of an issuer, also one made for another
 //! service. A setting for an unknown issuer would have no effect, so it is a fault.
 
-use crate::config::{Config, Faults, Report};
+use crate::config::{Config, Faults, NamedIssuer, Report};
 
 /// Rejects an issuer without an audience, an audience without an issuer, and unknown names.
 pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
@@ -20,10 +20,21 @@ pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
         report.fault(&mut faults, "jwt_audience", "needs an issuer: set jwt_issuer");
         return Err(faults);
     }
+    for NamedIssuer { name, .. } in &config.jwt_issuer {
+        if config.jwt_tenant.own(name).is_some() && config.jwt_tenant_claim.own(name).is_some()
+            || config.jwt_tenant.is_for_all() && config.jwt_tenant_claim.is_for_all()
+        {
+            let detail = "give jwt_tenant or jwt_tenant_claim, not both";
+            report.fault(&mut faults, "jwt_tenant", detail);
+            break;
+        }
+    }
     for (key, texts) in [
         ("jwt_audience", &config.jwt_audience),
         ("jwt_scope_claim", &config.jwt_scope_claim),
         ("jwt_scope_prefix", &config.jwt_scope_prefix),
+        ("jwt_tenant", &config.jwt_tenant),
+        ("jwt_tenant_claim", &config.jwt_tenant_claim),
     ] {
         let unknown =
             |name: &&str| config.jwt_issuer.iter().all(|issuer| issuer.name.as_str() != *name);

@@ -4,7 +4,8 @@
 //! not confused. A setting applies to all issuers, or to the one that it names. The combination is
 //! checked after all settings are read.
 
-use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer, limits::ISSUERS_MAX};
+use roster_core::TenantName;
+use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer, TokenTenant, limits::ISSUERS_MAX};
 
 use super::Config;
 
@@ -69,8 +70,12 @@ impl ForIssuers {
 
     /// The text for an issuer.
     pub fn of(&self, name: &str) -> Option<&str> {
-        let own = self.named.iter().find(|(given, _)| given == name).map(|(_, text)| text);
-        own.or(self.all.as_ref()).map(String::as_str)
+        self.own(name).or(self.all.as_deref())
+    }
+
+    /// The text for this issuer alone.
+    pub fn own(&self, name: &str) -> Option<&str> {
+        self.named.iter().find(|(given, _)| given == name).map(|(_, text)| text.as_str())
     }
 
     /// The names of issuers with their own text.
@@ -78,14 +83,22 @@ impl ForIssuers {
         self.named.iter().map(|(name, _)| name.as_str())
     }
 
+    /// Whether there is a text for all issuers.
+    pub const fn is_for_all(&self) -> bool {
+        self.all.is_some()
+    }
+
     /// Whether there is no text.
     pub const fn is_empty(&self) -> bool {
         self.all.is_none() && self.named.is_empty()
     }
 
+    fn texts(&self) -> impl Iterator<Item = &String> {
+        self.named.iter().map(|(_, text)| text).chain(&self.all)
+    }
+
     fn has_empty(&self) -> bool {
-        let mut texts = self.named.iter().map(|(_, text)| text).chain(&self.all);
-        texts.any(String::is_empty)
+        self.texts().any(String::is_empty)
     }
 }
 
@@ -154,6 +167,26 @@ pub(super) fn scope_prefix(config: &mut Config, text: &str) -> Result<(), String
     Ok(())
 }
 
+/// Parses names of tenants; empty for none.
+pub(super) fn tenant(config: &mut Config, text: &str) -> Result<(), String> {
+    let read = ForIssuers::parse(text)?;
+    if let Some(wrong) = read.texts().find(|text| TenantName::parse(text).is_none()) {
+        return Err(format!("{wrong:?} cannot be the name of a tenant"));
+    }
+    config.jwt_tenant = read;
+    Ok(())
+}
+
+/// Parses names of claims; empty for none.
+pub(super) fn tenant_claim(config: &mut Config, text: &str) -> Result<(), String> {
+    let read = ForIssuers::parse(text)?;
+    if read.has_empty() {
+        return Err("must name a claim".to_owned());
+    }
+    config.jwt_tenant_claim = read;
+    Ok(())
+}
+
 /// The parts of a list separated by commas.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
@@ -192,9 +225,22 @@ impl Config {
                 scope_claim: text(&self.jwt_scope_claim),
                 scope_prefix: text(&self.jwt_scope_prefix),
                 lifetime_max: self.jwt_lifetime_max,
+                tenant: self.tenant_of(name),
             }
         };
         self.jwt_issuer.iter().map(issuer).collect()
+    }
+
+    /// The tenant of an issuer's tokens. What the issuer itself is given comes first.
+    fn tenant_of(&self, issuer: &str) -> TokenTenant {
+        let named = |text: &str| TenantName::parse(text).map(TokenTenant::Named);
+        let claim = |text: &str| Some(TokenTenant::Claim(text.to_owned()));
+        let (tenant, of_claim) = (&self.jwt_tenant, &self.jwt_tenant_claim);
+        let own = tenant.own(issuer).and_then(named);
+        let own = own.or_else(|| of_claim.own(issuer).and_then(claim));
+        let found = own.or_else(|| tenant.of(issuer).and_then(named));
+        let found = found.or_else(|| of_claim.of(issuer).and_then(claim));
+        found.unwrap_or(TokenTenant::Default)
     }
 }
 
@@ -214,7 +260,9 @@ mod tests {
     fn config(settings: &[(Put, &str)]) -> Config {
         let mut config = unset();
         scope_claim(&mut config, "scope").unwrap();
-        scope_prefix(&mut config, "").unwrap();
+        for put in [scope_prefix, tenant, tenant_claim] {
+            put(&mut config, "").unwrap();
+        }
         for (put, text) in settings {
             put(&mut config, text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
         }
@@ -256,11 +304,28 @@ mod tests {
     }
 
     #[test]
+    fn the_tenant_of_an_issuer_is_what_it_is_given_itself() {
+        let several = config(&[
+            (urls, "a=https://a.example,b=https://b.example,https://c.example"),
+            (tenant, "acme,b=globex"),
+            (tenant_claim, "a=org_id"),
+        ]);
+        let tenants: Vec<_> = several.issuers().into_iter().map(|one| one.tenant).collect();
+        let named = |text| TokenTenant::Named(TenantName::parse(text).unwrap());
+        assert_eq!(
+            tenants,
+            [TokenTenant::Claim("org_id".to_owned()), named("globex"), named("acme")]
+        );
+        let none = config(&[(urls, "https://a.example")]);
+        assert_eq!(none.issuers()[0].tenant, TokenTenant::Default);
+    }
+
+    #[test]
     fn ambiguous_issuers_are_rejected() {
         let many: Vec<_> =
             (0..=ISSUERS_MAX).map(|n| format!("n{n}=https://n{n}.example")).collect();
         let many = many.join(",");
-        let rows: [(Put, &str, &str); 11] = [
+        let rows: [(Put, &str, &str); 13] = [
             (urls, "https://a.example,https://b.example", "two issuers are named \"jwt\""),
             (urls, "a=https://a.example,a=https://b.example", "two issuers are named \"a\""),
             (urls, "a=https://a.example,b=https://a.example", "is given twice"),
@@ -272,6 +337,8 @@ mod tests {
             (audience, "a=one,a=two", "is given twice for \"a\""),
             (audience, "a=", "must name an audience"),
             (scope_claim, "", "must name a claim"),
+            (tenant, "a=Acme", "\"Acme\" cannot be the name of a tenant"),
+            (tenant_claim, "a=", "must name a claim"),
         ];
         for (put, text, expected) in rows {
             let fault = put(&mut unset(), text).expect_err(text);

@@ -95,6 +95,10 @@ pub struct Config {
     pub jwt_scope_claim: ForIssuers,
     /// The prefix of scopes in that claim.
     pub jwt_scope_prefix: ForIssuers,
+    /// The tenant of tokens.
+    pub jwt_tenant: ForIssuers,
+    /// The claim with the tenant of a token.
+    pub jwt_tenant_claim: ForIssuers,
     /// The longest time for which a token may be valid; `None` for any time.
     pub jwt_lifetime_max: Option<Duration>,
     /// Run on a temporary directory with sample users; `data` is not used.

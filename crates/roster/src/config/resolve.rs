@@ -154,6 +154,8 @@ pub(super) fn unset() -> Config {
         jwt_algorithms: Vec::new(),
         jwt_scope_claim: ForIssuers::default(),
         jwt_scope_prefix: ForIssuers::all("-"),
+        jwt_tenant: ForIssuers::all("-"),
+        jwt_tenant_claim: ForIssuers::all("-"),
         jwt_lifetime_max: Some(Duration::ZERO),
         dev: false,
         log: LogLevel::Error,

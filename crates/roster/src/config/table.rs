@@ -108,6 +108,8 @@ pub static SETTINGS: &[Setting] = &[
     issuers::ALGORITHMS,
     issuers::SCOPE_CLAIM,
     issuers::SCOPE_PREFIX,
+    issuers::TENANT,
+    issuers::TENANT_CLAIM,
     issuers::LIFETIME_MAX,
     Setting {
         key: "tls_certificate",

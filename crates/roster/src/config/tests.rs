@@ -122,6 +122,8 @@ fn the_table_covers_every_field() {
         jwt_algorithms: vec![TokenAlgorithm::Es384],
         jwt_scope_claim: ForIssuers::all("a"),
         jwt_scope_prefix: ForIssuers::all("a"),
+        jwt_tenant: ForIssuers::all("a"),
+        jwt_tenant_claim: ForIssuers::all("a"),
         jwt_lifetime_max: Some(Duration::from_secs(1)),
         dev: one.dev,
         log: LogLevel::Debug,
@@ -233,6 +235,7 @@ fn sample(setting: &Setting) -> &'static str {
         Kind::Text { .. } => match setting.key {
             "jwt_issuer" => "https://issuer.example.com/realms/one/",
             "jwt_algorithms" => "ES256, EdDSA",
+            "jwt_tenant" => "acme",
             _ => "roster:",
         },
         Kind::Switch(_) | Kind::OptionalSwitch(_) => "true",

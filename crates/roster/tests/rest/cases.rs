@@ -62,6 +62,8 @@ macro_rules! with_all_cases {
                 invalid_documents_of_an_issuer_are_rejected,
                 keys_that_cannot_be_used_do_not_refuse_the_others,
                 a_token_that_expires_ends_its_streams,
+                a_token_is_for_the_tenant_that_it_names,
+                all_tokens_of_an_issuer_may_be_for_one_tenant,
                 several_issuers_are_kept_separate,
                 a_fresh_token_from_a_locked_address_is_admitted,
             }

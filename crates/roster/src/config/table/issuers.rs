@@ -74,6 +74,36 @@ pub(super) const SCOPE_PREFIX: Setting = Setting {
     doc: "Prefix of Roster's scopes in the claim, as in roster:users:read; others are ignored.",
 };
 
+/// `jwt_tenant`
+pub(super) const TENANT: Setting = Setting {
+    key: "jwt_tenant",
+    env: "ROSTER_JWT_TENANT",
+    flag: "jwt-tenant",
+    group: Group::Access,
+    kind: Kind::Text {
+        placeholder: "NAMES",
+        what: "name of a tenant, or ISSUER=TENANT for one issuer, separated by commas",
+        put: issuer::tenant,
+    },
+    default: "",
+    doc: "Tenant that tokens are for; not set: the default tenant.",
+};
+
+/// `jwt_tenant_claim`
+pub(super) const TENANT_CLAIM: Setting = Setting {
+    key: "jwt_tenant_claim",
+    env: "ROSTER_JWT_TENANT_CLAIM",
+    flag: "jwt-tenant-claim",
+    group: Group::Access,
+    kind: Kind::Text {
+        placeholder: "NAMES",
+        what: "name of a claim, or NAME=CLAIM for one issuer, separated by commas",
+        put: issuer::tenant_claim,
+    },
+    default: "",
+    doc: "Claim with the tenant that a token is for: its name or its external id.",
+};
+
 /// `jwt_lifetime_max`
 pub(super) const LIFETIME_MAX: Setting = Setting {
     key: "jwt_lifetime_max",

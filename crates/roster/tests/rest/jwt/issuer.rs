@@ -19,7 +19,7 @@ use ring::{
     },
 };
 use roster_core::access::Scopes;
-use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer};
+use roster_jwt::{IssuerUrl, TokenAlgorithm, TokenIssuer, TokenTenant};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -81,6 +81,7 @@ impl Issuer {
     pub(super) fn trusted(&self) -> TokenIssuer {
         let algorithms = ["RS256", "PS256", "ES256", "EdDSA"];
         TokenIssuer {
+            tenant: TokenTenant::Default,
             name: "jwt".to_owned(),
             url: IssuerUrl::parse(&self.url).expect("a URL"),
             audience: AUDIENCE.to_owned(),

@@ -14,7 +14,10 @@ pub(crate) use issuer_keys::{
 
 use std::time::Duration;
 
-use roster_core::{Clock as _, access::Scope};
+use roster_core::{
+    Clock as _, TenantId, TenantName,
+    access::{Authority, Expiry, KeyDraft, KeyService, Permit, Scope, Scopes},
+};
 use roster_http::{AdmissionSettings, operation::Need};
 use serde_json::{Value, json};
 
@@ -26,7 +29,7 @@ use crate::{
 };
 use attacks::Forge;
 use issuer::{AUDIENCE, Issuer, Signer, base64};
-use roster_jwt::TokenIssuer;
+use roster_jwt::{TokenIssuer, TokenTenant};
 
 const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
@@ -285,6 +288,77 @@ pub(crate) async fn a_token_that_expires_ends_its_streams(backend: Backend) {
     service.clock.step(1);
     let import = shut_out::import_ends(service, import, 401, "unauthenticated");
     tokio::join!(import, shut_out::export_ends(export));
+}
+
+/// Creates a key for all tenants as `roster keys create` does: with an issuer, no request without a
+/// credential creates the first one.
+async fn operator_key(service: &Service) -> String {
+    let keys = KeyService::new(service.store.clone(), service.clock.clone(), TenantId::DEFAULT);
+    let now = service.clock.now();
+    let draft = KeyDraft::of("operator", Scopes::all(), Expiry::Default, now).expect("a valid key");
+    let draft = KeyDraft { has_all_tenants: true, ..draft };
+    let made = keys.create(Permit::of_the_service(), draft, &Authority::of_the_service()).await;
+    made.expect("there is room").1.reveal().to_owned()
+}
+
+pub(crate) async fn a_token_is_for_the_tenant_that_it_names(backend: Backend) {
+    let signer = Signer::p256();
+    let trusting = Trusting::with(&backend, vec![signer.jwk("one")], |trusted| TokenIssuer {
+        tenant: TokenTenant::Claim("org".to_owned()),
+        ..trusted
+    });
+    let Trusting { service, issuer } = trusting.await;
+    let operator = operator_key(&service).await;
+    *service.key.lock().expect("a lock") = Some(operator);
+    service.tenant(json!({"name": "acme", "external_id": "cus_7"})).await;
+    service.tenant(json!({"name": "globex", "external_id": "twice"})).await;
+    // The name of another tenant counts, not this external id.
+    service.tenant(json!({"name": "initech", "external_id": "acme"})).await;
+    service.tenant(json!({"name": "hooli", "external_id": "twice"})).await;
+    service.deleted_tenant("gone").await;
+    let token = |org: Value| {
+        let mut claims = issuer.claims(service.clock.now().as_millis());
+        claims["org"] = org;
+        signer.token(r#"{"alg":"ES256","kid":"one"}"#, &claims.to_string())
+    };
+    let status = async |org: Value, target: &str| {
+        service.request("GET", target).bearer(&token(org)).send().await.status()
+    };
+    for (org, own) in [("acme", "acme"), ("cus_7", "acme"), ("globex", "globex")] {
+        assert_eq!(status(json!(org), &format!("/tenants/{own}/users")).await, 200, "{org}");
+        assert_eq!(status(json!(org), "/tenants/initech/users").await, 404, "{org}");
+        assert_eq!(status(json!(org), "/users").await, 403, "{org}");
+        assert_eq!(status(json!(org), "/tenants").await, 403, "{org}");
+    }
+    for org in [json!("nobody"), json!("twice"), json!("gone"), json!(""), json!(7), json!(null)] {
+        for target in ["/users", "/tenants/acme/users"] {
+            assert_eq!(status(org.clone(), target).await, 401, "{org}");
+        }
+    }
+    let refused = service.request("GET", "/users").bearer(&token(json!("nobody"))).send().await;
+    let refused = refused.refused(401, "unauthenticated").json();
+    assert_eq!(refused["detail"], "the tenant of the token does not exist");
+    let create = service.request("POST", "/tenants/acme/users").bearer(&token(json!("cus_7")));
+    create.json(&json!({"username": "ada"})).send().await.expect(201);
+    let caller = service.request("GET", "/tenants/acme/caller").bearer(&token(json!("acme")));
+    assert_eq!(caller.send().await.expect(200).json()["tenant"], "acme");
+}
+
+pub(crate) async fn all_tokens_of_an_issuer_may_be_for_one_tenant(backend: Backend) {
+    let signer = Signer::p256();
+    let trusting = Trusting::with(&backend, vec![signer.jwk("one")], |trusted| TokenIssuer {
+        tenant: TokenTenant::Named(TenantName::parse("acme").expect("a name")),
+        ..trusted
+    });
+    let trusting = trusting.await;
+    let token = trusting.token(&signer, "one");
+    trusting.ask(&token).await.refused(401, "unauthenticated");
+    let operator = operator_key(&trusting.service).await;
+    *trusting.service.key.lock().expect("a lock") = Some(operator);
+    trusting.service.tenant(json!({"name": "acme"})).await;
+    trusting.ask(&token).await.refused(403, "wrong-tenant");
+    let users = trusting.service.request("GET", "/tenants/acme/users").bearer(&token);
+    users.send().await.expect(200);
 }
 
 pub(crate) async fn several_issuers_are_kept_separate(backend: Backend) {
