@@ -97,7 +97,9 @@ pub use group::{Group, GroupAct, GroupId, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
-pub use store::{GroupStore, Head, KeyStore, LogId, Outlived, Position, Store, TenantStore};
+pub use store::{
+    GroupStore, Head, KeyStore, LogId, OfflineKeyStore, Outlived, Position, Store, TenantStore,
+};
 pub use tenant::{Tenant, TenantId, TenantName};
 pub use timestamp::Timestamp;
 pub use user::attribute::Attribute;

@@ -150,6 +150,19 @@ pub trait KeyStore: Send + Sync + 'static {
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>>;
 }
 
+/// The operations on keys of a program that does not serve the store, which also finds tenants by
+/// their names.
+pub trait OfflineKeyStore: KeyStore {
+    /// The tenant with this name.
+    fn tenant_of_name(&self, name: TenantName) -> Answer<'_, Result<Option<Tenant>, StoreError>>;
+
+    /// The name of a tenant; `None` if it has none.
+    fn name_of_tenant(
+        &self,
+        tenant: TenantId,
+    ) -> Answer<'_, Result<Option<TenantName>, StoreError>>;
+}
+
 /// The operations of an engine on tenants. They are the same for every tenant of the store.
 pub trait TenantStore: Send + Sync + 'static {
     /// The store of a tenant's users and groups. A tenant that does not exist has none.

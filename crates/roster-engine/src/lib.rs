@@ -67,7 +67,8 @@ pub use settings::{
 pub use tables::{Table, TableDigest, digest};
 pub use tenants::{
     BEGIN_ERASURE, CREATE_TENANT, DELETED_AT, END_TENANT, NEXT_TENANT, PURGE_TENANT, UPDATE_TENANT,
-    USERS_ROOM, change_tenant, is_live, tenant, tenant_of_name, tenants, tenants_along, totals,
+    USERS_ROOM, change_tenant, is_live, tenant, tenant_name, tenant_of_name, tenants,
+    tenants_along, totals,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

@@ -106,6 +106,13 @@ pub async fn tenant<D: Database>(
     Ok(row.map(|row| tenant_of(&row)).transpose()?)
 }
 
+/// Reads the name of a tenant; `None` if it has none.
+pub async fn tenant_name<D: Database>(db: D) -> Result<Option<TenantName>, D::Error> {
+    const NAME: &str = "SELECT name FROM tenants WHERE id = $1";
+    let row = first(db, NAME, &[db.tenant().into()]).await?;
+    Ok(row.and_then(|row| TenantName::parse(row.text(0, "tenants.name").ok()?)))
+}
+
 /// Reads a page of tenants.
 pub async fn tenants<D: Database>(db: D, query: &TenantQuery) -> Result<TenantPage, D::Error> {
     let mut to = Parameters::default();

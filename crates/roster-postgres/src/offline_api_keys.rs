@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Answer, KeyStore, StoreError, Timestamp,
+    Answer, KeyStore, OfflineKeyStore, StoreError, Tenant, TenantId, TenantName, Timestamp,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
 };
 
-use roster_engine::keyring;
+use roster_engine::{keyring, tenant, tenant_name};
 
 use crate::{
     api_keys,
@@ -48,5 +48,27 @@ impl KeyStore for KeyTable {
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move { self.0.run(SHORT, |c| api_keys::note_use(c, &uses)).await })
+    }
+}
+
+impl OfflineKeyStore for KeyTable {
+    fn tenant_of_name(&self, name: TenantName) -> Answer<'_, Result<Option<Tenant>, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| {
+                let name = name.clone();
+                async move { tenant(Rows::of_store(&c), &name).await }
+            };
+            Ok(self.0.run(SHORT, read).await?.map(|(tenant, _)| tenant))
+        })
+    }
+
+    fn name_of_tenant(
+        &self,
+        tenant: TenantId,
+    ) -> Answer<'_, Result<Option<TenantName>, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| async move { tenant_name(Rows(&c, tenant)).await };
+            self.0.run(SHORT, read).await
+        })
     }
 }

@@ -10,10 +10,10 @@ use std::{
 };
 
 use roster_core::{
-    Answer, KeyStore, Rules, StoreError, Timestamp,
+    Answer, KeyStore, OfflineKeyStore, Rules, StoreError, Tenant, TenantId, TenantName, Timestamp,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
 };
-use roster_engine::{change_keys, keyring};
+use roster_engine::{change_keys, keyring, tenant, tenant_name};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
@@ -75,6 +75,25 @@ impl KeyStore for KeyFile {
 
     fn note_key_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(future::ready(self.write(|connection| Ok(note_use(connection, &uses)?))))
+    }
+}
+
+impl OfflineKeyStore for KeyFile {
+    fn tenant_of_name(&self, name: TenantName) -> Answer<'_, Result<Option<Tenant>, StoreError>> {
+        let connection = lock(&self.connection);
+        let found = run(tenant(Rows::of_store(&connection), &name));
+        Box::pin(future::ready(
+            found.map(|found| found.map(|(tenant, _)| tenant)).map_err(StoreError::from),
+        ))
+    }
+
+    fn name_of_tenant(
+        &self,
+        tenant: TenantId,
+    ) -> Answer<'_, Result<Option<TenantName>, StoreError>> {
+        let connection = lock(&self.connection);
+        let name = run(tenant_name(Rows(&connection, tenant)));
+        Box::pin(future::ready(name.map_err(StoreError::from)))
     }
 }
 

@@ -13,7 +13,7 @@ use roster_core::access::{
     ApiKey, Authority, Expiry, KeyDraft, KeyFailure, KeyId, KeyRefusal, KeyService, Permit, Reach,
     Scope, Scopes, Token,
 };
-use roster_core::{Clock, KeyStore, StoreError, TenantId, Timestamp, limits};
+use roster_core::{Clock, OfflineKeyStore, StoreError, TenantId, TenantName, Timestamp, limits};
 use roster_postgres::{Connector, KeyTable};
 use roster_sqlite::{KeyFile, OpenError, has_store};
 
@@ -52,8 +52,12 @@ enum Act {
         days: String,
 
         /// Give it its scopes in all tenants: a key of the operator
-        #[arg(long)]
+        #[arg(long, conflicts_with = "tenant")]
         all_tenants: bool,
+
+        /// The tenant in which it has its scopes, instead of the default one
+        #[arg(long, value_name = "NAME")]
+        tenant: Option<String>,
     },
     /// List all keys, without their secrets
     List,
@@ -93,12 +97,19 @@ enum Purpose {
     Change(&'static str),
 }
 
+/// A store whose keys are read or changed.
+type Store = Arc<dyn OfflineKeyStore>;
+
 async fn open(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<KeyService> {
-    let store = open_store(flags, purpose).await?;
-    Ok(KeyService::new(store, Arc::new(SystemClock::default()), TenantId::DEFAULT))
+    Ok(keys_of(open_store(flags, purpose).await?, TenantId::DEFAULT))
 }
 
-async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Arc<dyn KeyStore>> {
+/// The keys of a store. A new one is of this tenant, unless it has all.
+fn keys_of(store: Store, tenant: TenantId) -> KeyService {
+    KeyService::new(store, Arc::new(SystemClock::default()), tenant)
+}
+
+async fn open_store(flags: StoreFlags, purpose: Purpose) -> anyhow::Result<Store> {
     let config = flags.load()?;
     if let Some(database) = &config.database {
         let table = KeyTable::open(Connector::parse(database.as_str())?).await;
@@ -133,7 +144,7 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
     let (permit, operator) = (Permit::of_the_service(), Authority::of_the_service());
     let now = SystemClock::default().now();
     match act {
-        Act::Create { name, scope, days, all_tenants } => {
+        Act::Create { name, scope, days, all_tenants, tenant } => {
             let draft = KeyDraft::of(&name, scopes(&scope)?, expiry(&days, now)?, now);
             let draft = draft.map_err(|violations| {
                 let details: Vec<_> =
@@ -141,17 +152,31 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
                 anyhow!("the key is not valid: {}", details.join("; "))
             })?;
             let draft = KeyDraft { has_all_tenants: all_tenants, ..draft };
-            // Opened last, because it may create a data directory.
-            let desk = open(store, Purpose::Create).await?;
+            // Opened last, because it may create a data directory, which has no other tenant.
+            let purpose = match &tenant {
+                Some(_) => Purpose::Change("POST /tenants/{tenant}/keys"),
+                None => Purpose::Create,
+            };
+            let store = open_store(store, purpose).await?;
+            let of = match tenant {
+                Some(name) => tenant_named(&store, &name).await?,
+                None => TenantId::DEFAULT,
+            };
+            let desk = keys_of(Arc::clone(&store), of);
             let (key, token) = desk.create(permit, draft, &operator).await.map_err(failed)?;
-            show(&key, &token)
+            show(&key, &place(&store, &key).await?, &token)
         }
-        Act::List => list(&open(store, Purpose::Read).await?.list(permit, &operator).await?, now),
+        Act::List => {
+            let store = open_store(store, Purpose::Read).await?;
+            let desk = keys_of(Arc::clone(&store), TenantId::DEFAULT);
+            list(&store, &desk.list(permit, &operator).await?, now).await
+        }
         Act::Rotate { id, overlap } => {
-            let desk = open(store, Purpose::Change("POST /keys/{key_id}/rotate")).await?;
+            let store = open_store(store, Purpose::Change("POST /keys/{key_id}/rotate")).await?;
+            let desk = keys_of(Arc::clone(&store), TenantId::DEFAULT);
             let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000, &operator).await;
             let (key, token) = rotated.map_err(failed)?;
-            show(&key, &token)
+            show(&key, &place(&store, &key).await?, &token)
         }
         Act::Revoke { id } => {
             let desk = open(store, Purpose::Change("DELETE /keys/{key_id}")).await?;
@@ -164,29 +189,40 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
 }
 
 /// Prints the key on stdout, for programs, and its description on stderr.
-fn show(key: &ApiKey, token: &Token) -> anyhow::Result<()> {
+fn show(key: &ApiKey, place: &str, token: &Token) -> anyhow::Result<()> {
     let ends = key.expires_at.map_or("never ends".to_owned(), |end| format!("ends {end}"));
     let ApiKey { id, name, scopes, .. } = key;
-    say(&format!("{id} ({name}): {scopes}{}; {ends}; printed only once:", tenants_of(key)));
+    say(&format!("{id} ({name}): {scopes}{place}; {ends}; printed only once:"));
     Ok(print(token.reveal())?)
 }
 
-/// Where a key works, if that is not the default tenant. Names of tenants are not at hand, because
-/// the keys alone are opened.
-fn tenants_of(key: &ApiKey) -> &'static str {
-    match key.reach {
-        Reach::All => " in all tenants",
-        Reach::Tenant(tenant) if tenant.is_default() => "",
-        Reach::Tenant(_) => " in a tenant",
-    }
+/// The tenant with a name.
+async fn tenant_named(store: &Store, text: &str) -> anyhow::Result<TenantId> {
+    let missing = || anyhow!("there is no tenant {text:?}; `POST /tenants` creates one");
+    let name = TenantName::parse(text).ok_or_else(missing)?;
+    let tenant = store.tenant_of_name(name).await.map_err(|error| failed(error.into()))?;
+    let tenant = tenant.filter(|tenant| tenant.deleted_at.is_none());
+    Ok(tenant.ok_or_else(missing)?.id)
 }
 
-fn list(keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
+/// Where a key works, if that is not the default tenant.
+async fn place(store: &Store, key: &ApiKey) -> anyhow::Result<String> {
+    let tenant = match key.reach {
+        Reach::All => return Ok(" in all tenants".to_owned()),
+        Reach::Tenant(tenant) if tenant.is_default() => return Ok(String::new()),
+        Reach::Tenant(tenant) => tenant,
+    };
+    let name = store.name_of_tenant(tenant).await.map_err(|error| failed(error.into()))?;
+    Ok(name.map_or_else(|| " in a purged tenant".to_owned(), |name| format!(" in tenant {name}")))
+}
+
+async fn list(store: &Store, keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
     for key in keys {
+        let place = place(store, key).await?;
         let used = key.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
         let state = key.state(now).as_str();
         let ApiKey { id, name, scopes, .. } = key;
-        print(&format!("{id}  {state:7}  {used}  {name}  [{scopes}]{}", tenants_of(key)))?;
+        print(&format!("{id}  {state:7}  {used}  {name}  [{scopes}]{place}"))?;
     }
     Ok(())
 }
@@ -232,8 +268,8 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         KeyFailure::Refused(KeyRefusal::IdTaken) => {
             anyhow!("the key's id already exists; try again")
         }
-        // Do not occur: this program acts for the operator, and creates no key of a tenant.
-        KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
         KeyFailure::Refused(KeyRefusal::TenantNotFound) => anyhow!("there is no such tenant"),
+        // Does not occur: this program acts for the operator.
+        KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
     }
 }

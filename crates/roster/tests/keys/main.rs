@@ -53,6 +53,7 @@ fn id(key: &str) -> &str {
 
 over_each_engine! {
     keys_of_tenants_are_listed_and_revoked_offline,
+    a_key_of_a_tenant_is_created_offline,
     a_key_that_is_revoked_twice_is_logged_once,
     keys_are_made_listed_rotated_and_revoked_offline,
     a_start_that_finds_no_key_makes_the_first_one,
@@ -108,11 +109,44 @@ fn keys_of_tenants_are_listed_and_revoked_offline(engine: Engine) {
     post("/tenants/acme/keys", r#"{"name":"Okta of Acme","scopes":["scim"]}"#);
     service.stop();
     let listed = out(&keys(&place, &["list"]));
-    let of_acme = listed.lines().find(|line| line.ends_with("Okta of Acme  [scim] in a tenant"));
+    let of_acme = listed.lines().find(|line| line.ends_with("Okta of Acme  [scim] in tenant acme"));
     let (id, _) = of_acme.unwrap().split_once(' ').unwrap();
     out(&keys(&place, &["rotate", id]));
     assert!(out(&keys(&place, &["revoke", id])).ends_with("is revoked"));
     assert!(out(&keys(&place, &["list"])).contains(&format!("{id}  revoked")));
+}
+
+fn a_key_of_a_tenant_is_created_offline(engine: Engine) {
+    let place = Place::new(engine);
+    let create = |tenant| ["create", "scim of acme", "--scope", "scim", "--tenant", tenant];
+    if place.database().is_none() {
+        assert!(refused(&keys(&place, &create("acme"))).contains("there is no Roster database"));
+    }
+    let operator = out(&keys(&place, &["create", "op", "--scope", "all", "--all-tenants"]));
+    let service = Process::start(&mut place.serve(BINARY));
+    let line = format!("Authorization: Bearer {operator}\r\n");
+    let send = |method: &str, target: &str, body: &str| {
+        service.ask_with(&line, method, target, body).status
+    };
+    for name in ["acme", "gone"] {
+        assert_eq!(send("POST", "/tenants", &format!(r#"{{"name":"{name}"}}"#)), 201);
+    }
+    assert_eq!(send("DELETE", "/tenants/gone", ""), 204);
+    service.stop();
+    for name in ["nobody", "gone", "Acme", ".."] {
+        let said = refused(&keys(&place, &create(name)));
+        assert!(said.contains(&format!("there is no tenant {name:?}")), "{said}");
+    }
+    let key = out(&keys(&place, &create("acme")));
+    let listed = out(&keys(&place, &["list"]));
+    assert!(listed.contains("scim of acme  [scim] in tenant acme"), "{listed}");
+    let both = keys(&place, &[&create("acme")[..], &["--all-tenants"]].concat());
+    assert!(!both.status.success());
+    let service = Process::start(&mut place.serve(BINARY));
+    let line = format!("Authorization: Bearer {key}\r\n");
+    let status = |target: &str| service.ask_with(&line, "GET", target, "").status;
+    assert_eq!(status("/tenants/acme/scim/v2/Users"), 200);
+    assert_eq!(status("/scim/v2/Users"), 403);
 }
 
 fn a_key_that_is_revoked_twice_is_logged_once(engine: Engine) {
