@@ -6,7 +6,7 @@ each ends as it does alone, and a second run changes nothing.
 alike: the same requests get the same responses from a tenant that is alone and from one beside a
 tenant with 100,000 users of the same names.
 
-fleet: 10,000 tenants of 20 users each. The service starts as quickly as without them and needs at
+fleet: 10,000 tenants of 20 users and a key each. The service starts as quickly as without them and needs at
 most 20 MiB more, `roster check` finds nothing, and a sample of tenants have exactly their users.
 
 deletion: a tenant of 100,000 users with history is deleted, restored with equal exports, and purged
@@ -85,7 +85,7 @@ def crew(tenant, size):
 
 def found(chief, names, size, number):
     """Creates every `IMPORTERS`th tenant with its users. Returns the ids by tenant."""
-    scopes = ["users:read", "users:write", "tenants:admin"]
+    scopes = ["users:read", "users:write", "keys:admin", "tenants:admin"]
     key = {"name": f"importer {number}", "scopes": scopes, "tenants": "all"}
     connection = Tenant(chief.service, "", chief.made("/keys", key)["key"]).connect(60.0)
     ids = {}
@@ -93,6 +93,9 @@ def found(chief, names, size, number):
         answer = connection.request("POST", "/tenants", {"name": name})
         expect(answer.status == 201, f"the tenant {name} was answered {answer}")
         ids[name] = import_users(connection, f"/tenants/{name}", crew(name, size))
+        key = {"name": "its own", "scopes": ["scim"]}
+        answer = connection.request("POST", f"/tenants/{name}/keys", key)
+        expect(answer.status == 201, f"a key of {name} was answered {answer}")
     connection.close()
     return ids
 
@@ -216,7 +219,10 @@ def main():
     options = arguments(
         __doc__,
         engines=True,
-        switches=[("only-deletion", "only the part `deletion`")],
+        switches=[
+            ("only-deletion", "only the part `deletion`"),
+            ("only-fleet", "only the part `fleet`"),
+        ],
         users=(5000, 60, "users of each provider that REST created"),
         increments=(30, 2, "rounds of changes of each provider"),
         beside=(100_000, 2000, "users of the tenant beside the one whose responses are compared"),
@@ -228,7 +234,7 @@ def main():
     faults = 0
     with Workplace("tenants") as place, engine(options) as store:
         for name, part in PARTS.items():
-            if options.only_deletion and name != "deletion":
+            if options.only_deletion and name != "deletion" or options.only_fleet and name != "fleet":
                 continue
             began = time.monotonic()
             try:

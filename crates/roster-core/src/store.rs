@@ -8,7 +8,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     clock_mark::{ClockMark, ClockReading},
     failure::{Failure, StoreError},
     group::{GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
@@ -138,8 +138,15 @@ pub trait GroupStore: Send + Sync + 'static {
 /// The operations of an engine on API keys. They are a trait of their own, because a command that
 /// creates a key offline needs no other.
 pub trait KeyStore: Send + Sync + 'static {
-    /// All keys, if they changed since this generation. Without a generation, always all keys.
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>>;
+    /// The keys that changed since this generation; `None` if none did. Without a generation, or
+    /// with a later one than the store has, all keys.
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>>;
+
+    /// The keys of a view.
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>>;
+
+    /// The key with this id.
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>>;
 
     /// Changes the keys as [`decide_keys`](crate::access::decide_keys()) decides and returns the
     /// changed key. Every change increases the generation.

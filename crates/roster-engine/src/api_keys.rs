@@ -1,4 +1,4 @@
-//! API keys. All of them are read at once, and one is written at a time.
+//! API keys. Those that changed are read at once, and one is written at a time.
 //!
 //! [`decide_keys`] has the rules. In a column for a time, 0 means that there is none. So does an
 //! empty secret.
@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use roster_core::{
-    StoreError, Timestamp,
+    StoreError, TenantId, Timestamp,
     access::{
-        ApiKey, FormerSecret, KeyAct, KeyChange, KeyDecision, KeyId, KeyRefusal, Keyring, Reach,
-        Scopes, SecretDigest, decide_keys,
+        ApiKey, FormerSecret, KeyAct, KeyChange, KeyDecision, KeyId, KeyRefusal, KeyView, Keyring,
+        Reach, Scopes, SecretDigest, decide_keys,
     },
     page::Flow,
 };
@@ -22,18 +22,37 @@ use crate::{
 /// The number of changes of the keys.
 pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
 
-/// All keys.
-pub const KEYS: &str = "SELECT id, name, scopes, created_at, created_by, expires_at, revoked_at, \
-     rotated_at, last_used_at, secret, former_secret, former_until, tenant FROM keys \
-     WHERE id >= '' ORDER BY id";
+/// The columns of a key.
+macro_rules! select_keys {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, scopes, created_at, created_by, expires_at, revoked_at, \
+             rotated_at, last_used_at, secret, former_secret, former_until, tenant FROM keys ",
+            $rest
+        )
+    };
+}
 
-/// Writes a key.
+/// The keys that changed after a generation.
+pub const CHANGED_KEYS: &str = select_keys!("WHERE generation > $1 ORDER BY generation");
+
+/// The keys of a tenant.
+pub const KEYS_OF_TENANT: &str = select_keys!("WHERE tenant = $1 ORDER BY tenant, id");
+
+/// The keys of the operator.
+pub const KEYS_OF_OPERATOR: &str = select_keys!("WHERE tenant IS NULL ORDER BY tenant, id");
+
+/// The key with an id.
+pub const KEY: &str = select_keys!("WHERE id = $1");
+
+/// Writes a key, with the present generation.
 pub const PUT_KEY: &str = "INSERT INTO keys (id, name, scopes, created_at, created_by, \
      expires_at, revoked_at, rotated_at, last_used_at, secret, former_secret, former_until, \
-     tenant) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (id) \
+     tenant, generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, \
+     (SELECT generation FROM keys_head WHERE id = 1)) ON CONFLICT (id) \
      DO UPDATE SET revoked_at = excluded.revoked_at, rotated_at = excluded.rotated_at, \
      secret = excluded.secret, former_secret = excluded.former_secret, \
-     former_until = excluded.former_until";
+     former_until = excluded.former_until, generation = excluded.generation";
 
 /// Deletes a key.
 pub const DROP_KEY: &str = "DELETE FROM keys WHERE id = $1";
@@ -42,8 +61,12 @@ pub const DROP_KEY: &str = "DELETE FROM keys WHERE id = $1";
 pub const COUNT_KEY_CHANGE: &str = "INSERT INTO keys_head (id, generation) VALUES (1, 1) \
      ON CONFLICT (id) DO UPDATE SET generation = keys_head.generation + 1";
 
-/// Reads all keys, if they changed since generation `known`.
-pub async fn keyring<D: Database>(db: D, known: Option<i64>) -> Result<Option<Keyring>, D::Error> {
+/// Reads the keys that changed since generation `known`; all without one, or if the store is behind
+/// it. A key that was removed had ended, so a reader may keep it.
+pub async fn changed_keys<D: Database>(
+    db: D,
+    known: Option<i64>,
+) -> Result<Option<Keyring>, D::Error> {
     // A change between the two statements is read the next time.
     let generation = match first(db, KEYS_GENERATION, &[]).await? {
         Some(row) => row.number(0, "keys_head.generation")?,
@@ -52,14 +75,48 @@ pub async fn keyring<D: Database>(db: D, known: Option<i64>) -> Result<Option<Ke
     if known == Some(generation) {
         return Ok(None);
     }
+    let after = known.filter(|known| *known < generation).unwrap_or(-1);
     let mut keys = BTreeMap::new();
+    let keep = |key: ApiKey| drop(keys.insert(key.id, key));
+    each(db, CHANGED_KEYS, &[after.into()], keep).await?;
+    Ok(Some(Keyring { generation, keys }))
+}
+
+/// Reads the keys of a view.
+pub async fn keys<D: Database>(db: D, view: KeyView) -> Result<Vec<ApiKey>, D::Error> {
+    match view {
+        KeyView::Tenant(tenant) => read(db, KEYS_OF_TENANT, &[tenant.into()]).await,
+        KeyView::Operator => {
+            let mut keys = read(db, KEYS_OF_TENANT, &[TenantId::DEFAULT.into()]).await?;
+            keys.extend(read(db, KEYS_OF_OPERATOR, &[]).await?);
+            Ok(keys)
+        }
+        KeyView::Store => read(db, CHANGED_KEYS, &[Cell::from(-1)]).await,
+    }
+}
+
+/// Reads the key with this id.
+pub async fn key<D: Database>(db: D, id: KeyId) -> Result<Option<ApiKey>, D::Error> {
+    Ok(read(db, KEY, &[id.as_str().into()]).await?.pop())
+}
+
+async fn read<D: Database>(db: D, sql: &str, parameters: &[Cell]) -> Result<Vec<ApiKey>, D::Error> {
+    let mut keys = Vec::new();
+    each(db, sql, parameters, |key| keys.push(key)).await?;
+    Ok(keys)
+}
+
+async fn each<D: Database>(
+    db: D,
+    sql: &str,
+    parameters: &[Cell],
+    mut keep: impl FnMut(ApiKey),
+) -> Result<(), D::Error> {
     let keep = |row| {
-        let key = key_of(&row)?;
-        keys.insert(key.id, key);
+        keep(key_of(&row)?);
         Ok(Flow::Next)
     };
-    db.each(KEYS, &[], keep).await?;
-    Ok(Some(Keyring { generation, keys }))
+    db.each(sql, parameters, keep).await
 }
 
 /// Decides a change of the keys and applies it, in a transaction that excludes other changes.
@@ -67,8 +124,20 @@ pub async fn change_keys<D: Database>(
     db: D,
     change: &KeyChange,
 ) -> Result<Result<ApiKey, KeyRefusal>, D::Error> {
-    let keyring = keyring(db, None).await?.unwrap_or_default();
-    let decided = decide_keys(&keyring, change);
+    let mut concerned = match &change.act {
+        KeyAct::Create(new) => match new.reach {
+            Reach::Tenant(tenant) => read(db, KEYS_OF_TENANT, &[tenant.into()]).await?,
+            Reach::All => read(db, KEYS_OF_OPERATOR, &[]).await?,
+        },
+        KeyAct::Rotate { .. } | KeyAct::Revoke { .. } => Vec::new(),
+    };
+    let id = match &change.act {
+        KeyAct::Create(new) => new.id,
+        KeyAct::Rotate { id, .. } | KeyAct::Revoke { id } => *id,
+    };
+    concerned.extend(key(db, id).await?);
+    let keys = concerned.into_iter().map(|key| (key.id, key)).collect();
+    let decided = decide_keys(&Keyring { generation: 0, keys }, change);
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
         if let (KeyAct::Create(_), Reach::Tenant(tenant)) = (&change.act, key.reach)
             && !tenant.is_default()
@@ -76,11 +145,11 @@ pub async fn change_keys<D: Database>(
         {
             return Ok(Err(KeyRefusal::TenantNotFound));
         }
+        db.execute(COUNT_KEY_CHANGE, &[]).await?;
         db.execute(PUT_KEY, &row_of(key)).await?;
         if let Some(displaced) = displaced {
             db.execute(DROP_KEY, &[displaced.as_str().into()]).await?;
         }
-        db.execute(COUNT_KEY_CHANGE, &[]).await?;
     }
     Ok(decided.map(|decision| decision.key))
 }

@@ -38,7 +38,8 @@ mod tests;
 mod write;
 
 pub use api_keys::{
-    COUNT_KEY_CHANGE, DROP_KEY, KEYS, KEYS_GENERATION, PUT_KEY, change_keys, keyring,
+    CHANGED_KEYS, COUNT_KEY_CHANGE, DROP_KEY, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
+    KEYS_OF_TENANT, PUT_KEY, change_keys, changed_keys, key, keys,
 };
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{

@@ -66,7 +66,7 @@ impl Table {
             name: "keys",
             key: "id",
             columns: "id, tenant, name, scopes, created_at, created_by, expires_at, revoked_at, \
-                      rotated_at, last_used_at, secret, former_secret, former_until",
+                      rotated_at, last_used_at, secret, former_secret, former_until, generation",
         },
         Self { name: "keys_head", key: "id", columns: "id, generation" },
         Self {

@@ -6,7 +6,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
     StoreError, Stored, Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Secret, WriteFaults},
@@ -14,8 +14,8 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Database as _, advance_clock_mark, deleted_page, deleted_user, forget, group, group_page,
-    groups_of, head, keyring, members_page, pending_erasures,
+    Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, forget, group,
+    group_page, groups_of, head, key, keys, members_page, pending_erasures,
 };
 
 use crate::{
@@ -225,8 +225,18 @@ impl GroupStore for Postgres {
 }
 
 impl KeyStore for Postgres {
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        let read = move |c: Arc<_>| async move { keyring(Rows::of_store(&c), known).await };
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        let read = move |c: Arc<_>| async move { changed_keys(Rows::of_store(&c), known).await };
+        Box::pin(self.shared.run(read))
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        let read = move |c: Arc<_>| async move { keys(Rows::of_store(&c), view).await };
+        Box::pin(self.exclusive.run(LONG, read))
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        let read = move |c: Arc<_>| async move { key(Rows::of_store(&c), id).await };
         Box::pin(self.shared.run(read))
     }
 

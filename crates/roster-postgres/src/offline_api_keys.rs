@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, KeyStore, OfflineKeyStore, StoreError, Tenant, TenantId, TenantName, Timestamp,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
 };
 
-use roster_engine::{keyring, tenant, tenant_name};
+use roster_engine::{changed_keys, key, keys, tenant, tenant_name};
 
 use crate::{
     api_keys,
@@ -35,9 +35,23 @@ impl KeyTable {
 }
 
 impl KeyStore for KeyTable {
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
-            let read = |c: Arc<_>| async move { keyring(Rows::of_store(&c), known).await };
+            let read = |c: Arc<_>| async move { changed_keys(Rows::of_store(&c), known).await };
+            self.0.run(SHORT, read).await
+        })
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| async move { keys(Rows::of_store(&c), view).await };
+            self.0.run(SHORT, read).await
+        })
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        Box::pin(async move {
+            let read = |c: Arc<_>| async move { key(Rows::of_store(&c), id).await };
             self.0.run(SHORT, read).await
         })
     }

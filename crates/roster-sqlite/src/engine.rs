@@ -8,7 +8,7 @@ use roster_core::{
     Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged,
     Rules, Store, StoreError, Stored, Target, Tenant, TenantId, TenantName, TenantStore, Timestamp,
     UserAct, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -19,9 +19,9 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Current, Request, advance_clock_mark, change_keys, change_tenant, deleted_page, deleted_user,
-    forget, group, group_page, groups_of, head, keyring, members_page, pending_erasures, read_few,
-    read_page, tenant, tenants, totals,
+    Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
+    deleted_user, forget, group, group_page, groups_of, head, key, keys, members_page,
+    pending_erasures, read_few, read_page, tenant, tenants, totals,
 };
 
 use crate::{
@@ -216,8 +216,16 @@ impl GroupStore for Sqlite {
 }
 
 impl KeyStore for Sqlite {
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        ready(self.read_now(|rows| run(keyring(rows, known))))
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        ready(self.read_now(|rows| run(changed_keys(rows, known))))
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        ready(self.read_now(|rows| run(keys(rows, view))))
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        ready(self.read_now(|rows| run(key(rows, id))))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {

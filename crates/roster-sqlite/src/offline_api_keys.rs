@@ -11,9 +11,9 @@ use std::{
 
 use roster_core::{
     Answer, KeyStore, OfflineKeyStore, Rules, StoreError, Tenant, TenantId, TenantName, Timestamp,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
 };
-use roster_engine::{change_keys, keyring, tenant, tenant_name};
+use roster_engine::{Database as _, change_keys, changed_keys, key, keys, tenant, tenant_name};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
@@ -47,6 +47,14 @@ impl KeyFile {
         Ok(Self { connection: Mutex::new(open_store(directory)?), _lock: None })
     }
 
+    fn read<'a, T: Send + 'a>(
+        &self,
+        read: impl FnOnce(Rows<'_>) -> ReadResult<T>,
+    ) -> Answer<'a, Result<T, StoreError>> {
+        let result = read(Rows::of_store(&lock(&self.connection)));
+        Box::pin(future::ready(result.map_err(StoreError::from)))
+    }
+
     fn write<T>(&self, work: impl FnOnce(&Connection) -> ReadResult<T>) -> Result<T, StoreError> {
         let mut connection = lock(&self.connection);
         let behavior = TransactionBehavior::Immediate;
@@ -62,11 +70,16 @@ impl KeyFile {
 }
 
 impl KeyStore for KeyFile {
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
-        let connection = lock(&self.connection);
-        Box::pin(future::ready(
-            run(keyring(Rows::of_store(&connection), known)).map_err(StoreError::from),
-        ))
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+        self.read(|rows| run(changed_keys(rows, known)))
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        self.read(|rows| run(keys(rows, view)))
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        self.read(|rows| run(key(rows, id)))
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
@@ -80,20 +93,14 @@ impl KeyStore for KeyFile {
 
 impl OfflineKeyStore for KeyFile {
     fn tenant_of_name(&self, name: TenantName) -> Answer<'_, Result<Option<Tenant>, StoreError>> {
-        let connection = lock(&self.connection);
-        let found = run(tenant(Rows::of_store(&connection), &name));
-        Box::pin(future::ready(
-            found.map(|found| found.map(|(tenant, _)| tenant)).map_err(StoreError::from),
-        ))
+        self.read(|rows| Ok(run(tenant(rows, &name))?.map(|(tenant, _)| tenant)))
     }
 
     fn name_of_tenant(
         &self,
         tenant: TenantId,
     ) -> Answer<'_, Result<Option<TenantName>, StoreError>> {
-        let connection = lock(&self.connection);
-        let name = run(tenant_name(Rows(&connection, tenant)));
-        Box::pin(future::ready(name.map_err(StoreError::from)))
+        self.read(|rows| run(tenant_name(rows.of(tenant))))
     }
 }
 

@@ -13,7 +13,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
     StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId, UserSchema,
-    access::{ApiKey, KeyChange, KeyFailure, KeyId, Keyring},
+    access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     store::{Secret, WriteFaults},
@@ -201,8 +201,8 @@ impl GroupStore for Watched {
 }
 
 impl KeyStore for Watched {
-    /// A read with a known generation, as authentication does it, fails only by `fail_keys`.
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+    /// A read of authentication fails only by `fail_keys`.
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
             let fault = if known.is_none() { &self.fault } else { &self.key_fault };
             let fault = *fault.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +212,21 @@ impl KeyStore for Watched {
             if self.keys_are_lost.load(Ordering::Relaxed) {
                 return Ok((known != Some(0)).then(Keyring::default));
             }
-            self.inner.keys(known).await
+            self.inner.changed_keys(known).await
+        })
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.keys(view).await
+        })
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        Box::pin(async move {
+            self.fault()?;
+            self.inner.key(id).await
         })
     }
 

@@ -1,5 +1,5 @@
-//! Creating, rotating and revoking a key, as a pure function of all keys, so that every engine
-//! applies the same rules.
+//! Creating, rotating and revoking a key, as a pure function of the keys that the change concerns,
+//! so that every engine applies the same rules.
 
 use super::{
     api_key::{ApiKey, FormerSecret, KeyId, KeyState, Reach, SecretDigest},
@@ -110,7 +110,7 @@ impl From<StoreError> for KeyFailure {
     }
 }
 
-/// Decides a change, given all keys.
+/// Decides a change, given the key with its id, and for a new key all keys with the same reach.
 pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, KeyRefusal> {
     let view = change.view;
     let known = |id: &KeyId| {

@@ -1,4 +1,4 @@
-//! All keys of a store at one time, and the check of a presented key.
+//! Keys of a store at one time, and the check of a presented key.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::timestamp::Timestamp;
 
-/// The keys of a store.
+/// Keys of a store, and how often they changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keyring {
     /// Counts the changes; 0 if no key was ever created. Only then does the service accept callers
@@ -52,12 +52,5 @@ impl Keyring {
             KeyState::Active if !is_own && is_former_expired => Err(Unauthentic::Expired),
             KeyState::Active => Ok(key),
         }
-    }
-
-    /// The keys, oldest first.
-    pub fn in_order(&self) -> Vec<&ApiKey> {
-        let mut keys: Vec<&ApiKey> = self.keys.values().collect();
-        keys.sort_by_key(|key| (key.created_at, key.id));
-        keys
     }
 }

@@ -69,9 +69,9 @@ impl KeyService {
         _may: Permit<RunKeys>,
         authority: &Authority,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        let (keyring, view) =
-            (self.store.keys(None).await?.unwrap_or_default(), self.view(authority));
-        Ok(keyring.in_order().into_iter().filter(|key| view.has(key)).cloned().collect())
+        let mut keys = self.store.keys(self.view(authority)).await?;
+        keys.sort_by_key(|key| (key.created_at, key.id));
+        Ok(keys)
     }
 
     /// The key with this id.
@@ -81,9 +81,8 @@ impl KeyService {
         id: KeyId,
         authority: &Authority,
     ) -> Result<Option<ApiKey>, StoreError> {
-        let (keyring, view) =
-            (self.store.keys(None).await?.unwrap_or_default(), self.view(authority));
-        Ok(keyring.keys.get(&id).filter(|key| view.has(key)).cloned())
+        let view = self.view(authority);
+        Ok(self.store.key(id).await?.filter(|key| view.has(key)))
     }
 
     /// Replaces the secret of a key. The previous one stays valid for `overlap_ms`.
@@ -116,9 +115,9 @@ impl KeyService {
         Ok((key, is_revoked_now))
     }
 
-    /// All keys, if they changed since this generation. Authentication uses it.
-    pub async fn keyring(&self, known: Option<i64>) -> Result<Option<Keyring>, StoreError> {
-        self.store.keys(known).await
+    /// The keys that changed since this generation; all without one. Authentication uses it.
+    pub async fn changed_keys(&self, known: Option<i64>) -> Result<Option<Keyring>, StoreError> {
+        self.store.changed_keys(known).await
     }
 
     /// Stores when keys were used.

@@ -161,15 +161,20 @@ impl Access {
             Credential::Key(presented) => Some(presented),
             Credential::Nothing => None,
         };
-        let ring = self.shared.ring.fresh().await?;
-        let Some(presented) = presented else {
-            return if self.is_open() { Ok(Authority::anybody()) } else { Err(nobody()) };
-        };
         let now = self.shared.directory.now();
-        let key = ring.keyring.admit(presented, now).map_err(unauthentic)?;
-        ring.note_use(key.id, now);
-        let authority = Authority::new(Actor::Key(key.id), key.scopes).reaching(key.reach);
-        Ok(authority.expiring(key.expires_at))
+        let admitted = self.shared.ring.with_fresh(|ring| {
+            let key = ring.keyring.admit(presented?, now);
+            Some(key.map(|key| {
+                ring.note_use(key.id, now);
+                let authority = Authority::new(Actor::Key(key.id), key.scopes);
+                authority.reaching(key.reach).expiring(key.expires_at)
+            }))
+        });
+        match admitted.await? {
+            Some(admitted) => admitted.map_err(unauthentic),
+            None if self.is_open() => Ok(Authority::anybody()),
+            None => Err(nobody()),
+        }
     }
 
     /// Whether a credential is a token of an issuer, rather than a key.
@@ -195,7 +200,7 @@ impl Access {
     /// issuers are fetched in the background, so an unreachable issuer does not delay the start.
     pub(crate) async fn begin(&self) -> Result<bool, StoreError> {
         self.shared.tokens.begin();
-        Ok(self.shared.ring.fresh().await?.keyring.is_open())
+        self.shared.ring.with_fresh(|ring| ring.keyring.is_open()).await
     }
 
     /// Has the store record which keys were used. If this fails, only times of last use are lost.

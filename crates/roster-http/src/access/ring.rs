@@ -25,13 +25,12 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 /// The age at which it is read again in the background.
 const REFRESH_AGE: Duration = Duration::from_millis(400);
 
-/// The keys, with the time at which their read began.
-#[derive(Clone)]
+/// The keys, with the time at which their last read began.
 pub(super) struct Reading {
-    pub(super) keyring: Arc<Keyring>,
+    pub(super) keyring: Keyring,
     began: Instant,
-    /// When each key was last used, in milliseconds. Earlier and later readings share the values.
-    uses: Arc<HashMap<KeyId, Arc<AtomicI64>>>,
+    /// When each key was last used, in milliseconds.
+    uses: HashMap<KeyId, AtomicI64>,
 }
 
 impl Reading {
@@ -42,6 +41,21 @@ impl Reading {
         {
             last.store(at.as_millis(), Ordering::Relaxed);
         }
+    }
+
+    /// Takes what a read returned: the keys that changed, or all of them.
+    fn update(&mut self, read: Option<Keyring>, began: Instant) {
+        self.began = began;
+        let Some(mut read) = read else { return };
+        if read.generation < self.keyring.generation {
+            self.keyring.keys.clear();
+            self.uses.clear();
+        }
+        self.keyring.generation = read.generation;
+        for id in read.keys.keys() {
+            self.uses.entry(*id).or_default();
+        }
+        self.keyring.keys.append(&mut read.keys);
     }
 }
 
@@ -54,7 +68,7 @@ pub(super) struct Ring(Arc<Shared>);
 
 struct Shared {
     keys: KeyService,
-    last: RwLock<Option<Arc<Reading>>>,
+    last: RwLock<Option<Reading>>,
     /// Set by the first read that returns a key, and never cleared: restoring a store without keys
     /// does not open the service.
     closed: AtomicBool,
@@ -77,26 +91,28 @@ impl Ring {
         }))
     }
 
-    /// A keyring that is not too old.
-    pub(super) async fn fresh(&self) -> Result<Arc<Reading>, StoreError> {
+    /// Calls `on` with a keyring that is not too old.
+    pub(super) async fn with_fresh<T>(
+        &self,
+        on: impl FnOnce(&Reading) -> T,
+    ) -> Result<T, StoreError> {
         let now = Instant::now();
-        if let Some(last) = self.0.last() {
-            let age = now.saturating_duration_since(last.began);
-            if age < REFRESH_AGE {
-                return Ok(last);
-            }
-            if age < MAX_AGE {
-                self.read_ahead();
-                return Ok(last);
-            }
+        let age = self.0.began().map(|began| now.saturating_duration_since(began));
+        if age.is_none_or(|age| age >= MAX_AGE) {
+            let is_current = |began: Instant| now.saturating_duration_since(began) < MAX_AGE;
+            self.0.read_unless(is_current).await?;
+        } else if age.is_some_and(|age| age >= REFRESH_AGE) {
+            self.read_ahead();
         }
-        self.0.read_unless(|last| now.saturating_duration_since(last.began) < MAX_AGE).await
+        let last = self.0.last.read().unwrap_or_else(PoisonError::into_inner);
+        // A reading is never taken away.
+        last.as_ref().map(on).ok_or_else(|| StoreError::Internal("no keys were read".into()))
     }
 
     /// Reads again. The result contains every change made before this call.
     pub(super) async fn read_again(&self) -> Result<(), StoreError> {
         let now = Instant::now();
-        self.0.read_unless(|last| last.began > now).await.map(|_| ())
+        self.0.read_unless(|began| began > now).await
     }
 
     /// Whether no read so far returned a key.
@@ -106,7 +122,8 @@ impl Ring {
 
     /// The times of last use that changed since the previous call.
     pub(super) fn take_uses(&self) -> Vec<(KeyId, Timestamp)> {
-        let Some(last) = self.0.last() else { return Vec::new() };
+        let last = self.0.last.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = last.as_ref() else { return Vec::new() };
         let mut reported = self.0.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let uses = last.uses.iter().map(|(id, at)| (*id, at.load(Ordering::Relaxed)));
         let changed: Vec<_> =
@@ -124,47 +141,40 @@ impl Ring {
         tokio::spawn(async move {
             // A failure is returned to the requests that come after the current keyring is too old.
             let now = Instant::now();
-            drop(shared.read_unless(|last| last.began > now).await);
+            drop(shared.read_unless(|began| began > now).await);
             shared.ahead.store(false, Ordering::Release);
         });
     }
 }
 
 impl Shared {
-    fn last(&self) -> Option<Arc<Reading>> {
-        self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// When the last read began.
+    fn began(&self) -> Option<Instant> {
+        self.last.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|last| last.began)
     }
 
-    async fn read_unless(
-        &self,
-        is_current: impl Fn(&Reading) -> bool,
-    ) -> Result<Arc<Reading>, StoreError> {
+    /// Reads what changed, unless the last read is current. Only this function changes the reading.
+    async fn read_unless(&self, is_current: impl Fn(Instant) -> bool) -> Result<(), StoreError> {
         let _guard = self.reading.lock().await;
-        let last = self.last();
-        if let Some(last) = last.as_ref().filter(|last| is_current(last)) {
-            return Ok(Arc::clone(last));
+        if self.began().is_some_and(is_current) {
+            return Ok(());
         }
         let began = Instant::now();
-        let known = last.as_ref().map(|last| last.keyring.generation);
-        let changed = self.keys.keyring(known).await?;
-        let reading = match (changed, last) {
-            (None, None) => Reading::of(Keyring::default(), began, None),
-            (None, Some(last)) => Reading { began, ..Reading::clone(&last) },
-            (Some(keyring), last) => Reading::of(keyring, began, last.as_deref()),
+        let known = {
+            let last = self.last.read().unwrap_or_else(PoisonError::into_inner);
+            last.as_ref().map(|last| last.keyring.generation)
         };
-        let reading = Arc::new(reading);
-        if !reading.keyring.is_open() {
+        let read = self.keys.changed_keys(known).await?;
+        let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
+        let last = last.get_or_insert_with(|| Reading {
+            keyring: Keyring::default(),
+            began,
+            uses: HashMap::new(),
+        });
+        last.update(read, began);
+        if !last.keyring.is_open() {
             self.closed.store(true, Ordering::Release);
         }
-        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&reading));
-        Ok(reading)
-    }
-}
-
-impl Reading {
-    fn of(keyring: Keyring, began: Instant, last: Option<&Self>) -> Self {
-        let kept = |id: &KeyId| last.and_then(|last| last.uses.get(id)).cloned();
-        let uses = keyring.keys.keys().map(|id| (*id, kept(id).unwrap_or_default())).collect();
-        Self { keyring: Arc::new(keyring), began, uses: Arc::new(uses) }
+        Ok(())
     }
 }

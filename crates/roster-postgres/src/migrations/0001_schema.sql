@@ -180,10 +180,12 @@ CREATE TABLE keys (
     last_used_at  bigint NOT NULL,
     secret        bytea  NOT NULL, -- SHA-256
     former_secret bytea  NOT NULL, -- the previous one, accepted until former_until
-    former_until  bigint NOT NULL
+    former_until  bigint NOT NULL,
+    generation    bigint NOT NULL  -- of its last change
 ) WITH (fillfactor = 70);
 
 CREATE INDEX keys_tenant ON keys (tenant, id);
+CREATE INDEX keys_generation ON keys (generation);
 
 -- One row, which is inserted with the first API key: the number of changes of the keys. Only while
 -- it is missing does the service accept requests without credentials. A change of the keys locks

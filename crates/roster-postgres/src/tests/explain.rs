@@ -62,7 +62,7 @@ INSERT INTO users SELECT
     ('name' || n % 5000)::bytea, repeat('record ', 60)
 FROM generate_series(1, 20000) AS n;
 INSERT INTO keys SELECT
-    lpad(n::text, 10, 'k'), tenant, 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0
+    lpad(n::text, 10, 'k'), tenant, 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0, n
 FROM generate_series(1, 1000) AS n;
 INSERT INTO deleted_users SELECT tenant, lpad(to_hex(n + 1000000), 32, '0')::uuid, 2, n / 100,
     ('gone' || n)::bytea,

@@ -383,8 +383,11 @@ fn writes() -> Vec<Statement> {
 fn keys_of_callers() -> Vec<Statement> {
     vec![
         at_key(&["keys_head_pkey"], engine::KEYS_GENERATION),
-        at_key(&["keys_pkey"], engine::KEYS),
-        at_key(&[], engine::PUT_KEY),
+        at_key(&["keys_generation"], engine::CHANGED_KEYS),
+        at_key(&["keys_tenant"], engine::KEYS_OF_TENANT),
+        at_key(&["keys_tenant"], engine::KEYS_OF_OPERATOR),
+        at_key(&["keys_pkey"], engine::KEY),
+        at_key(&["keys_head_pkey"], engine::PUT_KEY),
         at_key(&["keys_pkey"], engine::DROP_KEY),
         at_key(&[], engine::COUNT_KEY_CHANGE),
         at_key(&["keys_pkey"], api_keys::NOTE_USE),

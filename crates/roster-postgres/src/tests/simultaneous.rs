@@ -43,7 +43,7 @@ async fn keys_that_two_stores_create_at_once_are_all_there() {
         made.unwrap();
     }
     for store in &stores {
-        let keyring = store.keys(None).await.unwrap().unwrap();
+        let keyring = store.changed_keys(None).await.unwrap().unwrap();
         assert_eq!((keyring.keys.len(), keyring.generation), (KEYS, 24), "each change counts once");
     }
     reader.batch_execute("COMMIT").await.unwrap();

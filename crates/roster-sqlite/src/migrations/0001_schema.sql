@@ -158,10 +158,12 @@ CREATE TABLE keys (
     last_used_at  INTEGER NOT NULL,
     secret        BLOB    NOT NULL, -- SHA-256
     former_secret BLOB    NOT NULL, -- the previous secret, valid until former_until
-    former_until  INTEGER NOT NULL
+    former_until  INTEGER NOT NULL,
+    generation    INTEGER NOT NULL  -- of its last change
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX keys_tenant ON keys (tenant, id);
+CREATE INDEX keys_generation ON keys (generation);
 
 -- One row, which is inserted with the first API key: the number of changes of the keys. Only while
 -- it is missing does the service accept requests without credentials.

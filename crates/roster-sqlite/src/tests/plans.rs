@@ -11,14 +11,15 @@ use roster_core::{
     tenant::{TenantQuery, TenantSelection},
 };
 use roster_engine::{
-    ALL_MEMBERS, BEGIN_ERASURE, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT, DELETED_AT,
-    DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_TENANT, FORGET_EVENTS,
-    FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS, HEAD, KEYS,
-    KEYS_GENERATION, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT,
-    PUT_KEY, Parameters, Table, UPDATE_TENANT, USERS_ROOM, WORDS, count_of_external_id,
-    count_of_range, deleted_users, direct_groups, groups_above, groups_along, groups_below,
-    groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers, places_of_ids,
-    rows_along, rows_of_ids, tenant_of_name, tenants_along,
+    ALL_MEMBERS, BEGIN_ERASURE, CHANGED_KEYS, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT,
+    DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_TENANT,
+    FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS, HEAD, KEY,
+    KEYS_GENERATION, KEYS_OF_OPERATOR, KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE,
+    NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT, PUT_KEY, Parameters, Table, UPDATE_TENANT, USERS_ROOM,
+    WORDS, count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above,
+    groups_along, groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range,
+    members_among, newcomers, places_of_ids, rows_along, rows_of_ids, tenant_of_name,
+    tenants_along,
 };
 use rusqlite::Connection;
 
@@ -146,7 +147,17 @@ fn every_page_is_read_along_an_index() {
 
 #[test]
 fn the_keys_of_callers_are_found_by_their_ids() {
-    let statements = [KEYS_GENERATION, KEYS, PUT_KEY, DROP_KEY, COUNT_KEY_CHANGE, NOTE_USE];
+    let statements = [
+        KEYS_GENERATION,
+        CHANGED_KEYS,
+        KEYS_OF_TENANT,
+        KEYS_OF_OPERATOR,
+        KEY,
+        PUT_KEY,
+        DROP_KEY,
+        COUNT_KEY_CHANGE,
+        NOTE_USE,
+    ];
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 

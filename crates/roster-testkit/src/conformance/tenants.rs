@@ -4,7 +4,7 @@ use roster_core::{
     Actor, Clock as _, Erasure, EventKind, EventsQuery, GroupAct, Preconditions, Purged, Refusal,
     Rules, SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
     access::{
-        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Reach, Scope,
+        ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Scope,
         Scopes, Token,
     },
     group::{GroupDraft, StatedKinds},
@@ -250,8 +250,7 @@ async fn change_keys(
 
 /// How many keys a tenant has.
 async fn keys_of(harness: &Harness, tenant: &Tenant) -> usize {
-    let keyring = harness.store().keys(None).await.expect("the store answers").expect("all keys");
-    keyring.keys.values().filter(|key| key.reach == Reach::Tenant(tenant.id)).count()
+    harness.store().keys(KeyView::Tenant(tenant.id)).await.expect("the store answers").len()
 }
 
 /// Everything in a tenant, without the position of the log, which other tenants change.

@@ -19,8 +19,8 @@ use roster_core::{
     GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
     StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
     access::{
-        ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, Keyring, Reach,
-        decide_keys,
+        ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, KeyView, Keyring,
+        Reach, decide_keys,
     },
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -187,12 +187,30 @@ impl GroupStore for Oracle {
 }
 
 impl KeyStore for Oracle {
-    fn keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
+    fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
             let keyring = self.keyring();
-            let changed = known != Some(keyring.generation);
-            Ok(changed.then(|| keyring.clone()))
+            if known == Some(keyring.generation) {
+                return Ok(None);
+            }
+            let after = known.filter(|known| *known < keyring.generation).unwrap_or(-1);
+            let changed = self.shared.key_generations.lock();
+            let changed = changed.unwrap_or_else(PoisonError::into_inner);
+            let is_new = |id: &KeyId| changed.get(id).is_some_and(|at| *at > after);
+            let keys = keyring.keys.iter().filter(|(id, _)| is_new(id));
+            let keys = keys.map(|(id, key)| (*id, key.clone())).collect();
+            Ok(Some(Keyring { generation: keyring.generation, keys }))
         })
+    }
+
+    fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
+        Box::pin(async move {
+            Ok(self.keyring().keys.values().filter(|key| view.has(key)).cloned().collect())
+        })
+    }
+
+    fn key(&self, id: KeyId) -> Answer<'_, Result<Option<ApiKey>, StoreError>> {
+        Box::pin(async move { Ok(self.keyring().keys.get(&id).cloned()) })
     }
 
     fn change_keys(&self, change: KeyChange) -> Answer<'_, Result<ApiKey, KeyFailure>> {
@@ -208,6 +226,9 @@ impl KeyStore for Oracle {
                 keyring.keys.insert(key.id, key.clone());
                 keyring.keys.retain(|id, _| displaced != Some(*id));
                 keyring.generation += 1;
+                let changed = self.shared.key_generations.lock();
+                let mut changed = changed.unwrap_or_else(PoisonError::into_inner);
+                changed.insert(key.id, keyring.generation);
             }
             Ok(key)
         })

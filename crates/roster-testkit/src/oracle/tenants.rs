@@ -13,7 +13,7 @@ use bytes::Bytes;
 use roster_core::{
     Answer, EventsPage, EventsQuery, Head, Store, StoreError, Tenant, TenantId, TenantName,
     TenantStore,
-    access::{Keyring, Reach},
+    access::{KeyId, Keyring, Reach},
     tenant::{
         TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
         TenantQuery, TenantSelection, decide_tenant,
@@ -26,6 +26,8 @@ use super::{Oracle, log, state::State};
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) keyring: Mutex<Keyring>,
+    /// The generation of the last change of each key.
+    pub(super) key_generations: Mutex<BTreeMap<KeyId, i64>>,
     tenants: Mutex<BTreeMap<TenantName, Tenant>>,
     /// The events of all tenants: the position of each in its tenant.
     order: Mutex<Vec<(TenantId, i64)>>,
