@@ -63,6 +63,8 @@ pub struct ErasureSql {
     /// Deletes the idempotency records except that of the purge, because a caller may repeat that
     /// request too.
     pub drop_keys: &'static str,
+    /// The maximum number of rows of a tenant that one step erases.
+    pub rows_of_tenant_max: i64,
     /// The number of events of a tenant in the next step after `$2`, and the position of the last
     /// one.
     pub next_of_tenant: &'static str,
@@ -175,7 +177,7 @@ pub async fn erase_tenant<D: Database>(
     if first(db, HAS_KEYS, slice::from_ref(&tenant)).await?.is_some() {
         db.execute(COUNT_KEY_CHANGE, &[]).await?;
     }
-    let mut room = STEP_MAX;
+    let mut room = sql.rows_of_tenant_max;
     let count = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX);
     for sql in Table::erase_tenant::<D>() {
         room -= count(db.execute(&sql, &[tenant.clone(), room.into()]).await?);

@@ -7,8 +7,7 @@
 
 use crate::{id::UserId, tenant::TenantId};
 
-/// The maximum number of events, of idempotency records, and of other rows, that one transaction
-/// erases.
+/// The maximum number of events, and of idempotency records, of a user that one transaction erases.
 pub const STEP_MAX: i64 = 1000;
 
 /// What is purged and not yet erased.

@@ -37,6 +37,8 @@ pub(crate) const SQL: ErasureSql = ErasureSql {
     drop_keys: "DELETE FROM idempotency_keys WHERE (tenant, key) IN \
          (SELECT tenant, key FROM idempotency_keys INDEXED BY idempotency_keys_user \
          WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3)",
+    // A row of a user is in many indexes, and other writes wait for the step.
+    rows_of_tenant_max: 25,
     next_of_tenant: "SELECT count(*), max(position) FROM (SELECT position FROM events \
          INDEXED BY events_tenant WHERE tenant = $1 AND tenant <> 0 AND position > $2 \
          ORDER BY position LIMIT $3)",
