@@ -71,6 +71,11 @@ impl Directory {
         Ok(Self { store, clock, tenant })
     }
 
+    /// The number of its tenant, which no other tenant ever has.
+    pub const fn tenant_id(&self) -> TenantId {
+        self.tenant
+    }
+
     /// The tenant with this name, and its counters.
     pub async fn tenant(
         &self,

@@ -163,11 +163,11 @@ pub trait OfflineKeyStore: KeyStore {
     /// The tenant with this name.
     fn tenant_of_name(&self, name: TenantName) -> Answer<'_, Result<Option<Tenant>, StoreError>>;
 
-    /// The name of a tenant; `None` if it has none.
+    /// The name of a tenant, and whether it is deleted; `None` if it has no name.
     fn name_of_tenant(
         &self,
         tenant: TenantId,
-    ) -> Answer<'_, Result<Option<TenantName>, StoreError>>;
+    ) -> Answer<'_, Result<Option<(TenantName, bool)>, StoreError>>;
 }
 
 /// The operations of an engine on tenants. They are the same for every tenant of the store.

@@ -139,7 +139,8 @@ pub async fn change_keys<D: Database>(
     let keys = concerned.into_iter().map(|key| (key.id, key)).collect();
     let decided = decide_keys(&Keyring { generation: 0, keys }, change);
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
-        if let (KeyAct::Create(_), Reach::Tenant(tenant)) = (&change.act, key.reach)
+        if let (KeyAct::Create(_) | KeyAct::Rotate { .. }, Reach::Tenant(tenant)) =
+            (&change.act, key.reach)
             && !tenant.is_default()
             && !is_live(db.of(tenant)).await?
         {

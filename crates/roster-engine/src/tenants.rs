@@ -106,11 +106,15 @@ pub async fn tenant<D: Database>(
     Ok(row.map(|row| tenant_of(&row)).transpose()?)
 }
 
-/// Reads the name of a tenant; `None` if it has none.
-pub async fn tenant_name<D: Database>(db: D) -> Result<Option<TenantName>, D::Error> {
-    const NAME: &str = "SELECT name FROM tenants WHERE id = $1";
+/// Reads the name of a tenant, and whether it is deleted; `None` if it has no name.
+pub async fn tenant_name<D: Database>(db: D) -> Result<Option<(TenantName, bool)>, D::Error> {
+    const NAME: &str = "SELECT name, deleted_at FROM tenants WHERE id = $1";
     let row = first(db, NAME, &[db.tenant().into()]).await?;
-    Ok(row.and_then(|row| TenantName::parse(row.text(0, "tenants.name").ok()?)))
+    let name = |row: Values| {
+        let name = TenantName::parse(row.text(0, "tenants.name").ok()?)?;
+        Some((name, !matches!(row.0.get(1), Some(Cell::Null))))
+    };
+    Ok(row.and_then(name))
 }
 
 /// Reads a page of tenants.

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use roster_core::{
     Actor, TenantId, TenantName,
-    access::{Authority, Reach, Scope},
+    access::{Authority, Scope},
 };
 use roster_server::{Identity, limits::RateLimitState};
 
@@ -108,8 +108,7 @@ fn allow(
     scopes: &'static [Scope],
 ) -> Result<Authority, Problem> {
     authority.check(scopes)?;
-    let is_operator = authority.reach() == Reach::All && *authority.actor() != Actor::Anonymous;
-    if operation.is_of_operator() && !is_operator {
+    if operation.is_of_operator() && !authority.is_operator() {
         return Err(Problem::new(ProblemCode::OperatorKeyRequired));
     }
     Ok(if operation.is_scim() { authority.through_scim() } else { authority })

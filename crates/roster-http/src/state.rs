@@ -123,7 +123,9 @@ impl AppState {
 
     /// The cursors of a list for this caller, before the conditions are added.
     pub(crate) fn cursors_of(&self, list: List, caller: &Actor) -> ListCursors<'_> {
-        self.cursors.of(list, caller).with("tenant", self.tenant.as_ref())
+        // The name may belong to another tenant later.
+        let tenant = self.tenant.as_ref().map(|_| self.directory.tenant_id().number());
+        self.cursors.of(list, caller).with("tenant", tenant)
     }
 
     /// Marks the service as about to stop.

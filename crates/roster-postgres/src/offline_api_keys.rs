@@ -79,7 +79,7 @@ impl OfflineKeyStore for KeyTable {
     fn name_of_tenant(
         &self,
         tenant: TenantId,
-    ) -> Answer<'_, Result<Option<TenantName>, StoreError>> {
+    ) -> Answer<'_, Result<Option<(TenantName, bool)>, StoreError>> {
         Box::pin(async move {
             let read = |c: Arc<_>| async move { tenant_name(Rows(&c, tenant)).await };
             self.0.run(SHORT, read).await

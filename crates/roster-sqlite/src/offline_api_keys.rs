@@ -99,7 +99,7 @@ impl OfflineKeyStore for KeyFile {
     fn name_of_tenant(
         &self,
         tenant: TenantId,
-    ) -> Answer<'_, Result<Option<TenantName>, StoreError>> {
+    ) -> Answer<'_, Result<Option<(TenantName, bool)>, StoreError>> {
         self.read(|rows| run(tenant_name(rows.of(tenant))))
     }
 }

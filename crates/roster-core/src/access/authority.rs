@@ -132,6 +132,11 @@ impl Authority {
         Self::new(Actor::System, Scopes::all()).reaching(Reach::All)
     }
 
+    /// Whether it is the operator: a known caller with its scopes in all tenants.
+    pub fn is_operator(&self) -> bool {
+        self.reach == Reach::All && self.actor != Actor::Anonymous
+    }
+
     /// Whether the caller has a scope.
     pub const fn may(&self, scope: Scope) -> bool {
         self.scopes.hold(scope)

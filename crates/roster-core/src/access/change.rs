@@ -85,7 +85,7 @@ pub enum KeyRefusal {
     IdTaken,
     /// Only the operator may create a key of the operator.
     NotOperator,
-    /// The tenant of a new key was deleted.
+    /// The tenant of a key that is to be created or rotated was deleted.
     TenantNotFound,
 }
 

@@ -134,7 +134,8 @@ pub fn decide_tenant(
             &patched
         }
         TenantAct::Delete(_) => return set_deleted_at(stored, change, Some(change.at)),
-        TenantAct::Restore(_) | TenantAct::Purge(_) => return set_deleted_at(stored, change, None),
+        TenantAct::Restore(_) => return set_deleted_at(stored, change, None),
+        TenantAct::Purge(_) => return purge(stored, change),
     };
     let is_version = draft.version.is_none_or(|version| version == stored.version);
     if !is_version || !change.preconditions.allow_write(stored.version) {
@@ -159,7 +160,15 @@ pub fn decide_tenant(
     Ok(TenantDecision { tenant, changes })
 }
 
-/// Deletes a tenant, or restores or purges a deleted one.
+/// Purges a deleted tenant. The decision has the tenant as it was last.
+fn purge(stored: &Tenant, change: &TenantChange) -> Result<TenantDecision, TenantRefusal> {
+    if !change.preconditions.allow_write(stored.version) {
+        return Err(TenantRefusal::VersionMismatch(stored.version));
+    }
+    Ok(TenantDecision { tenant: stored.clone(), changes: true })
+}
+
+/// Deletes a tenant, or restores a deleted one.
 fn set_deleted_at(
     stored: &Tenant,
     change: &TenantChange,

@@ -133,7 +133,8 @@ impl WriteOptions {
         if self.idempotency_key.is_none() {
             return Ok(());
         }
-        let detail = "a change of a tenant takes no Idempotency-Key: repeating it does no harm";
+        let detail =
+            "a change of a tenant takes no Idempotency-Key: send If-Match with its version";
         Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail))
     }
 

@@ -249,9 +249,10 @@ impl<'a> ListRequest<'a> {
     fn tag(&self, number: i64) -> String {
         let query = self.call.parts.uri.query().unwrap_or_default();
         let mut hash = Sha256::new_with_prefix(query);
-        if let Some(tenant) = &self.app.tenant {
+        if self.app.tenant.is_some() {
+            // The name may belong to another tenant later.
             hash.update([1]);
-            hash.update(tenant.as_str());
+            hash.update(self.app.directory.tenant_id().number().to_be_bytes());
         }
         // The page may contain a cursor, which only its caller can use.
         let actor = self.call.caller().actor;

@@ -55,8 +55,11 @@ impl FromRequestParts<AppState> for TenantPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
-        let [name, _] = RequestContext::of(parts)?.segments(parts.uri.path());
-        TenantName::parse(name).map(Self).ok_or_else(not_found)
+        let context = RequestContext::of(parts)?;
+        let [name, _] = context.segments(parts.uri.path());
+        let is_of_deleted = context.operation.is_some_and(|one| one.path().starts_with("/deleted"));
+        let missing = if is_of_deleted { deleted_not_found } else { not_found };
+        TenantName::parse(name).map(Self).ok_or_else(missing)
     }
 }
 
@@ -259,6 +262,13 @@ async fn change(
     options.refuse_idempotency_key()?;
     let preconditions = options.preconditions.clone();
     let is_of_deleted = matches!(act, TenantAct::Restore(_) | TenantAct::Purge(_));
+    let done = match &act {
+        TenantAct::Create(_) => "created",
+        TenantAct::Replace(..) | TenantAct::Patch(..) => "changed",
+        TenantAct::Delete(_) => "deleted",
+        TenantAct::Restore(_) => "restored",
+        TenantAct::Purge(_) => "purged",
+    };
     let change = app.directory.change_tenant(call.permit()?, act, preconditions, options.mode);
     let change = async {
         change.await.map_err(|failure| match failure {
@@ -271,7 +281,7 @@ async fn change(
         app.tenants.forget(&decision.tenant.name);
         let (request_id, actor) = (call.request_id(), call.authority().actor().to_string());
         let (tenant, version) = (decision.tenant.name.as_str(), decision.tenant.version);
-        tracing::info!(request_id, actor, tenant, version, "a tenant was changed");
+        tracing::info!(request_id, actor, tenant, version, "a tenant was {done}");
     }
     Ok(decision.tenant)
 }
@@ -354,7 +364,7 @@ fn record(app: &AppState, tenant: &Tenant, counts: Option<&TenantCounts>) -> Jso
 }
 
 fn not_found() -> Problem {
-    Problem::new(ProblemCode::TenantNotFound)
+    Problem::saying(ProblemCode::TenantNotFound, "no tenant has this name")
 }
 
 fn deleted_not_found() -> Problem {

@@ -201,8 +201,11 @@ async fn tenant_named(store: &Store, text: &str) -> anyhow::Result<TenantId> {
     let missing = || anyhow!("there is no tenant {text:?}; `POST /tenants` creates one");
     let name = TenantName::parse(text).ok_or_else(missing)?;
     let tenant = store.tenant_of_name(name).await.map_err(|error| failed(error.into()))?;
-    let tenant = tenant.filter(|tenant| tenant.deleted_at.is_none());
-    Ok(tenant.ok_or_else(missing)?.id)
+    let tenant = tenant.ok_or_else(missing)?;
+    if tenant.deleted_at.is_some() {
+        bail!("the tenant {text:?} is deleted; restore it first");
+    }
+    Ok(tenant.id)
 }
 
 /// Where a key works, if that is not the default tenant.
@@ -213,7 +216,11 @@ async fn place(store: &Store, key: &ApiKey) -> anyhow::Result<String> {
         Reach::Tenant(tenant) => tenant,
     };
     let name = store.name_of_tenant(tenant).await.map_err(|error| failed(error.into()))?;
-    Ok(name.map_or_else(|| " in a purged tenant".to_owned(), |name| format!(" in tenant {name}")))
+    Ok(match name {
+        Some((name, false)) => format!(" in tenant {name}"),
+        Some((name, true)) => format!(" in deleted tenant {name}"),
+        None => " in a purged tenant".to_owned(),
+    })
 }
 
 async fn list(store: &Store, keys: &[ApiKey], now: Timestamp) -> anyhow::Result<()> {
@@ -268,7 +275,7 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         KeyFailure::Refused(KeyRefusal::IdTaken) => {
             anyhow!("the key's id already exists; try again")
         }
-        KeyFailure::Refused(KeyRefusal::TenantNotFound) => anyhow!("there is no such tenant"),
+        KeyFailure::Refused(KeyRefusal::TenantNotFound) => anyhow!("the tenant was deleted"),
         // Does not occur: this program acts for the operator.
         KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
     }

@@ -127,6 +127,7 @@ macro_rules! with_all_cases {
             mod tenants_deleted {
                 a_deleted_tenant_is_out_of_reach_until_it_is_restored,
                 a_purged_tenant_is_gone_and_its_name_is_free,
+                nothing_of_a_purged_tenant_fits_another_of_its_name,
                 a_deletion_of_a_tenant_checks_its_version,
                 deleted_tenants_are_paged_by_name,
                 a_dry_run_deletes_no_tenant,

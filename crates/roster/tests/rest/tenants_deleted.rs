@@ -77,6 +77,12 @@ pub(crate) async fn a_purged_tenant_is_gone_and_its_name_is_free(backend: Backen
     }
     let restore = service.request("POST", "/deleted-tenants/acme/restore").send().await;
     restore.refused(404, "tenant-not-found");
+    for (target, detail) in
+        [("/tenants/ACME", "no tenant"), ("/deleted-tenants/ACME", "no deleted tenant")]
+    {
+        let refused = service.get(target).await.refused(404, "tenant-not-found").json();
+        assert_eq!(refused["detail"], format!("{detail} has this name"));
+    }
     // A new tenant of the name is another one: the key of the old one does not reach it.
     let again = service.tenant(json!({"name": "acme"})).await;
     assert_eq!((&again["version"], again.get("external_id")), (&json!(1), None));
@@ -84,6 +90,28 @@ pub(crate) async fn a_purged_tenant_is_gone_and_its_name_is_free(backend: Backen
     assert_eq!(users["items"], json!([]));
     let own = service.request("GET", "/tenants/acme/users").bearer(&token).send().await;
     assert!(matches!(own.status(), 401 | 404), "{}", own.text());
+}
+
+pub(crate) async fn nothing_of_a_purged_tenant_fits_another_of_its_name(backend: Backend) {
+    let (service, _) = with_acme(&backend).await;
+    let create = async |name: &str| {
+        let user = json!({"username": name});
+        service.request("POST", "/tenants/acme/users").json(&user).send().await.expect(201);
+    };
+    create("grace").await;
+    let list = "/tenants/acme/users?limit=1&sort=username";
+    let page = service.get(list).await.expect(200);
+    let cursor = page.json()["next_cursor"].as_str().expect("more").to_owned();
+    for target in [ACME, DELETED] {
+        service.delete(target).await.expect(204);
+    }
+    service.tenant(json!({"name": "acme"})).await;
+    let tag = page.header("etag").to_owned();
+    let again = service.request("GET", list).header("if-none-match", &tag).send().await;
+    assert_eq!(again.expect(200).json()["items"], json!([]));
+    create("edith").await;
+    let moved = service.get(&format!("{list}&cursor={cursor}")).await;
+    moved.refused(400, "invalid-cursor");
 }
 
 pub(crate) async fn a_deletion_of_a_tenant_checks_its_version(backend: Backend) {
@@ -142,6 +170,11 @@ pub(crate) async fn a_dry_run_deletes_no_tenant(backend: Backend) {
     service.delete(ACME).await.expect(204);
     let restored = dry("POST", "/deleted-tenants/acme/restore").await;
     assert_eq!((&restored["version"], restored.get("deleted_at")), (&json!(3), None));
-    dry("DELETE", DELETED).await;
+    let purged = dry("DELETE", DELETED).await;
+    let mut stored = service.get(DELETED).await.expect(200).json();
+    for counter in ["users", "deleted_users", "groups"] {
+        stored.as_object_mut().expect("an object").remove(counter);
+    }
+    assert_eq!(purged, stored);
     assert_eq!(service.get(DELETED).await.expect(200).json()["version"], 2);
 }

@@ -350,6 +350,8 @@ pub(crate) async fn a_tenant_has_at_most_its_maximum_of_users(backend: Backend) 
 }
 
 pub(crate) async fn the_operator_reads_the_events_of_all_tenants(backend: Backend) {
+    let open = backend.open().await;
+    open.get("/events?tenants=all").await.refused(403, "operator-key-required");
     let tenants = Tenants::open(&backend).await;
     tenants.populate().await;
     let operator = Some(tenants.operator.as_str());

@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LINK};
-use roster_core::{Position, access::Reach};
+use roster_core::Position;
 
 use self::{envelope::envelope, list_query::EventListQuery};
 use super::{
@@ -33,7 +33,7 @@ fn admit_to_all_tenants(app: &AppState, call: &Call) -> Result<(), Problem> {
         let fault = Fault::of_parameter("tenants", "conflicting-parameter", detail);
         return Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()));
     }
-    if call.authority().reach() != Reach::All {
+    if !call.authority().is_operator() {
         return Err(Problem::new(ProblemCode::OperatorKeyRequired));
     }
     Ok(())
