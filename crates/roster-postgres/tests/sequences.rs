@@ -3,20 +3,32 @@
 //! run.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
-use proptest::test_runner::{Config, TestRunner};
+use proptest::{
+    sample::select,
+    strategy::Strategy,
+    test_runner::{Config, TestRunner},
+};
 use roster_core::{Guard, Rules, Sharing};
 use roster_postgres::{Connector, Postgres, Settings, check};
 use roster_testkit::{
-    arbitrary::turns,
+    arbitrary::{turns, turns_of_five},
     postgres::{Cluster, Schema},
     queries,
-    sequences::compare,
+    sequences::{compare, tenants::compare_tenants},
 };
 
-/// The default number of cases. Each case creates its own schema.
+/// The default numbers of cases, over one tenant and over five. Each case creates its own schema.
 const CASES: u32 = 60;
+const CASES_OF_FIVE: u32 = 8;
+
+const OTHER_RULES: Rules = Rules {
+    email: Sharing::Shared,
+    external_id: Sharing::Unique,
+    put: Guard::On,
+    delete: Guard::On,
+};
 
 async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {
     let schema = Cluster::shared().schema();
@@ -25,23 +37,32 @@ async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {
     (Arc::new(store.expect("a new store opens")), connector, schema)
 }
 
-fn live_through(rules: Rules) {
+/// Runs so many cases, unless the environment has another number.
+fn run<S: Strategy<Value: Debug>>(cases: u32, sequences: &S, case: impl AsyncFn(S::Value)) {
     let wished = Config { failure_persistence: None, ..Config::default() };
     let ordinary = wished.cases == Config::with_cases(256).cases;
-    let config = Config { cases: if ordinary { CASES } else { wished.cases }, ..wished };
+    let config = Config { cases: if ordinary { cases } else { wished.cases }, ..wished };
     let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
-    let outcome = TestRunner::new(config).run(&turns(), |turns| {
-        runtime.block_on(async {
-            let (store, connector, _schema) = open(rules).await;
-            compare(store, rules, turns).await;
-            let findings = check(&connector).await.expect("a check");
-            assert!(findings.is_sound(), "{findings}");
-        });
+    let outcome = TestRunner::new(config).run(sequences, |sequence| {
+        runtime.block_on(case(sequence));
         Ok(())
     });
     if let Err(difference) = outcome {
         panic!("{difference}");
     }
+}
+
+fn live_through(rules: Rules) {
+    run(CASES, &turns(), async |turns| {
+        let (store, connector, _schema) = open(rules).await;
+        compare(store, rules, turns).await;
+        assert_sound(&connector).await;
+    });
+}
+
+async fn assert_sound(connector: &Connector) {
+    let findings = check(connector).await.expect("a check");
+    assert!(findings.is_sound(), "{findings}");
 }
 
 #[test]
@@ -51,11 +72,17 @@ fn random_sequences_match_the_oracle() {
 
 #[test]
 fn random_sequences_with_other_rules_match_the_oracle() {
-    live_through(Rules {
-        email: Sharing::Shared,
-        external_id: Sharing::Unique,
-        put: Guard::On,
-        delete: Guard::On,
+    live_through(OTHER_RULES);
+}
+
+/// No tenant may notice another one.
+#[test]
+fn random_sequences_of_five_tenants_match_independent_oracles() {
+    let rules = select(vec![Rules::default(), OTHER_RULES]);
+    run(CASES_OF_FIVE, &(rules, turns_of_five()), async |(rules, turns)| {
+        let (store, connector, _schema) = open(rules).await;
+        compare_tenants(store, rules, turns).await;
+        assert_sound(&connector).await;
     });
 }
 

@@ -83,7 +83,7 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
         let query = conditional(&mut draw, &pair);
         tally.count(&query, pair.walk(query.clone()).await);
     }
-    pair.end().await;
+    pair.compare_contents().await;
     tally
 }
 

@@ -12,6 +12,7 @@ use roster_core::{
     group::{GroupAct, GroupDraft, StatedKinds},
     list::{DeletedQuery, PageQuery},
 };
+use tokio::task::JoinSet;
 
 use crate::{
     Oracle,
@@ -25,27 +26,17 @@ use crate::{
 };
 
 mod groups;
+mod one_tenant;
+mod positions;
+pub mod tenants;
 
 /// Executes these turns on an empty store and on the oracle, and compares all results.
 pub async fn compare(subject: Arc<dyn Store>, rules: Rules, turns: Vec<Turn>) {
     let mut pair = Pair::new(subject, rules);
     for turn in turns {
-        match turn {
-            Turn::Writes(writes) => pair.write(writes).await,
-            Turn::Try(write) => pair.preview(*write).await,
-            Turn::Elapse(millis) => pair.oracle.clock.step(millis),
-            Turn::Forget(keys, events) => pair.forget(keys, events).await,
-            Turn::Walk(question) => {
-                pair.walk(question.query(&pair.known)).await;
-            }
-            Turn::WalkDeleted(question) => pair.walk_deleted(question.query(&pair.known)).await,
-            Turn::Pull(question) => pair.pull(question.query(&pair.known)).await,
-            Turn::Group(step, mark) => pair.write_group(*step, mark).await,
-            Turn::TryGroup(step) => pair.preview_group(*step).await,
-            Turn::WalkGroups(question) => pair.walk_groups(&question).await,
-        }
+        pair.execute(turn).await;
     }
-    pair.end().await;
+    pair.compare_contents().await;
 }
 
 /// A store and the oracle, which execute the same commands.
@@ -60,11 +51,32 @@ pub struct Pair {
 impl Pair {
     /// An empty store and an empty oracle.
     pub fn new(subject: Arc<dyn Store>, rules: Rules) -> Self {
+        Self::with(subject, Arc::new(Oracle::new(rules)))
+    }
+
+    fn with(subject: Arc<dyn Store>, oracle: Arc<Oracle>) -> Self {
         Self {
-            oracle: Harness::new(Arc::new(Oracle::new(rules))),
+            oracle: Harness::new(oracle),
             subject: Harness::new(subject),
             known: Vec::new(),
             groups: Vec::new(),
+        }
+    }
+
+    async fn execute(&mut self, turn: Turn) {
+        match turn {
+            Turn::Writes(writes) => self.write(writes).await,
+            Turn::Try(write) => self.preview(*write).await,
+            Turn::Elapse(millis) => self.oracle.clock.step(millis),
+            Turn::Forget(keys, events) => self.forget(keys, events).await,
+            Turn::Walk(question) => {
+                self.walk(question.query(&self.known)).await;
+            }
+            Turn::WalkDeleted(question) => self.walk_deleted(question.query(&self.known)).await,
+            Turn::Pull(question) => self.pull(question.query(&self.known)).await,
+            Turn::Group(step, mark) => self.write_group(*step, mark).await,
+            Turn::TryGroup(step) => self.preview_group(*step).await,
+            Turn::WalkGroups(question) => self.walk_groups(&question).await,
         }
     }
 
@@ -72,6 +84,7 @@ impl Pair {
     pub(crate) async fn create_groups(&mut self) {
         for (nth, (id, name)) in GROUP_IDS.iter().zip(GROUP_NAMES).enumerate() {
             let id = GroupId::from_bytes(*id);
+            self.groups.push(id);
             let draft = Box::new(GroupDraft::of(Some((*name).to_owned()), None));
             let some = self.known.iter().skip(nth).step_by(nth + 2).copied();
             let mut members = BTreeSet::new();
@@ -99,16 +112,23 @@ impl Pair {
 
     /// Executes the same batch on both.
     pub async fn write(&mut self, writes: Vec<Write>) {
-        let mut commands = Vec::with_capacity(writes.len());
-        for write in writes {
-            commands.extend(self.command(write).await);
-        }
+        let commands = self.commands(writes).await;
         let answers = self.subject.execute(commands.clone()).await;
         let expected = self.oracle.execute(commands.clone()).await;
         assert_eq!(answers, expected, "{commands:#?}");
-        for id in &self.known {
-            assert_eq!(self.subject.get(*id).await, self.oracle.get(*id).await);
-            assert_eq!(self.subject.get_deleted(*id).await, self.oracle.get_deleted(*id).await);
+        self.compare_users().await;
+    }
+
+    /// Compares every user that has or had an id, read at the same time.
+    async fn compare_users(&self) {
+        let read = |id: UserId| {
+            let subject = self.subject.clone();
+            async move { (id, subject.get(id).await, subject.get_deleted(id).await) }
+        };
+        let reads: JoinSet<_> = self.known.iter().map(|id| read(*id)).collect();
+        for (id, live, deleted) in reads.join_all().await {
+            assert_eq!(live, self.oracle.get(id).await, "{id}");
+            assert_eq!(deleted, self.oracle.get_deleted(id).await, "{id}");
         }
     }
 
@@ -125,13 +145,26 @@ impl Pair {
         assert_eq!(self.subject.head().await, self.oracle.head().await, "nothing is stored");
     }
 
-    async fn forget(&mut self, keys: i64, events: i64) {
-        let now = self.oracle.clock.now().as_millis();
-        let before = Outlived {
+    async fn forget(&self, keys: i64, events: i64) {
+        let before = Self::outlived(self.oracle.clock.now(), keys, events);
+        assert_eq!(self.subject.forget(before).await, self.oracle.forget(before).await);
+    }
+
+    /// The times before which records, and events, have expired if they are kept so long.
+    fn outlived(now: Timestamp, keys: i64, events: i64) -> Outlived {
+        let now = now.as_millis();
+        Outlived {
             keys_before: Timestamp::from_millis(now - keys),
             events_before: Timestamp::from_millis(now - keys - events),
-        };
-        assert_eq!(self.subject.forget(before).await, self.oracle.forget(before).await);
+        }
+    }
+
+    async fn commands(&mut self, writes: Vec<Write>) -> Vec<Command> {
+        let mut commands = Vec::with_capacity(writes.len());
+        for write in writes {
+            commands.extend(self.command(write).await);
+        }
+        commands
     }
 
     async fn command(&mut self, Write { step, mark }: Write) -> Option<Command> {
@@ -265,7 +298,8 @@ impl Pair {
     }
 
     /// Compares the complete contents of both.
-    pub async fn end(self) {
+    pub async fn compare_contents(&self) {
+        self.compare_users().await;
         self.compare_groups().await;
         let image = self.subject.image().await;
         assert_eq!(image, self.oracle.image().await, "head, log and users");

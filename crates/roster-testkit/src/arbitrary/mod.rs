@@ -9,6 +9,7 @@ mod groups;
 mod preconditions;
 mod questions;
 mod steps;
+mod tenants;
 
 pub use bodies::{body, newcomer, person, tree};
 pub(crate) use filters::{GROUP_IDS, GROUP_NAMES};
@@ -19,3 +20,4 @@ pub use questions::{
     DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
 };
 pub use steps::{Mark, Step, Turn, Whom, Write, step, turns, write};
+pub use tenants::{TenantTurn, TurnOfFive, Whose, turns_of_five};

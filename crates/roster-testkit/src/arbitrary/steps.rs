@@ -134,6 +134,11 @@ pub enum Turn {
 
 /// A sequence of turns.
 pub fn turns() -> BoxedStrategy<Vec<Turn>> {
+    vec(turn(), 1..32).boxed()
+}
+
+/// A random turn.
+pub(super) fn turn() -> BoxedStrategy<Turn> {
     let day = IDEMPOTENCY_KEEP_MS;
     let millis = prop_oneof![
         12 => 0_i64..50,
@@ -142,7 +147,7 @@ pub fn turns() -> BoxedStrategy<Vec<Turn>> {
     ];
     let age = prop_oneof![3 => 0_i64..50, 1 => day..day + 50];
     let events = option::of(0_i64..50).prop_map(move |extra| extra.unwrap_or(100 * day));
-    let turn = prop_oneof![
+    prop_oneof![
         16 => vec(write(), 1..6).prop_map(Turn::Writes),
         4 => write().prop_map(Box::new).prop_map(Turn::Try),
         6 => millis.prop_map(Turn::Elapse),
@@ -153,6 +158,6 @@ pub fn turns() -> BoxedStrategy<Vec<Turn>> {
         10 => (group_step(), mark()).prop_map(|(step, mark)| Turn::Group(Box::new(step), mark)),
         2 => group_step().prop_map(Box::new).prop_map(Turn::TryGroup),
         3 => group_question().prop_map(Turn::WalkGroups),
-    ];
-    vec(turn, 1..32).boxed()
+    ]
+    .boxed()
 }

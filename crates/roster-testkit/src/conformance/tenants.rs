@@ -23,7 +23,7 @@ use super::{
 
 pub const RULES: Rules = super::DEFAULT;
 
-fn name(text: &str) -> TenantName {
+pub(crate) fn name(text: &str) -> TenantName {
     TenantName::parse(text).expect("a name")
 }
 
@@ -31,7 +31,10 @@ fn draft(body: &Value) -> TenantDraft {
     TenantDraft::parse(&tree(body)).expect("a valid tenant")
 }
 
-async fn change(harness: &Harness, act: TenantAct) -> Result<TenantDecision, TenantRefusal> {
+pub(crate) async fn change(
+    harness: &Harness,
+    act: TenantAct,
+) -> Result<TenantDecision, TenantRefusal> {
     try_out(harness, act, false).await
 }
 
@@ -49,7 +52,7 @@ async fn try_out(
     }
 }
 
-async fn create(harness: &Harness, body: Value) -> Tenant {
+pub(crate) async fn create(harness: &Harness, body: Value) -> Tenant {
     change(harness, TenantAct::Create(draft(&body))).await.expect("a new name").tenant
 }
 
@@ -58,7 +61,7 @@ async fn patch(harness: &Harness, tenant: &str, body: Value) -> Tenant {
     change(harness, act).await.expect("a valid patch").tenant
 }
 
-async fn find(harness: &Harness, tenant: &str) -> Option<(Tenant, TenantCounts)> {
+pub(crate) async fn find(harness: &Harness, tenant: &str) -> Option<(Tenant, TenantCounts)> {
     harness.store().tenant(name(tenant)).await.expect("the store answers")
 }
 

@@ -48,6 +48,16 @@ impl Oracle {
         Self { rules, tenant, state: shared.state_of(tenant), shared }
     }
 
+    /// Deletes the idempotency records from before a time. Returns how many.
+    pub(crate) fn forget_keys(&self, before: Timestamp) -> u64 {
+        self.state().forget_keys(before)
+    }
+
+    /// Deletes the events up to a position. Returns how many.
+    pub(crate) fn forget_events(&self, last: i64) -> u64 {
+        self.state().forget_events(last)
+    }
+
     fn keyring(&self) -> MutexGuard<'_, Keyring> {
         self.shared.keyring.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -288,12 +288,23 @@ impl State {
 
     /// Deletes expired idempotency records and the oldest events. Returns how many.
     pub(super) fn forget(&mut self, before: Outlived) -> u64 {
-        let before_count = self.results.len() + self.log.len();
-        self.results.retain(|_, result| result.at >= before.keys_before);
-        let first_kept = self.log.iter().position(|(_, event)| event.at >= before.events_before);
-        self.log.drain(..first_kept.unwrap_or(self.log.len()));
-        let deleted = before_count - self.results.len() - self.log.len();
-        u64::try_from(deleted).unwrap_or(u64::MAX)
+        let first_kept = self.log.iter().find(|(_, event)| event.at >= before.events_before);
+        let last = first_kept.map_or(self.position, |(position, _)| position - 1);
+        self.forget_keys(before.keys_before) + self.forget_events(last)
+    }
+
+    /// Deletes expired idempotency records. Returns how many.
+    pub(super) fn forget_keys(&mut self, before: Timestamp) -> u64 {
+        let before_count = self.results.len();
+        self.results.retain(|_, result| result.at >= before);
+        u64::try_from(before_count - self.results.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Deletes the events up to a position. Returns how many.
+    pub(super) fn forget_events(&mut self, last: i64) -> u64 {
+        let before_count = self.log.len();
+        self.log.retain(|(position, _)| *position > last);
+        u64::try_from(before_count - self.log.len()).unwrap_or(u64::MAX)
     }
 }
 

@@ -23,9 +23,7 @@ use crate::{
 
 impl Pair {
     pub(super) async fn write_group(&mut self, step: GroupStep, mark: Option<Mark>) {
-        let Some(act) = self.group_act(step).await else { return };
-        let idempotency = mark.map(Into::into);
-        let command = Command { idempotency, ..self.oracle.command(act) };
+        let Some(command) = self.group_command(step, mark).await else { return };
         let answer = self.subject.execute(vec![command.clone()]).await;
         let expected = self.oracle.execute(vec![command.clone()]).await;
         assert_eq!(answer, expected, "{command:#?}");
@@ -33,8 +31,17 @@ impl Pair {
     }
 
     pub(super) async fn preview_group(&mut self, step: GroupStep) {
-        let Some(act) = self.group_act(step).await else { return };
-        self.preview_command(self.oracle.command(act)).await;
+        let Some(command) = self.group_command(step, None).await else { return };
+        self.preview_command(command).await;
+    }
+
+    pub(super) async fn group_command(
+        &mut self,
+        step: GroupStep,
+        mark: Option<Mark>,
+    ) -> Option<Command> {
+        let act = self.group_act(step).await?;
+        Some(Command { idempotency: mark.map(Into::into), ..self.oracle.command(act) })
     }
 
     /// Reads a list of groups from both, page by page.
@@ -72,7 +79,7 @@ impl Pair {
                 assert_eq!(page, self.oracle.members_page(query).await, "{query:?}");
             }
         }
-        let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
+        let all = self.users_and_groups();
         let of = self.subject.groups_of_many(all.clone()).await;
         let expected = self.oracle.groups_of_many(all).await;
         assert_eq!(of, expected, "the direct groups of all users and groups");
@@ -133,9 +140,16 @@ impl Pair {
         Some((id, Self::preconditions_at(version, preconditions)))
     }
 
+    /// All ids of users and groups that were ever generated. A user of another tenant may have the
+    /// id of a group.
+    fn users_and_groups(&self) -> Vec<UserId> {
+        let all: BTreeSet<UserId> = self.known.iter().chain(&self.groups).copied().collect();
+        all.into_iter().collect()
+    }
+
     /// Ids of users and groups that were ever created, at these indexes.
     fn members_at(&self, indexes: &[Index]) -> BTreeSet<UserId> {
-        let all: Vec<UserId> = self.known.iter().chain(&self.groups).copied().collect();
+        let all = self.users_and_groups();
         if all.is_empty() {
             return BTreeSet::new();
         }
