@@ -107,7 +107,8 @@ impl Directory {
         mode: Mode,
     ) -> Result<TenantDecision, TenantFailure> {
         let (at, is_dry_run) = (self.clock.now(), mode == Mode::DryRun);
-        self.store.change_tenant(TenantChange { act, preconditions, at, is_dry_run }).await
+        let rules = self.store.rules();
+        self.store.change_tenant(TenantChange { act, preconditions, rules, at, is_dry_run }).await
     }
 
     /// Creates a user.

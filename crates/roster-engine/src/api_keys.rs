@@ -3,7 +3,7 @@
 //! [`decide_keys`] has the rules. In a column for a time, 0 means that there is none. So does an
 //! empty secret.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice};
 
 use roster_core::{
     StoreError, TenantId, Timestamp,
@@ -14,10 +14,7 @@ use roster_core::{
     page::Flow,
 };
 
-use crate::{
-    database::{Cell, Database, Values, corrupt, first},
-    tenants::is_live,
-};
+use crate::database::{Cell, Database, Values, corrupt, first, is_live};
 
 /// The number of changes of the keys.
 pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
@@ -60,6 +57,25 @@ pub const DROP_KEY: &str = "DELETE FROM keys WHERE id = $1";
 /// Counts a change of the keys.
 pub const COUNT_KEY_CHANGE: &str = "INSERT INTO keys_head (id, generation) VALUES (1, 1) \
      ON CONFLICT (id) DO UPDATE SET generation = keys_head.generation + 1";
+
+/// Finds a key of a tenant.
+pub const HAS_KEYS: &str = "SELECT 1 FROM keys WHERE tenant = $1 LIMIT 1";
+
+/// Revokes the keys of a tenant, with the present generation.
+pub const REVOKE_KEYS: &str = "UPDATE keys SET \
+     revoked_at = CASE WHEN revoked_at = 0 THEN $1 ELSE revoked_at END, \
+     generation = (SELECT generation FROM keys_head WHERE id = 1) WHERE tenant = $2";
+
+/// Revokes the keys of a tenant that is purged, so that no process accepts them any more.
+pub(crate) async fn revoke_keys<D: Database>(db: D, at: Timestamp) -> Result<(), D::Error> {
+    let tenant = Cell::from(db.tenant());
+    // A change that is counted closes an open service, so it must be one.
+    if first(db, HAS_KEYS, slice::from_ref(&tenant)).await?.is_some() {
+        db.execute(COUNT_KEY_CHANGE, &[]).await?;
+        db.execute(REVOKE_KEYS, &[at.as_millis().into(), tenant]).await?;
+    }
+    Ok(())
+}
 
 /// Reads the keys that changed since generation `known`; all without one, or if the store is behind
 /// it. A key that was removed had ended, so a reader may keep it.

@@ -98,6 +98,15 @@ pub async fn head<D: Database>(db: D) -> Result<Head, D::Error> {
     Ok(row.head(0)?)
 }
 
+/// When a tenant was deleted.
+pub const DELETED_AT: &str = "SELECT deleted_at FROM tenants WHERE id = $1";
+
+/// Whether the tenant exists and is not deleted.
+pub async fn is_live<D: Database>(db: D) -> Result<bool, D::Error> {
+    let row = first(db, DELETED_AT, &[db.tenant().into()]).await?;
+    Ok(row.is_some_and(|row| matches!(row.0.first(), Some(Cell::Null))))
+}
+
 /// The rows of a statement.
 pub async fn rows<D: Database>(
     db: D,

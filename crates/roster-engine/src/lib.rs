@@ -38,12 +38,13 @@ mod tests;
 mod write;
 
 pub use api_keys::{
-    CHANGED_KEYS, COUNT_KEY_CHANGE, DROP_KEY, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
-    KEYS_OF_TENANT, PUT_KEY, change_keys, changed_keys, key, keys,
+    CHANGED_KEYS, COUNT_KEY_CHANGE, DROP_KEY, HAS_KEYS, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
+    KEYS_OF_TENANT, PUT_KEY, REVOKE_KEYS, change_keys, changed_keys, key, keys,
 };
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{
-    Cell, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, rows, tenant_of_event,
+    Cell, DELETED_AT, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, is_live,
+    rows, tenant_of_event,
 };
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use read::page::{FEW, read_few, read_page};
@@ -58,8 +59,8 @@ pub use read::stored_groups::{
 };
 pub use retention::{
     CLOCK_MARK, END_ERASURE, END_ERASURES_OF_TENANT, ErasureSql, FORGET_EVENTS, FORGET_KEYS,
-    HAS_KEYS, MOVE_ERASURE, NEWEST_EVENT, OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark,
-    erase, erase_tenant, forget, pending_erasures,
+    MOVE_ERASURE, NEWEST_EVENT, OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase,
+    erase_tenant, forget, pending_erasures,
 };
 pub use settings::{
     SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
@@ -67,9 +68,8 @@ pub use settings::{
 };
 pub use tables::{Table, TableDigest, digest};
 pub use tenants::{
-    BEGIN_ERASURE, CREATE_TENANT, DELETED_AT, END_TENANT, NEXT_TENANT, PURGE_TENANT, UPDATE_TENANT,
-    USERS_ROOM, change_tenant, is_live, tenant, tenant_name, tenant_of_name, tenants,
-    tenants_along, totals,
+    BEGIN_ERASURE, CREATE_TENANT, END_TENANT, NEXT_TENANT, PURGE_TENANT, UPDATE_TENANT, USERS_ROOM,
+    change_tenant, tenant, tenant_name, tenant_of_name, tenants, tenants_along, totals,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

@@ -9,7 +9,6 @@ use roster_core::{
 };
 
 use crate::{
-    api_keys::COUNT_KEY_CHANGE,
     database::{Cell, Database, Values, corrupt, first, rows},
     tables::Table,
     tenants::{END_TENANT, WHOLE_TENANT},
@@ -47,9 +46,6 @@ pub const END_ERASURE: &str = "DELETE FROM erasures WHERE tenant = $1 AND id = $
 
 /// Ends the erasure of a tenant, and those of its users, which have thousands of events each.
 pub const END_ERASURES_OF_TENANT: &str = "DELETE FROM erasures WHERE tenant = $1";
-
-/// Finds a key of a tenant.
-pub const HAS_KEYS: &str = "SELECT 1 FROM keys WHERE tenant = $1 LIMIT 1";
 
 /// The statements of an erasure that differ between the engines.
 #[derive(Clone, Copy, Debug)]
@@ -174,9 +170,6 @@ pub async fn erase_tenant<D: Database>(
         return Ok(None);
     };
     let reached = row.number(0, "erasures.reached")?;
-    if first(db, HAS_KEYS, slice::from_ref(&tenant)).await?.is_some() {
-        db.execute(COUNT_KEY_CHANGE, &[]).await?;
-    }
     let mut room = sql.rows_of_tenant_max;
     let count = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX);
     for sql in Table::erase_tenant::<D>() {

@@ -11,6 +11,7 @@ use roster_core::{
 };
 
 use crate::{
+    api_keys::revoke_keys,
     database::{Cell, Database, Dialect, Values, corrupt, first},
     read::page_sql::{Parameters, limit, status_number},
 };
@@ -61,9 +62,6 @@ pub async fn totals<D: Database>(db: D) -> Result<Head, D::Error> {
 pub const NEXT_TENANT: &str =
     "SELECT max(id) + 1, (SELECT count(*) FROM tenants WHERE name > '') FROM tenants";
 
-/// When a tenant was deleted.
-pub const DELETED_AT: &str = "SELECT deleted_at FROM tenants WHERE id = $1";
-
 /// How many more live users a tenant may have; NULL if there is no maximum.
 pub const USERS_ROOM: &str = "SELECT users_max - active - suspended FROM tenants WHERE id = $1";
 
@@ -90,12 +88,6 @@ pub const BEGIN_ERASURE: &str = "INSERT INTO erasures (tenant, id, reached) VALU
 
 /// Marks a tenant in which everything is erased.
 pub const END_TENANT: &str = "UPDATE tenants SET status = 3 WHERE id = $1";
-
-/// Whether the tenant exists and is not deleted.
-pub async fn is_live<D: Database>(db: D) -> Result<bool, D::Error> {
-    let row = first(db, DELETED_AT, &[db.tenant().into()]).await?;
-    Ok(row.is_some_and(|row| matches!(row.0.first(), Some(Cell::Null))))
-}
 
 /// Reads the tenant of a name, with its counters.
 pub async fn tenant<D: Database>(
@@ -161,6 +153,7 @@ pub async fn change_tenant<D: Database>(
     }
     let Tenant { id, name, version, .. } = &decision.tenant;
     if let TenantAct::Purge(_) = &change.act {
+        revoke_keys(db.of(*id), change.at).await?;
         db.execute(PURGE_TENANT, &[(*id).into()]).await?;
         db.execute(BEGIN_ERASURE, &[(*id).into(), WHOLE_TENANT.into()]).await?;
         return Ok(Ok(decision));

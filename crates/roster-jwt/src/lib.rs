@@ -117,7 +117,7 @@ struct Remembered {
 pub enum Refused {
     /// It is invalid. The text is for its sender.
     Token(&'static str),
-    /// The keys of its issuer are not available.
+    /// The keys of its issuer, or the store with its tenant, are not available.
     Away,
 }
 

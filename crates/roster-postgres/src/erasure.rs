@@ -56,8 +56,8 @@ pub(crate) const SQL: ErasureSql = ErasureSql {
     drop_keys: "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = ANY(ARRAY(\
          SELECT key FROM idempotency_keys \
          WHERE tenant = $1 AND user_id = $2 AND effect <> 'user.purged' LIMIT $3))",
-    // No other write waits for the step.
-    rows_of_tenant_max: 1000,
+    // No other write waits for the step, but it shares the processors and the disk.
+    rows_of_tenant_max: 200,
     next_of_tenant: "SELECT count(*), max(position) FROM (SELECT position FROM events \
          WHERE tenant = $1 AND tenant <> 0 AND position > $2 ORDER BY tenant, position LIMIT $3) \
          AS next",

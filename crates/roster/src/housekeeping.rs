@@ -79,7 +79,7 @@ pub struct Housekeeping {
 /// The result of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
-    /// Users purged.
+    /// Users and tenants purged.
     pub purged: u64,
     /// Events and idempotency records deleted.
     pub forgotten: u64,

@@ -11,7 +11,7 @@ use crate::{
     timestamp::Timestamp,
     user::Status,
     write::{
-        command::Preconditions,
+        command::{Guard, Preconditions, Rules},
         violation::{ViolationCode, Violations},
     },
 };
@@ -54,6 +54,8 @@ pub struct TenantChange {
     pub act: TenantAct,
     /// The preconditions of the request.
     pub preconditions: Preconditions,
+    /// Which writes need one.
+    pub rules: Rules,
     /// The time of the request.
     pub at: Timestamp,
     /// Whether nothing is stored.
@@ -74,6 +76,8 @@ pub struct TenantDecision {
 pub enum TenantRefusal {
     /// No tenant of the kind that the operation is about (live or deleted) has the name.
     NotFound,
+    /// The settings require a precondition, and the request has none.
+    PreconditionRequired,
     /// Another tenant has the name.
     NameTaken {
         /// Whether that one is deleted.
@@ -138,9 +142,10 @@ pub fn decide_tenant(
         TenantAct::Purge(_) => return purge(stored, change),
     };
     let is_version = draft.version.is_none_or(|version| version == stored.version);
-    if !is_version || !change.preconditions.allow_write(stored.version) {
+    if !is_version {
         return Err(TenantRefusal::VersionMismatch(stored.version));
     }
+    may_write(stored, change)?;
     if draft.name.as_ref().is_some_and(|name| *name != stored.name) {
         let detail = "a tenant keeps its name, because it is in the URLs of its callers";
         return Err(TenantRefusal::Invalid(at("name", ViolationCode::InvalidValue, detail).into()));
@@ -152,6 +157,11 @@ pub fn decide_tenant(
         users_max: draft.users_max,
         ..stored.clone()
     };
+    let is_guarded = change.rules.put == Guard::On && matches!(change.act, TenantAct::Replace(..));
+    let has_precondition = draft.version.is_some() || !change.preconditions.is_empty();
+    if is_guarded && !has_precondition && clears(stored, &tenant) {
+        return Err(TenantRefusal::PreconditionRequired);
+    }
     let changes = tenant != *stored;
     if changes {
         tenant.version += 1;
@@ -160,11 +170,29 @@ pub fn decide_tenant(
     Ok(TenantDecision { tenant, changes })
 }
 
+/// Whether a replacement clears what the stored tenant has.
+fn clears(stored: &Tenant, tenant: &Tenant) -> bool {
+    stored.display_name.is_some() && tenant.display_name.is_none()
+        || stored.external_id.is_some() && tenant.external_id.is_none()
+        || stored.users_max.is_some() && tenant.users_max.is_none()
+}
+
+/// Checks the preconditions of a deletion or a purge.
+fn may_remove(stored: &Tenant, change: &TenantChange) -> Result<(), TenantRefusal> {
+    if change.rules.delete == Guard::On && change.preconditions.is_empty() {
+        return Err(TenantRefusal::PreconditionRequired);
+    }
+    may_write(stored, change)
+}
+
+fn may_write(stored: &Tenant, change: &TenantChange) -> Result<(), TenantRefusal> {
+    let may = change.preconditions.allow_write(stored.version);
+    if may { Ok(()) } else { Err(TenantRefusal::VersionMismatch(stored.version)) }
+}
+
 /// Purges a deleted tenant. The decision has the tenant as it was last.
 fn purge(stored: &Tenant, change: &TenantChange) -> Result<TenantDecision, TenantRefusal> {
-    if !change.preconditions.allow_write(stored.version) {
-        return Err(TenantRefusal::VersionMismatch(stored.version));
-    }
+    may_remove(stored, change)?;
     Ok(TenantDecision { tenant: stored.clone(), changes: true })
 }
 
@@ -174,8 +202,10 @@ fn set_deleted_at(
     change: &TenantChange,
     deleted_at: Option<Timestamp>,
 ) -> Result<TenantDecision, TenantRefusal> {
-    if !change.preconditions.allow_write(stored.version) {
-        return Err(TenantRefusal::VersionMismatch(stored.version));
+    if deleted_at.is_some() {
+        may_remove(stored, change)?;
+    } else {
+        may_write(stored, change)?;
     }
     let version = stored.version + 1;
     let updated_at = change.at.max(stored.updated_at);
@@ -219,7 +249,8 @@ mod tests {
 
     fn change(act: TenantAct) -> TenantChange {
         let at = Timestamp::from_millis(1000);
-        TenantChange { act, preconditions: Preconditions::default(), at, is_dry_run: false }
+        let (preconditions, rules) = Default::default();
+        TenantChange { act, preconditions, rules, at, is_dry_run: false }
     }
 
     fn acme() -> Tenant {
@@ -270,6 +301,36 @@ mod tests {
         let act = TenantAct::Patch(acme().name, Json::Object(Vec::new()));
         let stale = TenantChange { preconditions, ..change(act) };
         assert_eq!(decide_tenant(Some(&acme()), &stale), Err(TenantRefusal::VersionMismatch(1)));
+    }
+
+    #[test]
+    fn guards_require_a_precondition_where_something_would_be_lost() {
+        let rules = Rules { put: Guard::On, delete: Guard::On, ..Rules::default() };
+        let guarded = |act| TenantChange { rules, ..change(act) };
+        let required = Err(TenantRefusal::PreconditionRequired);
+        let deleted = Tenant { deleted_at: Some(Timestamp::from_millis(5)), ..acme() };
+        let name = || acme().name;
+        let clearing = || TenantAct::Replace(name(), draft(r#"{"users_max":5}"#));
+        for (stored, act) in [
+            (acme(), TenantAct::Delete(name())),
+            (deleted.clone(), TenantAct::Purge(name())),
+            (acme(), clearing()),
+        ] {
+            assert_eq!(decide_tenant(Some(&stored), &guarded(act.clone())), required);
+            let if_match = Some(Tags::Versions(vec![1]));
+            let preconditions = Preconditions { if_match, if_none_match: None };
+            let conditional = TenantChange { preconditions, ..guarded(act) };
+            assert!(decide_tenant(Some(&stored), &conditional).is_ok());
+        }
+        let whole = r#"{"display_name":"Acme Ltd","users_max":7}"#;
+        for act in [
+            TenantAct::Replace(name(), draft(whole)),
+            TenantAct::Replace(name(), draft(r#"{"version":1}"#)),
+            TenantAct::Patch(name(), json::read(br#"{"users_max":null}"#).unwrap()),
+        ] {
+            assert!(decide_tenant(Some(&acme()), &guarded(act.clone())).is_ok(), "{act:?}");
+        }
+        assert!(decide_tenant(Some(&deleted), &guarded(TenantAct::Restore(name()))).is_ok());
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn not_admitted(why: Refused) -> Problem {
     match why {
         Refused::Token(detail) => invalid(detail),
         Refused::Away => {
-            let detail = "the keys of the token's issuer cannot be fetched now; try again shortly";
+            let detail = "the token cannot be verified now; try again shortly";
             Problem::saying(ProblemCode::Unavailable, detail)
                 .with_header(RETRY_AFTER, HeaderValue::from_static("1"))
         }

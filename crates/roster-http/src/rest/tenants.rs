@@ -223,6 +223,8 @@ pub(crate) async fn purge(
     call: Call,
 ) -> Result<Response, Problem> {
     let tenant = change(&app, &options, &call, TenantAct::Purge(name)).await?;
+    // The purge has revoked its keys. The next read in the background sees it if this one fails.
+    drop(app.access.keys_changed().await);
     Ok(delete_response(&app, &options, &tenant))
 }
 
@@ -376,6 +378,10 @@ impl From<TenantFailure> for Problem {
         match failure {
             TenantFailure::Store(error) => error.into(),
             TenantFailure::Refused(TenantRefusal::NotFound) => not_found(),
+            TenantFailure::Refused(TenantRefusal::PreconditionRequired) => Self::saying(
+                ProblemCode::PreconditionRequired,
+                "send If-Match with the version of the tenant that you mean",
+            ),
             TenantFailure::Refused(TenantRefusal::NameTaken { is_deleted: false }) => {
                 Self::new(ProblemCode::TenantNameTaken)
             }

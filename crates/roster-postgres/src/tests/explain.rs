@@ -118,6 +118,16 @@ const EMPTY: &str = "TRUNCATE users, keys, deleted_users, events, words, further
 const ANALYZE: &str = "ANALYZE groups, group_members, walk_ends, keys, users, deleted_users, \
      events, words, further_keys, idempotency_keys, erasures, settings, tenants, clock_mark";
 
+/// A statement that enters these indexes at a key.
+pub(super) fn at_key(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
+    Statement { sql: sql.into(), indexes, enters: Enters::AtKey }
+}
+
+/// A statement that may enter these indexes at their start.
+pub(super) fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
+    Statement { sql: sql.into(), indexes, enters: Enters::AtStart }
+}
+
 /// The name of a group, and its statements.
 pub(super) type Group = (&'static str, Vec<Statement>);
 

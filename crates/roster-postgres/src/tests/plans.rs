@@ -12,14 +12,16 @@ use roster_core::{
 
 use roster_engine as engine;
 
-use super::explain::{
-    Enters::{AtKey, AtStart},
-    Sizes, Statement, explain,
+use super::{
+    explain::{
+        Enters::{AtKey, AtStart},
+        Sizes, Statement, at_key, at_start, explain,
+    },
+    housekeeping_statements::{clock_marks, erasures, of_purged_tenants, outlived},
 };
 use crate::{
     api_keys,
-    engine::{PROBE, WRITE_CLOCK_MARK},
-    erasure,
+    engine::PROBE,
     in_force::STATE,
     reads::{
         events::{self, Scope},
@@ -52,6 +54,7 @@ async fn every_statement_uses_its_index_at_every_table_size() {
         ("writes", writes()),
         ("outlived", outlived()),
         ("erasures", erasures()),
+        ("purged_tenants", of_purged_tenants()),
         ("tenants", tenants()),
         ("clock_marks", clock_marks()),
         ("keys", keys_of_callers()),
@@ -126,14 +129,6 @@ async fn keys_that_may_be_unique_are_counted_and_found_along_an_index() {
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
 const LIMIT: usize = 51;
-
-fn at_key(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
-    Statement { sql: sql.into(), indexes, enters: AtKey }
-}
-
-fn at_start(indexes: &'static [&'static str], sql: impl Into<String>) -> Statement {
-    Statement { sql: sql.into(), indexes, enters: AtStart }
-}
 
 /// A function that makes a statement whose plan enters its index at the start, or at a key.
 type At = fn(&'static [&'static str], String) -> Statement;
@@ -387,6 +382,8 @@ fn keys_of_callers() -> Vec<Statement> {
         at_key(&["keys_tenant"], engine::KEYS_OF_TENANT),
         at_key(&["keys_tenant"], engine::KEYS_OF_OPERATOR),
         at_key(&["keys_pkey"], engine::KEY),
+        at_key(&["keys_tenant"], engine::HAS_KEYS),
+        at_key(&["keys_head_pkey", "keys_tenant"], engine::REVOKE_KEYS),
         at_key(&["keys_head_pkey"], engine::PUT_KEY),
         at_key(&["keys_pkey"], engine::DROP_KEY),
         at_key(&[], engine::COUNT_KEY_CHANGE),
@@ -437,30 +434,13 @@ fn groups_and_members() -> Vec<Statement> {
     statements
 }
 
-/// The histories of purged users.
-fn erasures() -> Vec<Statement> {
-    vec![
-        at_key(
-            &["events_subject", "idempotency_keys_user", "events_pkey", "idempotency_keys_pkey"],
-            erasure::BEGIN,
-        ),
-        at_start(&["erasures_pkey"], engine::PENDING_ERASURES),
-        at_key(&["erasures_pkey"], erasure::SQL.reached),
-        at_key(&["events_subject"], erasure::SQL.next),
-        at_key(&["events_subject"], erasure::SQL.empty),
-        at_key(&["idempotency_keys_user", "idempotency_keys_pkey"], erasure::SQL.drop_keys),
-        at_key(&["erasures_pkey"], engine::MOVE_ERASURE),
-        at_key(&["erasures_pkey"], engine::END_ERASURE),
-    ]
-}
-
-/// Tenants, and what is in a purged one.
+/// Tenants.
 fn tenants() -> Vec<Statement> {
     let along = |selection| {
         let query = TenantQuery { selection, after: None, limit: 1 };
         engine::tenants_along::<Db>(&query, &mut engine::Parameters::default())
     };
-    let mut statements = vec![
+    vec![
         at_key(&["tenants_name"], engine::tenant_of_name()),
         at_key(&["tenants_live"], along(TenantSelection::Live)),
         at_key(&["tenants_deleted"], along(TenantSelection::Deleted)),
@@ -469,41 +449,5 @@ fn tenants() -> Vec<Statement> {
         at_key(&["tenants_pkey"], engine::PURGE_TENANT),
         at_key(&["tenants_pkey"], engine::END_TENANT),
         at_key(&["tenants_pkey"], engine::DELETED_AT),
-        at_key(&["keys_tenant"], engine::HAS_KEYS),
-        at_key(&["erasures_pkey"], engine::END_ERASURES_OF_TENANT),
-        at_key(&["events_tenant"], erasure::SQL.next_of_tenant),
-        at_key(&["events_tenant", "events_pkey"], erasure::SQL.empty_of_tenant),
-    ];
-    let indexes: [&'static [&'static str]; 9] = [
-        &["users_pkey"],
-        &["deleted_users_pkey"],
-        &["words_pkey"],
-        &["further_keys_pkey"],
-        &["idempotency_keys_pkey"],
-        &["settings_pkey"],
-        &["keys_tenant"],
-        &["groups_pkey"],
-        &["group_members_pkey"],
-    ];
-    let erased = indexes.into_iter().zip(engine::Table::erase_tenant::<Db>());
-    statements.extend(erased.map(|(index, sql)| at_key(index, sql)));
-    statements
-}
-
-/// The clock mark.
-fn clock_marks() -> Vec<Statement> {
-    vec![
-        at_key(&["clock_mark_pkey"], engine::CLOCK_MARK),
-        at_start(&["events_pkey"], engine::NEWEST_EVENT),
-        at_key(&[], WRITE_CLOCK_MARK),
-    ]
-}
-
-/// Deletion by age.
-fn outlived() -> Vec<Statement> {
-    vec![
-        at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], engine::FORGET_KEYS),
-        at_start(&["events_pkey"], engine::OLDEST_EVENTS),
-        at_key(&["events_pkey"], engine::FORGET_EVENTS),
     ]
 }

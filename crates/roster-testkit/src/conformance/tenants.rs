@@ -44,7 +44,7 @@ async fn try_out(
     is_dry_run: bool,
 ) -> Result<TenantDecision, TenantRefusal> {
     let (preconditions, at) = (Preconditions::default(), harness.clock.now());
-    let change = TenantChange { act, preconditions, at, is_dry_run };
+    let change = TenantChange { act, preconditions, rules: RULES, at, is_dry_run };
     match harness.store().change_tenant(change).await {
         Ok(decision) => Ok(decision),
         Err(TenantFailure::Refused(refusal)) => Err(refusal),
@@ -334,7 +334,13 @@ pub async fn a_purged_tenant_is_erased_and_its_name_is_free(harness: Harness) {
     change(&harness, TenantAct::Delete(name("acme"))).await.expect("it is there");
     assert!(try_out(&harness, purge(), true).await.expect("it is deleted").changes);
     assert!(find(&harness, "acme").await.is_some());
+    let known = harness.store().changed_keys(None).await.expect("the store answers");
+    let known = known.expect("all keys").generation;
     change(&harness, purge()).await.expect("it is deleted");
+    let changed = harness.store().changed_keys(Some(known)).await.expect("the store answers");
+    let changed: Vec<_> = changed.expect("a change").keys.into_values().collect();
+    assert_eq!(changed.len(), 1, "its key");
+    assert!(changed.iter().all(|key| key.revoked_at.is_some()), "{changed:?}");
     assert_eq!(find(&harness, "acme").await, None);
     assert_eq!(change(&harness, purge()).await, Err(TenantRefusal::NotFound));
     let totals = harness.store().totals().await.expect("the store answers");

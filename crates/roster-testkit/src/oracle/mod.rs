@@ -215,7 +215,13 @@ impl KeyStore for Oracle {
 
     fn keys(&self, view: KeyView) -> Answer<'_, Result<Vec<ApiKey>, StoreError>> {
         Box::pin(async move {
-            Ok(self.keyring().keys.values().filter(|key| view.has(key)).cloned().collect())
+            let keys = self.keyring().keys.values().filter(|key| view.has(key)).cloned().collect();
+            // The keys of a purged tenant are erased at once.
+            Ok(if matches!(view, KeyView::Tenant(tenant) if self.shared.is_deleted(tenant)) {
+                Vec::new()
+            } else {
+                keys
+            })
         })
     }
 

@@ -173,7 +173,18 @@ impl TenantStore for Oracle {
                 *state = State { is_deleted: true, position, log, ..State::default() };
                 let mut keyring =
                     self.shared.keyring.lock().unwrap_or_else(PoisonError::into_inner);
-                keyring.keys.retain(|_, key| key.reach != Reach::Tenant(id));
+                let own = keyring.keys.values_mut().filter(|key| key.reach == Reach::Tenant(id));
+                let revoked: Vec<KeyId> = own
+                    .map(|key| {
+                        key.revoked_at.get_or_insert(change.at);
+                        key.id
+                    })
+                    .collect();
+                keyring.generation += i64::from(!revoked.is_empty());
+                let generation = keyring.generation;
+                let changed = self.shared.key_generations.lock();
+                let mut changed = changed.unwrap_or_else(PoisonError::into_inner);
+                changed.extend(revoked.into_iter().map(|key| (key, generation)));
             } else {
                 tenants.insert(name, decision.tenant.clone());
                 (state.users_max, state.is_deleted) = (users_max, deleted_at.is_some());

@@ -20,6 +20,13 @@ pub(super) fn check(config: &Config, report: &Report) -> Result<(), Faults> {
         report.fault(&mut faults, "jwt_audience", "needs an issuer: set jwt_issuer");
         return Err(faults);
     }
+    for (key, texts) in
+        [("jwt_tenant", &config.jwt_tenant), ("jwt_tenant_claim", &config.jwt_tenant_claim)]
+    {
+        if config.jwt_issuer.is_empty() && !texts.is_empty() {
+            report.fault(&mut faults, key, "needs an issuer: set jwt_issuer");
+        }
+    }
     for NamedIssuer { name, .. } in &config.jwt_issuer {
         if config.jwt_tenant.own(name).is_some() && config.jwt_tenant_claim.own(name).is_some()
             || config.jwt_tenant.is_for_all() && config.jwt_tenant_claim.is_for_all()

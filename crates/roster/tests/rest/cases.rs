@@ -131,6 +131,7 @@ macro_rules! with_all_cases {
                 a_deletion_of_a_tenant_checks_its_version,
                 deleted_tenants_are_paged_by_name,
                 a_dry_run_deletes_no_tenant,
+                guards_cover_tenants,
             }
             mod tenants_resource {
                 a_tenant_is_created_read_and_changed,

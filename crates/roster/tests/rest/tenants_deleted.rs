@@ -1,8 +1,9 @@
 //! Deleting, restoring and purging tenants.
 
+use roster_core::{Guard, Rules};
 use serde_json::{Value, json};
 
-use crate::service::{Backend, Service};
+use crate::service::{Backend, Service, Setup};
 
 const ACME: &str = "/tenants/acme";
 const DELETED: &str = "/deleted-tenants/acme";
@@ -83,13 +84,17 @@ pub(crate) async fn a_purged_tenant_is_gone_and_its_name_is_free(backend: Backen
         let refused = service.get(target).await.refused(404, "tenant-not-found").json();
         assert_eq!(refused["detail"], format!("{detail} has this name"));
     }
+    for target in ["/users", "/tenants/acme/users"] {
+        let own = service.request("GET", target).bearer(&token).send().await;
+        own.refused(401, "unauthenticated");
+    }
     // A new tenant of the name is another one: the key of the old one does not reach it.
     let again = service.tenant(json!({"name": "acme"})).await;
     assert_eq!((&again["version"], again.get("external_id")), (&json!(1), None));
     let users = service.get("/tenants/acme/users").await.expect(200).json();
     assert_eq!(users["items"], json!([]));
     let own = service.request("GET", "/tenants/acme/users").bearer(&token).send().await;
-    assert!(matches!(own.status(), 401 | 404), "{}", own.text());
+    own.refused(401, "unauthenticated");
 }
 
 pub(crate) async fn nothing_of_a_purged_tenant_fits_another_of_its_name(backend: Backend) {
@@ -177,4 +182,26 @@ pub(crate) async fn a_dry_run_deletes_no_tenant(backend: Backend) {
     }
     assert_eq!(purged, stored);
     assert_eq!(service.get(DELETED).await.expect(200).json()["version"], 2);
+}
+
+pub(crate) async fn guards_cover_tenants(backend: Backend) {
+    let rules = Rules { put: Guard::On, delete: Guard::On, ..Rules::default() };
+    let service = backend.open_with(Setup { rules, ..Setup::default() }).await;
+    service.close_as_operator().await;
+    service.tenant(json!({"name": "acme", "display_name": "Acme"})).await;
+    let send = async |method: &str, target: &str, tag: Option<&str>| {
+        let request = service.request(method, target);
+        let request = tag.into_iter().fold(request, |one, tag| one.header("if-match", tag));
+        let has_body = method == "PUT";
+        let request = if has_body { request.json(&json!({"users_max": 5})) } else { request };
+        request.send().await
+    };
+    for (method, target, tag, status) in [
+        ("PUT", ACME, "\"1\"", 200),
+        ("DELETE", ACME, "\"2\"", 204),
+        ("DELETE", DELETED, "\"3\"", 204),
+    ] {
+        send(method, target, None).await.refused(428, "precondition-required");
+        send(method, target, Some(tag)).await.expect(status);
+    }
 }
