@@ -7,13 +7,14 @@
 //! change users includes changing groups.
 
 mod bulk;
+mod schema;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     access::{
         KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
-        RunTenants, SeesDeleted, WriteSchema, WriteUsers,
+        RunTenants, SeesDeleted, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -29,7 +30,6 @@ use crate::{
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
-    schema::{SchemaDraft, UserSchema},
     store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
     tenant::{
         Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantId,
@@ -341,21 +341,6 @@ impl Directory {
     /// The current rules.
     pub fn rules(&self) -> Rules {
         self.store.rules()
-    }
-
-    /// The current schema of users.
-    pub fn schema(&self) -> Arc<UserSchema> {
-        self.store.schema()
-    }
-
-    /// Replaces the schema of users.
-    pub async fn replace_schema(
-        &self,
-        _may: Permit<WriteSchema>,
-        draft: SchemaDraft,
-        terms: Terms,
-    ) -> Result<Outcome, Failure> {
-        self.execute(draft, terms).await
     }
 
     /// Creates a group with these members.

@@ -28,6 +28,11 @@ pub enum Refusal {
     Invalid(Violations),
     /// Another live user has a value that must be unique.
     Taken(Taken),
+    /// Another live user has a value that the schema makes unique.
+    IndexedTaken {
+        /// The member, as filters name it.
+        member: String,
+    },
     /// The id that a create should keep belongs to a user, a deleted user or a group, or to a
     /// purged user whose history is still being erased.
     IdTaken,

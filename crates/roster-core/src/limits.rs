@@ -127,6 +127,10 @@ pub const NESTED_MEMBERSHIPS_MAX: usize = 100_000;
 pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
 /// The maximum number of members of `attributes` that the schema declares.
 pub const DECLARED_MEMBERS_MAX: usize = 100;
+/// The maximum number of members that the schema gives an index.
+pub const INDEXED_MEMBERS_MAX: usize = 16;
+/// The maximum number of characters of a value in such an index, after case folding.
+pub const INDEX_KEY_LENGTH_MAX: usize = 256;
 /// The maximum size of SQLite's write-ahead log while no other process reads the store, in bytes.
 pub const WAL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The maximum size of SQLite's database file, in bytes: below the size from which on the number

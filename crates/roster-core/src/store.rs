@@ -36,7 +36,7 @@ use crate::{
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
 /// The operations of an engine on one tenant, and on the whole store.
-pub trait Store: KeyStore + GroupStore + TenantStore {
+pub trait Store: KeyStore + GroupStore + IndexStore + TenantStore {
     /// Executes commands in order, each as one atomic step, with shared commits where possible. The
     /// results have the order of the commands. A success is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;
@@ -118,6 +118,48 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
 }
+
+/// The indexes that the schema of users names: they are built and deleted in bounded steps, which
+/// housekeeping calls.
+pub trait IndexStore: Send + Sync + 'static {
+    /// The tenants whose indexes need steps, up to [`PENDING_ERASURES_MAX`].
+    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>>;
+
+    /// Executes the next step for the indexes of this tenant.
+    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>>;
+
+    /// Keys of values in an index after this one, with their users, in the order of both.
+    fn index_keys(
+        &self,
+        kind: i16,
+        after: Option<(String, UserId)>,
+    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>>;
+
+    /// Stores which users share values of a unique index; nobody does if there are none.
+    fn end_index_check(
+        &self,
+        kind: i16,
+        shared: Vec<Vec<UserId>>,
+    ) -> Answer<'_, Result<(), StoreError>>;
+}
+
+/// The result of a step for the indexes of a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexStep {
+    /// More steps are due.
+    Pending,
+    /// The keys of the unique index with this number are to be compared.
+    Check(i16),
+    /// Nothing is due but to compare the indexes again whose values were shared.
+    Failed,
+    /// Another process or a write has locked what the step needs.
+    Busy,
+    /// Nothing is due.
+    Done,
+}
+
+/// The maximum number of keys that [`IndexStore::index_keys`] returns.
+pub const INDEX_KEYS_MAX: usize = 2000;
 
 /// The reads of groups and memberships of an engine.
 pub trait GroupStore: Send + Sync + 'static {

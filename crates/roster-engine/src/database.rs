@@ -35,6 +35,16 @@ pub trait Dialect {
         (join, " AND users.tenant = group_members.tenant AND id = member_id")
     }
 
+    /// The join of keys of users with the users.
+    fn users_of_keys() -> (String, &'static str) {
+        let by_id = Self::indexed_by("users_id");
+        let join = format!(
+            "further_keys CROSS JOIN (SELECT tenant AS of_tenant, id AS of_id, version, status, \
+             record FROM users{by_id}) AS users"
+        );
+        (join, " AND of_tenant = tenant AND of_id = id")
+    }
+
     /// The value of an absent sort key. It sorts after every text.
     const ABSENT_KEY: &'static str;
 

@@ -28,6 +28,7 @@
 mod api_keys;
 mod check;
 mod database;
+mod indexes;
 mod read;
 mod retention;
 mod settings;
@@ -46,6 +47,10 @@ pub use database::{
     Cell, DELETED_AT, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, is_live,
     rows, tenant_of_event,
 };
+pub use indexes::{
+    END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, IndexRow, IndexSql, IndexWriter,
+    end_index_check, index_keys, index_step, is_the_same, may_select, tenants_with_index_work,
+};
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use read::page::{FEW, read_few, read_page};
 pub use read::page_rows::{is_behind, show_row};
@@ -63,8 +68,8 @@ pub use retention::{
     erase_tenant, forget, pending_erasures,
 };
 pub use settings::{
-    SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with, schema_of, secret, setting, stored_policy,
-    user_schema, whole_policy,
+    INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with,
+    schema_of, secret, setting, stored_policy, user_schema, whole_policy,
 };
 pub use tables::{Table, TableDigest, digest};
 pub use tenants::{

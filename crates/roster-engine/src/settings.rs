@@ -13,6 +13,12 @@ pub const SETTING: &str = "SELECT value FROM settings WHERE tenant = $1 AND name
 /// The name of the schema of users. It is missing until the schema is first replaced.
 pub const SCHEMA_SETTING: &str = "user_schema";
 
+/// The name of the indexes that the schema of users names, with their statuses.
+pub const INDEXES_SETTING: &str = "indexes";
+
+/// The name of a setting that is there while an index of the tenant is not ready.
+pub const INDEX_WORK_SETTING: &str = "index_work";
+
 /// The name of the secret that encrypts cursors.
 pub const SECRET_SETTING: &str = "cursor_secret";
 
@@ -21,17 +27,23 @@ pub async fn setting<D: Database>(db: D, name: &str) -> Result<Option<Values>, D
     first(db, SETTING, &[db.tenant().into(), name.into()]).await
 }
 
-/// Parses the schema of users from such a value.
-pub fn schema_of(value: Option<&[u8]>) -> Result<Arc<UserSchema>, StoreError> {
-    let Some(value) = value else { return Ok(Arc::default()) };
-    UserSchema::from_record(value).map(Arc::new).map_err(|_| corrupt(SCHEMA_SETTING))
+/// Parses the schema of users from the values of both settings.
+pub fn schema_of(
+    schema: Option<&[u8]>,
+    indexes: Option<&[u8]>,
+) -> Result<Arc<UserSchema>, StoreError> {
+    let Some(value) = schema else { return Ok(Arc::default()) };
+    let schema = UserSchema::from_record(value).map_err(|_| corrupt(SCHEMA_SETTING))?;
+    let Some(indexes) = indexes else { return Ok(Arc::new(schema)) };
+    schema.with_indexes(indexes).map(Arc::new).map_err(|_| corrupt(INDEXES_SETTING))
 }
 
 /// The stored schema of users.
 pub async fn user_schema<D: Database>(db: D) -> Result<Arc<UserSchema>, D::Error> {
-    let row = setting(db, SCHEMA_SETTING).await?;
-    let value = row.as_ref().map(|row| row.bytes(0, SCHEMA_SETTING)).transpose()?;
-    Ok(schema_of(value.map(|value| &**value))?)
+    let schema = setting(db, SCHEMA_SETTING).await?;
+    let indexes = setting(db, INDEXES_SETTING).await?;
+    let value = |row: &Option<Values>| row.as_ref().and_then(|row| row.bytes(0, "").ok().cloned());
+    Ok(schema_of(value(&schema).as_deref(), value(&indexes).as_deref())?)
 }
 
 /// The secret, if the store has one.

@@ -107,6 +107,8 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("attributes_bytes_max", number(limits::ATTRIBUTES_BYTES_MAX)),
         ("attributes_depth_max", number(limits::ATTRIBUTES_DEPTH_MAX)),
         ("declared_members_max", number(limits::DECLARED_MEMBERS_MAX)),
+        ("indexed_members_max", number(limits::INDEXED_MEMBERS_MAX)),
+        ("index_key_length_max", number(limits::INDEX_KEY_LENGTH_MAX)),
         ("page_size_default", number(limits::PAGE_SIZE_DEFAULT)),
         ("page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),

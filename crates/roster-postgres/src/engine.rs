@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
-    StoreError, Stored, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
+    Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -15,13 +15,14 @@ use roster_core::{
 
 use roster_engine::{
     Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, forget, group,
-    group_page, groups_of, head, key, keys, members_page, pending_erasures,
+    group_page, groups_of, head, index_keys, key, keys, members_page, pending_erasures,
+    tenants_with_index_work,
 };
 
 use crate::{
     api_keys,
     connect::Connection,
-    erasure,
+    erasure, indexes,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
     reads::{
@@ -78,17 +79,19 @@ impl Store for Postgres {
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         Box::pin(async move {
-            match Direct::of(self.tenant, &query) {
+            let page = match Direct::of(self.tenant, &query) {
                 Some(direct) if query.limit <= SHARED_PAGE_MAX => {
-                    self.shared.run(|c| direct.read(c)).await
+                    self.shared.run(|c| direct.read(c)).await?
                 }
-                Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await,
-                None => {
-                    let query = Arc::new(query);
-                    let read = |c| self.long_reads.run(walked(c, self.tenant, Arc::clone(&query)));
-                    self.exclusive.run(LONG, read).await
-                }
+                Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await?,
+                None => None,
+            };
+            if let Some(page) = page {
+                return Ok(page);
             }
+            let query = Arc::new(query);
+            let read = |c| self.long_reads.run(walked(c, self.tenant, Arc::clone(&query)));
+            self.exclusive.run(LONG, read).await
         })
     }
 
@@ -171,6 +174,40 @@ impl Store for Postgres {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         Some(self)
+    }
+}
+
+impl IndexStore for Postgres {
+    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
+        let read = |c: Arc<_>| async move { tenants_with_index_work(Rows::of_store(&c)).await };
+        Box::pin(self.shared.run(read))
+    }
+
+    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
+        Box::pin(indexes::step(self))
+    }
+
+    fn index_keys(
+        &self,
+        kind: i16,
+        after: Option<(String, UserId)>,
+    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
+        Box::pin(async move {
+            let tenant = self.tenant;
+            let read = |c: Arc<_>| {
+                let after = after.clone();
+                async move { index_keys(Rows(&c, tenant), kind, after).await }
+            };
+            self.exclusive.run(LONG, read).await
+        })
+    }
+
+    fn end_index_check(
+        &self,
+        kind: i16,
+        shared: Vec<Vec<UserId>>,
+    ) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(indexes::end_check(self, kind, shared))
     }
 }
 

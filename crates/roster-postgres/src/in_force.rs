@@ -13,7 +13,7 @@ use std::{
 };
 
 use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, TenantId, UserSchema};
-use roster_engine::{SCHEMA_SETTING, Values, corrupt, schema_of};
+use roster_engine::{INDEXES_SETTING, SCHEMA_SETTING, Values, corrupt, schema_of};
 use tokio::time::sleep;
 
 use crate::{
@@ -31,9 +31,10 @@ pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM sch
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'external_id_sharing'), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration') \
      FROM log_head WHERE number = 1 \
-     UNION ALL SELECT used.tenant, found.value, found.deleted_at, NULL, NULL, NULL \
+     UNION ALL SELECT used.tenant, found.value, found.deleted_at, found.indexes, NULL, NULL \
      FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT (SELECT value \
-     FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, deleted_at \
+     FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, (SELECT value \
+     FROM settings WHERE tenant = used.tenant AND name = 'indexes') AS indexes, deleted_at \
      FROM tenants WHERE id = used.tenant OFFSET 0) AS found";
 
 /// The rules of a tenant, and the era that they belong to.
@@ -145,6 +146,16 @@ impl RulesInForce {
         state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))
     }
 
+    /// Keeps how far the indexes of a tenant are, unless another task has read a newer schema.
+    pub(crate) fn note_index_progress(&self, tenant: TenantId, schema: Arc<UserSchema>) {
+        let mut known = self.lock();
+        if let Some(Some(before)) = known.schemas.get(&tenant)
+            && before.version == schema.version
+        {
+            known.schemas.insert(tenant, Some(schema));
+        }
+    }
+
     fn lock(&self) -> RwLockWriteGuard<'_, Known> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -193,7 +204,8 @@ async fn read_state(
     for row in others.iter().filter(|row| row.number(2, "").is_err()) {
         // `None` if the tenant never replaced its schema.
         let stored = row.bytes(1, SCHEMA_SETTING).ok();
-        let schema = schema_of(stored.map(|stored| &**stored))?;
+        let indexes = row.bytes(3, INDEXES_SETTING).ok();
+        let schema = schema_of(stored.map(|stored| &**stored), indexes.map(|indexes| &**indexes))?;
         schemas.insert(row.tenant(0, "settings.tenant")?, Some(schema));
     }
     let (log_id, era) = (row.log_id(1)?, row.number(0, "log_head.era")?);

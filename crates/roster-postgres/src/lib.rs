@@ -36,6 +36,7 @@ mod erasure;
 mod establish;
 mod failure;
 mod in_force;
+mod indexes;
 pub mod load;
 mod migrations;
 mod offline_api_keys;

@@ -1,7 +1,7 @@
 //! `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7643 sections 5 to 7, RFC 9865
 //! section 4), built from the attribute tables.
 
-use roster_core::{Json, Sharing, UserSchema, limits::PAGE_SIZE_MAX};
+use roster_core::{Json, Sharing, UserSchema, limits::PAGE_SIZE_MAX, schema::ValueType};
 
 use crate::{
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
@@ -155,16 +155,18 @@ fn schema(base: &str, schema: &Schema, emails: Sharing) -> Json {
 fn declared_schema(base: &str, urn: &str, declared: &UserSchema) -> Json {
     let own = declared.scim_members(urn).map(|member| {
         let kind = attribute_type(member.value_type);
+        let is_exact = member.case_exact || member.value_type != ValueType::String;
+        let uniqueness = if member.is_unique() { Uniqueness::Server } else { Uniqueness::None };
         object([
             ("name", text(&member.name)),
             ("type", text(kind.as_str())),
             ("multiValued", Json::Bool(member.multi_valued)),
             ("description", text(member.description.as_deref().unwrap_or_default())),
             ("required", Json::Bool(member.required)),
-            ("caseExact", Json::Bool(true)),
+            ("caseExact", Json::Bool(is_exact)),
             ("mutability", text(Mutability::ReadWrite.as_str())),
             ("returned", text(Returned::Default.as_str())),
-            ("uniqueness", text(Uniqueness::None.as_str())),
+            ("uniqueness", text(uniqueness.as_str())),
         ])
     });
     object([

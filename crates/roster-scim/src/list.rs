@@ -6,14 +6,17 @@
 use std::borrow::Cow;
 
 use roster_core::{
-    Json,
+    Json, UserSchema,
+    filter::Path,
     json::write_text,
     limits::PAGE_SIZE_MAX,
     list::{Direction, Sort, SortBy},
+    schema::MemberIndex,
 };
 
 use crate::{
     error::{ScimError, ScimType},
+    filter::UserNames,
     project::Projection,
     schema::{GROUP, ResourceType, USER},
     strictness::Strictness,
@@ -59,18 +62,20 @@ impl ListRequest {
     /// Parses the decoded parameters of a URL.
     pub fn of_parameters<'a>(
         resource_type: &ResourceType,
+        schema: &UserSchema,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     ) -> Result<Self, ScimError> {
         let mut given = Given::default();
         for (name, value) in parameters {
             given.take(&name, value.into_owned())?;
         }
-        given.end(resource_type)
+        given.end(resource_type, schema)
     }
 
     /// Parses a SearchRequest.
     pub fn of_body(
         resource_type: &ResourceType,
+        schema: &UserSchema,
         tree: Json,
         strictness: Strictness,
     ) -> Result<Self, ScimError> {
@@ -91,7 +96,7 @@ impl ListRequest {
         for (name, value) in members {
             given.take_json(&name, value)?;
         }
-        given.end(resource_type)
+        given.end(resource_type, schema)
     }
 }
 
@@ -202,7 +207,11 @@ impl Given {
         }
     }
 
-    fn end(self, resource_type: &ResourceType) -> Result<ListRequest, ScimError> {
+    fn end(
+        self,
+        resource_type: &ResourceType,
+        schema: &UserSchema,
+    ) -> Result<ListRequest, ScimError> {
         let projection =
             Projection::read(resource_type, self.attributes.as_deref(), self.excluded.as_deref())?;
         if self.cursor.is_some() && self.start_index.is_some() {
@@ -214,7 +223,7 @@ impl Given {
         let count = self.count.map(|count| usize::try_from(count.max(0)).unwrap_or(usize::MAX));
         Ok(ListRequest {
             filter: self.filter,
-            sort: sort(resource_type, self.sort_by.as_deref(), self.sort_order.as_deref())?,
+            sort: sort(resource_type, schema, self.sort_by.as_deref(), self.sort_order.as_deref())?,
             start_index,
             count: count.map(|count| count.min(PAGE_SIZE_MAX)),
             cursor: self.cursor,
@@ -255,6 +264,7 @@ fn wrong(name: &str, wanted: &str) -> ScimError {
 /// Parses the order. Only orders with an index are supported.
 fn sort(
     resource_type: &ResourceType,
+    schema: &UserSchema,
     by: Option<&str>,
     order: Option<&str>,
 ) -> Result<Sort, ScimError> {
@@ -291,13 +301,32 @@ fn sort(
         Some(("emails", "" | "value")) => SortBy::Email,
         Some(("name", "familyName")) => SortBy::FamilyName,
         Some(("name", "formatted")) => SortBy::Name,
-        Some(_) | None => {
-            let wanted = "lists can be ordered by id, userName, emails.value, name.familyName, \
-                          name.formatted, meta.created or meta.lastModified";
-            return Err(wrong("sortBy", wanted));
-        }
+        Some(_) | None => match indexed(schema, by) {
+            Some(index) if index.is_sortable() => SortBy::Indexed(index.kind),
+            Some(_) => {
+                let wanted = "the index of this attribute is being built, or has several values";
+                return Err(wrong("sortBy", wanted));
+            }
+            None => {
+                let wanted = "lists can be ordered by id, userName, emails.value, \
+                              name.familyName, name.formatted, meta.created, meta.lastModified, \
+                              or an attribute that the schema of users gives an index";
+                return Err(wrong("sortBy", wanted));
+            }
+        },
     };
     Ok(Sort { by, direction })
+}
+
+/// The index of an attribute that the schema of users gives one.
+fn indexed<'s>(schema: &'s UserSchema, by: &str) -> Option<&'s MemberIndex> {
+    let names = UserNames::new(Strictness::Tolerant, schema);
+    match names.path(by)? {
+        path @ (Path::Member(_) | Path::Free(_)) => {
+            schema.indexes.iter().find(|index| index.is_live() && index.has_values_of(&path))
+        }
+        Path::Part(..) | Path::Groups | Path::Group(_) => None,
+    }
 }
 
 /// The members of a page's body, except the resources.
@@ -350,6 +379,7 @@ mod tests {
     fn of(pairs: &[(&'static str, &'static str)]) -> Result<ListRequest, ScimError> {
         ListRequest::of_parameters(
             &USER,
+            &UserSchema::default(),
             pairs.iter().map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value))),
         )
     }
@@ -400,6 +430,7 @@ mod tests {
         let body = r#"{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],
             "attributes":["userName","emails"],"filter":"userName pr","startIndex":2,"count":3,
             "sortBy":"userName","sortOrder":"descending","other":{}}"#;
+        let none = UserSchema::default();
         let tree = json::read(body.as_bytes()).expect("JSON");
         let query = of(&[
             ("attributes", "userName,emails"),
@@ -409,9 +440,9 @@ mod tests {
             ("sortBy", "userName"),
             ("sortOrder", "descending"),
         ]);
-        assert_eq!(ListRequest::of_body(&USER, tree, Strictness::Strict), query);
+        assert_eq!(ListRequest::of_body(&USER, &none, tree, Strictness::Strict), query);
         let bare = json::read(b"{}").expect("JSON");
-        assert!(ListRequest::of_body(&USER, bare.clone(), Strictness::Tolerant).is_ok());
-        assert!(ListRequest::of_body(&USER, bare, Strictness::Strict).is_err());
+        assert!(ListRequest::of_body(&USER, &none, bare.clone(), Strictness::Tolerant).is_ok());
+        assert!(ListRequest::of_body(&USER, &none, bare, Strictness::Strict).is_err());
     }
 }

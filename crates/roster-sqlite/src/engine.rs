@@ -5,9 +5,9 @@ use std::{future, sync::Arc};
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupAct, GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, Target, Tenant, TenantId, TenantName, TenantStore, Timestamp,
-    UserAct, UserId, UserSchema,
+    Failure, GroupAct, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome,
+    Outlived, Purged, Rules, Store, StoreError, Stored, Target, Tenant, TenantId, TenantName,
+    TenantStore, Timestamp, UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -19,9 +19,10 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
-    deleted_user, forget, group, group_page, groups_of, head, key, keys, members_page,
-    pending_erasures, read_few, read_page, tenant, tenants, totals,
+    Current, IndexSql, Request, advance_clock_mark, change_keys, change_tenant, changed_keys,
+    deleted_page, deleted_user, end_index_check, forget, group, group_page, groups_of, head,
+    index_keys, index_step, key, keys, members_page, pending_erasures, read_few, read_page, tenant,
+    tenants, tenants_with_index_work, totals,
 };
 
 use crate::{
@@ -29,7 +30,7 @@ use crate::{
     establish::read_head,
     failure::ReadResult,
     offline_api_keys::note_use,
-    policy::in_force,
+    policy::{WRITE_SETTING, in_force},
     reads::{
         events,
         rows::{Rows, run, snapshot},
@@ -41,6 +42,19 @@ use crate::{
 /// Writes the clock mark. Only the process that serves the store does.
 pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
+
+/// The steps of the indexes that the schema of users names.
+pub(crate) const INDEX_SQL: IndexSql = IndexSql {
+    lock: "SELECT value FROM settings WHERE tenant = $1 AND name = 'indexes'",
+    users: "SELECT id, record FROM users INDEXED BY users_id WHERE tenant = $1 AND id > $2 \
+         ORDER BY id LIMIT $3",
+    drop: "DELETE FROM further_keys WHERE (tenant, kind, key, id) IN \
+         (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
+         ORDER BY kind, key, id LIMIT $3)",
+    keep: WRITE_SETTING,
+    // Other writes wait for the step.
+    rows_max: 100,
+};
 
 /// Larger queries of groups and memberships do not run on the threads that handle requests.
 const FEW_GROUPS_MAX: usize = 200;
@@ -176,6 +190,45 @@ impl Store for Sqlite {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         None
+    }
+}
+
+impl IndexStore for Sqlite {
+    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
+        ready(self.read_now(|rows| run(tenants_with_index_work(rows))))
+    }
+
+    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
+        let tenant = self.tenant;
+        Box::pin(self.shared.task(move |writer| {
+            let step = |connection: &_| run(index_step(Rows(connection, tenant), &INDEX_SQL));
+            let (step, schema) = writer.write(step)?;
+            writer.shared.replace_schema(tenant, schema);
+            Ok(step)
+        }))
+    }
+
+    fn index_keys(
+        &self,
+        kind: i16,
+        after: Option<(String, UserId)>,
+    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
+        self.read_by(false, move |rows| run(index_keys(rows, kind, after)))
+    }
+
+    fn end_index_check(
+        &self,
+        kind: i16,
+        shared: Vec<Vec<UserId>>,
+    ) -> Answer<'_, Result<(), StoreError>> {
+        let tenant = self.tenant;
+        Box::pin(self.shared.task(move |writer| {
+            let schema = writer.write(|connection| {
+                run(end_index_check(Rows(connection, tenant), &INDEX_SQL, kind, shared))
+            })?;
+            writer.shared.replace_schema(tenant, schema);
+            Ok(())
+        }))
     }
 }
 

@@ -214,6 +214,8 @@ pub fn bulk() -> String {
 /// A schema of users with all declarations in extensions of their own.
 pub fn schema() -> UserSchema {
     let member = |number: usize| DeclaredMember {
+        index: None,
+        case_exact: false,
         name: format!("m{number}"),
         value_type: ValueType::String,
         multi_valued: false,

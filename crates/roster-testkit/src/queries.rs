@@ -13,7 +13,7 @@ use proptest::{
 use roster_core::{Guard, OnConflict, Rules, Sharing, Store, list::PageQuery};
 
 use crate::{
-    arbitrary::{Question, Step, Write, person, question, write},
+    arbitrary::{Question, Step, Write, person, question, schema, write},
     sequences::Pair,
 };
 
@@ -77,6 +77,8 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
     pair.create_groups().await;
     for number in 0..questions {
         if number.is_multiple_of(100) {
+            let is_complete = !number.is_multiple_of(400);
+            pair.declare(&draw.from(&schema()), is_complete).await;
             let writes = (0..WRITES).map(|_| draw.from(&write())).collect();
             pair.write(writes).await;
         }
@@ -91,7 +93,7 @@ pub async fn compare(subject: Arc<dyn Store>, seed: u64, questions: u64) -> Tall
 fn conditional(draw: &mut Draw, pair: &Pair) -> PageQuery {
     loop {
         let drawn: Question = draw.from(&question());
-        let mut query = drawn.query(pair.known());
+        let mut query = drawn.query(pair.known(), &pair.schema());
         if query.filter.is_none() && query.words.is_empty() {
             continue;
         }

@@ -8,10 +8,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use roster_core::{
     Clock as _, Command, Draft, EventsPage, EventsQuery, GroupId, Json, Outlived, Preconditions,
-    Rules, Store, Stored, Tags, Target, Timestamp, UserAct, UserId,
+    Rules, SchemaDraft, Store, Stored, Tags, Target, Timestamp, UserAct, UserId, UserSchema,
     group::{GroupAct, GroupDraft, StatedKinds},
     list::{DeletedQuery, PageQuery},
 };
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -20,7 +21,8 @@ use crate::{
     conformance::{
         Harness, Image,
         groups::assert_replays,
-        harness::{Conditional, deleting, only_if, purging, restoring},
+        harness::{Conditional, deleting, only_if, purging, restoring, tree},
+        indexes::build_indexes,
     },
     replay::replay,
 };
@@ -66,11 +68,12 @@ impl Pair {
     async fn execute(&mut self, turn: Turn) {
         match turn {
             Turn::Writes(writes) => self.write(writes).await,
+            Turn::Declare(body) => self.declare(&body, true).await,
             Turn::Try(write) => self.preview(*write).await,
             Turn::Elapse(millis) => self.oracle.clock.step(millis),
             Turn::Forget(keys, events) => self.forget(keys, events).await,
             Turn::Walk(question) => {
-                self.walk(question.query(&self.known)).await;
+                self.walk(question.query(&self.known, &self.schema())).await;
             }
             Turn::WalkDeleted(question) => self.walk_deleted(question.query(&self.known)).await,
             Turn::Pull(question) => self.pull(question.query(&self.known)).await,
@@ -102,6 +105,29 @@ impl Pair {
                 let outcomes = harness.execute(vec![command.clone()]).await;
                 assert!(matches!(*outcomes, [Ok(_)]), "{outcomes:?}");
             }
+        }
+    }
+
+    /// The schema of the subject. The oracle has the same, but other statuses of its indexes.
+    pub(crate) fn schema(&self) -> Arc<UserSchema> {
+        self.subject.store().schema()
+    }
+
+    /// Replaces the schema of users in both, and builds its indexes. If they need not be complete,
+    /// only the first steps are executed, unless a value must be unique: then the results of writes
+    /// would depend on the steps.
+    pub(crate) async fn declare(&self, body: &Value, is_complete: bool) {
+        // So that both give new indexes the same numbers.
+        build_indexes(&self.subject, usize::MAX).await;
+        let command = self.oracle.command(SchemaDraft::parse(tree(body)));
+        let answers = self.subject.execute(vec![command.clone()]).await;
+        assert_eq!(answers, self.oracle.execute(vec![command]).await, "{body}");
+        build_indexes(&self.oracle, usize::MAX).await;
+        let is_complete = is_complete || self.schema().indexes.iter().any(|index| index.unique);
+        build_indexes(&self.subject, if is_complete { usize::MAX } else { 2 }).await;
+        if is_complete {
+            let [subject, oracle] = [&self.subject, &self.oracle].map(|one| one.store().schema());
+            assert_eq!(subject, oracle, "{body}");
         }
     }
 

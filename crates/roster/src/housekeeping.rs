@@ -3,10 +3,12 @@
 //! A round starts with the oldest data and does a limited amount of work. While more is due, the
 //! next round follows at once, but other writes have half of the time. A record or a task that
 //! fails is counted, logged and skipped; a later round tries it again. Deletion by age uses the
-//! time of `RetentionClock`. A separate task erases the histories of purged users.
+//! time of `RetentionClock`. Separate tasks erase the histories of purged users, and build the
+//! indexes that the schemas of users name.
 
 mod erasures;
 mod failures;
+mod indexes;
 mod retention_clock;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -25,6 +27,7 @@ use tokio::time::{Instant, sleep};
 
 pub use erasures::Erasures;
 use failures::Failures;
+pub use indexes::Indexes;
 use retention_clock::RetentionClock;
 
 /// Time between two rounds, unless a retention time is shorter.
@@ -101,7 +104,8 @@ impl Housekeeping {
     /// Runs rounds forever. May be dropped at any time.
     pub async fn run(self) {
         let erasures = Erasures::new(self.directory.clone(), self.metrics.clone());
-        tokio::join!(erasures.run(), self.run_rounds());
+        let indexes = Indexes::new(self.directory.clone(), self.metrics.clone());
+        tokio::join!(erasures.run(), indexes.run(), self.run_rounds());
     }
 
     async fn run_rounds(mut self) {

@@ -3,12 +3,13 @@
 //! Pages are keyset pages: the next page starts after the sort key and the id of the last row, so
 //! the last page of a million users costs as much as the first. There is no offset.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     id::UserId,
     limits,
     read::filter::{Expression, Filter},
+    schema::UserSchema,
     timestamp::Timestamp,
     user::{Deleted, Stored},
 };
@@ -28,23 +29,26 @@ pub enum SortBy {
     FamilyName,
     /// The case-folded full name.
     Name,
+    /// The keys of the index with this number, which the schema names.
+    Indexed(i16),
 }
 
 impl SortBy {
-    /// Every order.
+    /// The orders that every tenant has.
     pub const ALL: &[Self] =
         &[Self::Id, Self::UpdatedAt, Self::Username, Self::Email, Self::FamilyName, Self::Name];
 
-    /// The name in requests; cursors contain it.
-    pub const fn name(self) -> &'static str {
-        match self {
+    /// The name in requests; cursors contain it. An index of the schema has only its number here.
+    pub fn name(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Id => "id",
             Self::UpdatedAt => "updated_at",
             Self::Username => "username",
             Self::Email => "email",
             Self::FamilyName => "family_name",
             Self::Name => "name",
-        }
+            Self::Indexed(kind) => return Cow::Owned(format!("index {kind}")),
+        })
     }
 }
 
@@ -109,6 +113,8 @@ pub struct PageQuery {
     /// The page ends early once its rows needed this many comparisons. Counting the matches may
     /// take [`limits::COUNT_FACTOR`] times as many.
     pub comparisons_max: u64,
+    /// The schema under which the filter and the order were read. Its indexes may be used.
+    pub schema: Arc<UserSchema>,
 }
 
 impl PageQuery {
@@ -124,6 +130,7 @@ impl PageQuery {
             bytes_max: limits::PAGE_BYTES_MAX,
             examined_max: limits::PAGE_EXAMINED_MAX,
             comparisons_max: limits::PAGE_COMPARISONS_MAX,
+            schema: Arc::default(),
         }
     }
 }

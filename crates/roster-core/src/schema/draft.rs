@@ -2,20 +2,33 @@
 
 use std::borrow::Cow;
 
-use super::{DeclaredMember, ValueType};
+use super::{DeclaredMember, ValueType, can_be_indexed, index_of_flags};
 use crate::{
     json::Json,
-    limits::{DECLARED_MEMBERS_MAX, TEXT_LENGTH_MAX, URL_LENGTH_MAX},
+    limits::{DECLARED_MEMBERS_MAX, INDEXED_MEMBERS_MAX, TEXT_LENGTH_MAX, URL_LENGTH_MAX},
     read::filter::free_path,
     text::{Controls, Pointer, check_controls, nearest},
+    user::attribute::Attribute,
     write::violation::{Violation, ViolationCode, Violations},
 };
 
-/// The members of the document. All but `attributes` are set by the server and ignored in a body.
-const MEMBERS: [&str; 4] = ["version", "attributes", "members", "updated_at"];
+/// The members of the document. All but `attributes` and `indexed_members` are set by the server
+/// and ignored in a body.
+const MEMBERS: [&str; 6] =
+    ["version", "attributes", "indexed_members", "members", "indexes", "updated_at"];
 
 /// The members of a declaration.
-const PARTS: [&str; 6] = ["name", "type", "multi_valued", "required", "description", "scim_schema"];
+const PARTS: [&str; 9] = [
+    "name",
+    "type",
+    "multi_valued",
+    "required",
+    "indexed",
+    "unique",
+    "case_exact",
+    "description",
+    "scim_schema",
+];
 
 /// The URNs of RFC 7643 and RFC 7644, and of Roster's own extension, begin with one of these.
 const RESERVED_URNS: [&str; 4] = [
@@ -29,6 +42,7 @@ const RESERVED_URNS: [&str; 4] = [
 #[derive(Clone, Debug, Default)]
 pub struct SchemaDraft {
     members: Vec<DeclaredMember>,
+    indexed_members: Vec<Attribute>,
     pub(super) body_version: Option<i64>,
     violations: Violations,
 }
@@ -50,20 +64,65 @@ impl SchemaDraft {
                 ("attributes", Json::Array(items)) => draft.parse_members(items),
                 ("attributes", other) => draft.add_wrong_type("/attributes", "an array", &other),
                 ("version", Json::Int(version)) => draft.body_version = Some(version),
-                ("version", Json::Null) | ("members" | "updated_at", _) => {}
+                ("indexed_members", Json::Array(items)) => draft.parse_indexed(items),
+                ("version" | "indexed_members", Json::Null)
+                | ("members" | "indexes" | "updated_at", _) => {}
+                ("indexed_members", other) => {
+                    draft.add_wrong_type("/indexed_members", "an array", &other);
+                }
                 ("version", other) => draft.add_wrong_type("/version", "a whole number", &other),
                 (unknown, _) => draft.add_unknown(&Pointer::root(), unknown, &MEMBERS),
             }
         }
+        let declared = draft.members.iter().filter(|member| member.index.is_some()).count();
+        if declared + draft.indexed_members.len() > INDEXED_MEMBERS_MAX {
+            let detail = format!("at most {INDEXED_MEMBERS_MAX} members have an index");
+            draft.add("/attributes", ViolationCode::TooMany, detail);
+        }
         draft
     }
 
-    /// The declared members, or all violations.
-    pub(super) fn members(&self) -> Result<Vec<DeclaredMember>, Violations> {
+    /// The declared members and the built-in members with an index, or all violations.
+    pub(super) fn members(&self) -> Result<(Vec<DeclaredMember>, Vec<Attribute>), Violations> {
         if self.violations.is_empty() {
-            Ok(self.members.clone())
+            Ok((self.members.clone(), self.indexed_members.clone()))
         } else {
             Err(self.violations.clone())
+        }
+    }
+
+    fn parse_indexed(&mut self, items: Vec<Json>) {
+        // More names than members repeat one, and each is reported.
+        if items.len() > Attribute::ALL.len() {
+            let detail = format!("at most {INDEXED_MEMBERS_MAX} members have an index");
+            return self.add("/indexed_members", ViolationCode::TooMany, detail);
+        }
+        for (index, item) in items.into_iter().enumerate() {
+            let pointer = Pointer::root().member("indexed_members").index(index);
+            let Json::Text(name) = &item else {
+                self.add_wrong_type(pointer, "the name of a member", &item);
+                continue;
+            };
+            match Attribute::from_name(name) {
+                Some(found) if self.indexed_members.contains(&found) => {
+                    self.add(pointer, ViolationCode::InvalidValue, "this member is named before");
+                }
+                Some(found) if can_be_indexed(found) => self.indexed_members.push(found),
+                Some(_) => {
+                    let detail = "this member has an index already, or cannot have one";
+                    self.add(pointer, ViolationCode::InvalidValue, detail);
+                }
+                None => {
+                    let all = Attribute::ALL.iter().copied().filter(|one| can_be_indexed(*one));
+                    let names: Vec<&str> = all.map(Attribute::name).collect();
+                    let detail = format!(
+                        "the members are {}; a member of attributes gets \"indexed\": true in its \
+                         declaration",
+                        names.join(", ")
+                    );
+                    self.add(pointer, ViolationCode::UnknownMember, detail);
+                }
+            }
         }
     }
 
@@ -104,6 +163,7 @@ impl SchemaDraft {
         };
         let (mut name, mut value_type) = (None, None);
         let (mut multi_valued, mut required) = (false, false);
+        let (mut indexed, mut unique, mut case_exact) = (false, false, false);
         let (mut description, mut scim_schema) = (None, None);
         let mut has = [false; 2];
         for (part, value) in parts {
@@ -121,13 +181,16 @@ impl SchemaDraft {
                 }
                 ("multi_valued", Json::Bool(flag)) => multi_valued = flag,
                 ("required", Json::Bool(flag)) => required = flag,
+                ("indexed", Json::Bool(flag)) => indexed = flag,
+                ("unique", Json::Bool(flag)) => unique = flag,
+                ("case_exact", Json::Bool(flag)) => case_exact = flag,
                 ("description", Json::Text(text)) => {
                     description = self.checked(at(), text, check_description);
                 }
                 ("scim_schema", Json::Text(text)) => {
                     scim_schema = self.checked(at(), text, check_urn);
                 }
-                ("multi_valued" | "required", other) => {
+                ("multi_valued" | "required" | "indexed" | "unique" | "case_exact", other) => {
                     self.add_wrong_type(at(), "true or false", &other);
                 }
                 (known, other) if PARTS.contains(&known) => {
@@ -145,7 +208,21 @@ impl SchemaDraft {
             }
         }
         let (name, value_type) = (name?, value_type?);
-        Some(DeclaredMember { name, value_type, multi_valued, required, description, scim_schema })
+        if case_exact && value_type != ValueType::String {
+            let detail = "only strings can be compared regardless of case or exactly";
+            let pointer = pointer.clone().member("case_exact");
+            self.add(pointer, ViolationCode::InvalidValue, detail);
+        }
+        Some(DeclaredMember {
+            name,
+            value_type,
+            multi_valued,
+            required,
+            index: index_of_flags(indexed, unique),
+            case_exact,
+            description,
+            scim_schema,
+        })
     }
 
     /// The text, unless the check finds a violation.

@@ -5,6 +5,7 @@
 //! have any JSON value. A store has one schema; its changes are events of the change log.
 
 mod draft;
+mod index;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ use crate::{
     failure::Refusal,
     id::UserId,
     json::Json,
-    text::Pointer,
+    limits::INDEX_KEY_LENGTH_MAX,
+    text::{Pointer, fold_key},
     timestamp::Timestamp,
     user::{
         Stored,
@@ -28,13 +30,17 @@ use crate::{
         profile::{Profile, Value},
     },
     write::{
-        command::Command,
+        command::{Command, Sharing},
         event::{Event, EventKind, MembersChanged},
         violation::{Violation, ViolationCode, Violations},
     },
 };
 
 pub use draft::SchemaDraft;
+pub use index::{
+    INDEX_KIND_MIN, INDEXES_MAX, IndexStatus, IndexedMember, MemberIndex, NONE, OTHER,
+    SHARED_VALUES_MAX, SHARING_USERS_MAX, VALUE, can_be_indexed,
+};
 
 /// The id of the schema where the log and idempotency records need one. No user or group has it.
 pub const SCHEMA_ID: UserId = UserId::from_bytes([0; 16]);
@@ -46,8 +52,12 @@ pub struct UserSchema {
     pub version: i64,
     /// The declared members of `attributes`, in the order of the request.
     pub members: Vec<DeclaredMember>,
+    /// The built-in members that have an index because the schema names them.
+    pub indexed_members: Vec<Attribute>,
     /// The time of the last change; `None` if there was none.
     pub updated_at: Option<Timestamp>,
+    /// The indexes of members. Their statuses change without a new version.
+    pub indexes: Vec<MemberIndex>,
 }
 
 /// A declared member of `attributes`.
@@ -61,10 +71,24 @@ pub struct DeclaredMember {
     pub multi_valued: bool,
     /// Whether every new user must have it.
     pub required: bool,
+    /// Whether users may share a value, if it has an index.
+    pub index: Option<Sharing>,
+    /// Whether its texts are compared exactly; otherwise regardless of case.
+    pub case_exact: bool,
     /// A text for people.
     pub description: Option<String>,
     /// The URN of the SCIM schema extension that has it as an attribute.
     pub scim_schema: Option<String>,
+}
+
+/// Whether users may share a value of a declared member, if it has an index. A unique member is
+/// found by its index.
+const fn index_of_flags(indexed: bool, unique: bool) -> Option<Sharing> {
+    match (indexed, unique) {
+        (_, true) => Some(Sharing::Unique),
+        (true, false) => Some(Sharing::Shared),
+        (false, false) => None,
+    }
 }
 
 /// The type of a value.
@@ -127,7 +151,8 @@ const TIME_EXPECTED: &str = "send a time of RFC 3339, like 2026-11-20T23:47:00Z"
 
 impl Default for UserSchema {
     fn default() -> Self {
-        Self { version: 1, members: Vec::new(), updated_at: None }
+        let (members, indexed_members, indexes) = Default::default();
+        Self { version: 1, members, indexed_members, updated_at: None, indexes }
     }
 }
 
@@ -219,6 +244,11 @@ fn by_name(members: &[(String, Json)]) -> HashMap<&str, &Json> {
 }
 
 impl DeclaredMember {
+    /// Whether no two users may have the same value.
+    pub fn is_unique(&self) -> bool {
+        self.index == Some(Sharing::Unique)
+    }
+
     fn check(&self, value: &Json, pointer: impl Fn() -> Pointer, violations: &mut Violations) {
         let mut add = |pointer: &dyn Fn() -> Pointer, detail| {
             // A string that is no time has the right JSON type.
@@ -234,7 +264,7 @@ impl DeclaredMember {
             if let Err(detail) = self.value_type.check(value) {
                 add(&pointer, detail);
             }
-            return;
+            return self.check_length(value, pointer, violations);
         }
         let Json::Array(values) = value else {
             return add(&pointer, format!("send an array, not {}", value.kind()));
@@ -244,12 +274,35 @@ impl DeclaredMember {
                 add(&|| pointer().index(index), detail);
             }
         }
+        for (index, value) in values.iter().enumerate() {
+            self.check_length(value, || pointer().index(index), violations);
+        }
         if self.value_type == ValueType::String
             && let Some(index) = values.iter().position(Json::is_empty_text)
         {
             let pointer = || pointer().index(index);
             let code = ViolationCode::Required;
             violations.push(|| Violation::new(pointer(), code, "give a value"));
+        }
+    }
+}
+
+impl DeclaredMember {
+    /// An index has no key for a longer text.
+    fn check_length(
+        &self,
+        value: &Json,
+        pointer: impl Fn() -> Pointer,
+        violations: &mut Violations,
+    ) {
+        let Json::Text(text) = value else { return };
+        let is_long = |text: &str| text.chars().nth(INDEX_KEY_LENGTH_MAX).is_some();
+        if self.index.is_some() && (is_long(text) || !self.case_exact && is_long(&fold_key(text))) {
+            let detail = format!(
+                "an indexed value has at most {INDEX_KEY_LENGTH_MAX} characters, also after case \
+                 folding"
+            );
+            violations.push(|| Violation::new(pointer(), ViolationCode::TooLong, detail));
         }
     }
 }
@@ -277,12 +330,20 @@ pub fn decide_schema(
     {
         return Err(Refusal::VersionMismatch { current: current.version });
     }
-    let members = draft.members().map_err(Refusal::Invalid)?;
-    if members == current.members {
+    let (members, indexed_members) = draft.members().map_err(Refusal::Invalid)?;
+    if members == current.members && indexed_members == current.indexed_members {
         return Ok(None);
     }
+    let indexes = current.indexes_for(&members, &indexed_members);
+    if indexes.len() > INDEXES_MAX {
+        let detail = "the rows of earlier indexes are still being deleted: repeat this later";
+        let violation = Violation::new("/attributes", ViolationCode::TooMany, detail);
+        return Err(Refusal::Invalid(violation.into()));
+    }
     let at = current.updated_at.map_or(command.at, |last| last.max(command.at));
-    let schema = UserSchema { version: current.version + 1, members, updated_at: Some(at) };
+    let updated_at = Some(at);
+    let version = current.version + 1;
+    let schema = UserSchema { version, members, indexed_members, updated_at, indexes };
     let record = schema.to_record();
     let event = Event {
         kind: EventKind::SchemaUpdated,

@@ -8,7 +8,8 @@ fn draft(text: &str) -> SchemaDraft {
 }
 
 fn schema(text: &str) -> UserSchema {
-    UserSchema { members: draft(text).members().unwrap(), ..UserSchema::default() }
+    let (members, indexed_members) = draft(text).members().unwrap();
+    UserSchema { members, indexed_members, ..UserSchema::default() }
 }
 
 /// The pointers and codes of the violations.

@@ -1,10 +1,11 @@
-//! The index rows by which a user is found, in addition to its key columns: words, and the keys of
-//! the addresses and numbers that are not primary.
+//! The index rows by which a user is found, in addition to its key columns: words, the keys of the
+//! addresses and numbers that are not primary, and those of the indexes that the schema names.
 //!
 //! Engines store these rows for live users only.
 
 use crate::{
     read::words::{WORD_ATTRIBUTES, words_of},
+    schema::{IndexedMember, MemberIndex},
     user::{
         User,
         attribute::Attribute,
@@ -21,6 +22,8 @@ pub struct SearchKeys {
     pub emails: Vec<String>,
     /// The keys of the further telephone numbers.
     pub phone_numbers: Vec<String>,
+    /// The keys in the indexes of the schema, each with the number of its index.
+    pub indexed: Vec<(i16, String)>,
 }
 
 /// How a change alters the search keys of a user.
@@ -48,9 +51,20 @@ impl IndexDelta {
     }
 
     /// The delta of an update that changed these attributes.
-    pub(crate) fn of_update(before: &User, after: &User, changed: &[Attribute]) -> Self {
-        if changed.iter().any(|attribute| is_searched(*attribute)) {
-            Self::between(&SearchKeys::of(before), &SearchKeys::of(after))
+    pub(crate) fn of_update(
+        before: &User,
+        after: &User,
+        changed: &[Attribute],
+        indexes: &[MemberIndex],
+    ) -> Self {
+        let is_indexed = |attribute| {
+            indexes.iter().any(|index| match &index.member {
+                IndexedMember::Declared(_) => attribute == Attribute::Attributes,
+                IndexedMember::BuiltIn(own) => attribute == *own,
+            })
+        };
+        if changed.iter().any(|attribute| is_searched(*attribute) || is_indexed(*attribute)) {
+            Self::between(&SearchKeys::of(before, indexes), &SearchKeys::of(after, indexes))
         } else {
             Self::default()
         }
@@ -65,11 +79,19 @@ fn is_searched(attribute: Attribute) -> bool {
 
 impl SearchKeys {
     /// The search keys of a user.
-    pub fn of(user: &User) -> Self {
+    pub fn of(user: &User, indexes: &[MemberIndex]) -> Self {
+        let live = indexes.iter().filter(|index| index.is_live());
+        let keys = |index: &MemberIndex| {
+            let kind = index.kind;
+            index.keys(user).into_iter().map(move |key| (kind, key))
+        };
+        let mut of_indexes: Vec<(i16, String)> = live.flat_map(keys).collect();
+        of_indexes.sort_unstable();
         Self {
             words: words_of(user),
             emails: further_emails(user),
             phone_numbers: further_phone_numbers(user),
+            indexed: of_indexes,
         }
     }
 
@@ -81,10 +103,9 @@ impl SearchKeys {
             (&mut self.phone_numbers, other.phone_numbers),
         ];
         for (texts, others) in both {
-            texts.extend(others);
-            texts.sort_unstable();
-            texts.dedup();
+            add(texts, others);
         }
+        add(&mut self.indexed, other.indexed);
         self
     }
 
@@ -94,10 +115,17 @@ impl SearchKeys {
             words: difference(&self.words, &other.words),
             emails: difference(&self.emails, &other.emails),
             phone_numbers: difference(&self.phone_numbers, &other.phone_numbers),
+            indexed: difference(&self.indexed, &other.indexed),
         }
     }
 }
 
-fn difference(texts: &[String], others: &[String]) -> Vec<String> {
-    texts.iter().filter(|text| others.binary_search(text).is_err()).cloned().collect()
+fn add<T: Ord>(keys: &mut Vec<T>, others: Vec<T>) {
+    keys.extend(others);
+    keys.sort_unstable();
+    keys.dedup();
+}
+
+fn difference<T: Ord + Clone>(keys: &[T], others: &[T]) -> Vec<T> {
+    keys.iter().filter(|key| others.binary_search(key).is_err()).cloned().collect()
 }

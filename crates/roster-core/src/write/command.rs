@@ -162,6 +162,8 @@ pub enum MatchBy {
     Unique,
     /// By the external id alone, which must be unique by policy.
     ExternalId,
+    /// By the value in the unique index with this number alone, which the schema names.
+    Indexed(i16),
 }
 
 /// What happens if another live user has the name or address of a new user.

@@ -53,6 +53,7 @@ fn a_restored_user_claims_all_its_unique_keys() {
             username_origin: UsernameOrigin::Given,
             email,
             external_id,
+            indexed: Vec::new(),
         };
         assert_eq!(restored(rules, &ada()).claims, claims);
     }

@@ -17,7 +17,7 @@ use super::{
     search::Search,
     tenants,
 };
-use crate::database::Cell;
+use crate::{database::Cell, settings::user_schema};
 
 const USERS: &str = "SELECT id, version, record, updated_at, status, username_key, email_key, \
      phone_number_key, external_id, family_name_key, name_key \
@@ -73,6 +73,7 @@ impl Found {
         let span = Span::check(reader, position, &mut self.events).await?;
         for tenant in tenants(reader).await? {
             let (reader, groups_before) = (reader.of(tenant), self.groups.count);
+            self.search.begin_tenant(tenant, user_schema(reader).await?);
             self.read(reader, span).await?;
             self.search.end_tenant(reader).await?;
             let groups = self.groups.count - groups_before;

@@ -23,6 +23,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
+    indexes::{is_the_same, may_select},
     read::{
         examined::COUNT_EXAMINED_MAX,
         page_rows::{Passing, ROWS_MAX, key_of},
@@ -31,6 +32,7 @@ use crate::{
             places_of_ids, rows_along, rows_of_ids,
         },
     },
+    settings::{INDEXES_SETTING, setting},
 };
 
 /// The maximum number of index entries that are read on the thread of the request. This is less
@@ -69,11 +71,31 @@ pub async fn read_page<D: Database>(
     query: &PageQuery,
     plan: Plan,
 ) -> Result<Page, D::Error> {
+    let plan = usable(db, query, plan).await?;
     let total = if query.count { Some(total(db, head, query, &plan).await?) } else { None };
     if query.limit == 0 {
         return Ok(Walk::new(query, None).page(head.position, total));
     }
     Ok(walk(db, head, query, plan, Walk::new).await?.page(head.position, total))
+}
+
+/// The plan, or one without the indexes that the schema names if these do not select the right rows
+/// in this snapshot. A page in the order of such an index is unavailable then.
+async fn usable<D: Database>(db: D, query: &PageQuery, plan: Plan) -> Result<Plan, D::Error> {
+    if let SortBy::Indexed(kind) = query.sort.by {
+        let stored = setting(db, INDEXES_SETTING).await?;
+        let stored = stored.as_ref().and_then(|row| row.bytes(0, "").ok());
+        let is_there = stored.map(|stored| is_the_same(&query.schema, kind, stored)).transpose()?;
+        if is_there != Some(true) {
+            let gone = "the index of the order was dropped at the same time";
+            return Err(StoreError::Unavailable(gone.into()).into());
+        }
+    }
+    let kinds = plan.selecting();
+    if kinds.is_empty() || may_select(db, &query.schema, &kinds).await? {
+        return Ok(plan);
+    }
+    Ok(Plan::without_schema(query))
 }
 
 /// Reads a page if indexes find only few users, whose records need few comparisons. Returns `None`
@@ -84,7 +106,11 @@ pub async fn read_few<D: Database>(
     query: &PageQuery,
     plan: Plan,
 ) -> Result<Option<Page>, D::Error> {
+    let plan = usable(db, query, plan).await?;
     let reads_groups = plan.residual.as_ref().is_some_and(Filter::reads_groups);
+    if !plan.may_find_few() {
+        return Ok(None);
+    }
     if query.count || query.limit == 0 || reads_groups {
         return Ok(None);
     }
@@ -180,6 +206,12 @@ async fn by_keys<D: Database>(
                 continue;
             }
             Lookup::Member(group) => (Cell::from(*group), None),
+            Lookup::Indexed { kind, key, .. } => {
+                let key = key.as_str().into();
+                let to = [db.tenant().into(), i64::from(*kind).into(), key, limit(most)];
+                found.extend(db.ids(FURTHER, &to).await?);
+                continue;
+            }
             Lookup::AnyEmail(key) => (key.as_str().into(), Some(0)),
             Lookup::AnyPhoneNumber(key) => (key.as_str().into(), Some(1)),
             Lookup::Username(key)
@@ -278,7 +310,7 @@ async fn show<D: Database>(
             ids.reverse();
         }
     } else {
-        let mut places = places(db, &ids, sort.by).await?;
+        let mut places = places(db, &ids, query).await?;
         if let Some(after) = &query.after {
             let begin = (after.key.clone(), after.id);
             places.retain(|place| compare(place, &begin, sort.direction) == Ordering::Greater);
@@ -341,10 +373,14 @@ async fn count<D: Database>(db: D, range: &Range) -> Result<u64, D::Error> {
 }
 
 /// The sort keys and ids of these users. Users that do not exist are left out.
-async fn places<D: Database>(db: D, ids: &[UserId], by: SortBy) -> Result<Vec<Place>, D::Error> {
+async fn places<D: Database>(
+    db: D,
+    ids: &[UserId],
+    query: &PageQuery,
+) -> Result<Vec<Place>, D::Error> {
     let mut to = Parameters::default();
-    let sql = places_of_ids::<D>(db.tenant(), ids, by, &mut to);
-    let place = |row: &Values| Ok((key_of(row, 0, by)?, row.id(1, "users.id")?));
+    let sql = places_of_ids::<D>(db.tenant(), ids, query.sort.by, &mut to);
+    let place = |row: &Values| Ok((key_of(row, 0, query)?, row.id(1, "users.id")?));
     Ok(rows(db, &sql, &to.0).await?.iter().map(place).collect::<Result<_, StoreError>>()?)
 }
 
@@ -356,7 +392,7 @@ async fn rows_of<D: Database>(
     status: Option<Status>,
     walk: &mut Walk<'_>,
 ) -> Result<(), D::Error> {
-    let mut passing = Passing::new(query.sort);
+    let mut passing = Passing::new(query);
     for ids in ids.chunks(query.limit.saturating_add(1).clamp(1, ROWS_MAX)) {
         let mut to = Parameters::default();
         let sql = rows_of_ids::<D>(db.tenant(), ids, query.sort.by, status, &mut to);
@@ -387,7 +423,7 @@ async fn along<D: Database>(
     // The rows of a portion are kept in memory while the groups of their users are read.
     let portion_max = if walk.group_filter().is_some() { ROWS_MAX } else { PORTION_MAX };
     let mut portion = query.limit.saturating_add(2).clamp(PORTION_MIN, portion_max).min(most);
-    let mut passing = Passing::new(sort);
+    let mut passing = Passing::new(query);
     loop {
         let mut to = Parameters::default();
         let sql =

@@ -4,15 +4,15 @@
 use std::{cmp::Ordering, collections::HashMap};
 
 use roster_core::{
-    Group, StoreError, UserId,
+    Group, StoreError, User, UserId,
     filter::Memberships,
     group::GroupRef,
-    list::{PageKey, Sort, SortBy, SortKey},
+    list::{PageKey, PageQuery, SortBy, SortKey},
     page::{Flow, Row, Walk, order::compare},
 };
 
 use crate::{
-    database::{Cell, Database, Values},
+    database::{Cell, Database, Values, corrupt},
     read::stored_groups::direct_groups,
 };
 
@@ -26,8 +26,8 @@ const GROUPED_MIN: usize = 1;
 const GROUPED_FACTOR: usize = 4;
 
 /// Passes rows to a walk.
-pub(crate) struct Passing {
-    sort: Sort,
+pub(crate) struct Passing<'q> {
+    query: &'q PageQuery,
     /// The row that the first row must follow.
     pub(crate) after: Option<PageKey>,
     /// The number of passed rows, and the last one.
@@ -37,9 +37,9 @@ pub(crate) struct Passing {
     grouped: usize,
 }
 
-impl Passing {
-    pub(crate) const fn new(sort: Sort) -> Self {
-        Self { sort, after: None, count: 0, last: None, grouped: GROUPED_MIN }
+impl<'q> Passing<'q> {
+    pub(crate) const fn new(query: &'q PageQuery) -> Self {
+        Self { query, after: None, count: 0, last: None, grouped: GROUPED_MIN }
     }
 
     pub(crate) fn pass(
@@ -49,8 +49,8 @@ impl Passing {
         groups: Option<&Memberships>,
     ) -> Result<Flow, StoreError> {
         self.count += 1;
-        let is_passed = self.count > 1 || is_behind(&row, self.after.as_ref(), self.sort)?;
-        let flow = if is_passed { show_row(walk, &row, self.sort.by, groups)? } else { Flow::Next };
+        let is_passed = self.count > 1 || is_behind(&row, self.after.as_ref(), self.query)?;
+        let flow = if is_passed { show_row(walk, &row, self.query, groups)? } else { Flow::Next };
         self.last = Some(row);
         Ok(flow)
     }
@@ -95,7 +95,7 @@ impl Passing {
     /// The position after the last passed row.
     pub(crate) fn last_key(&self) -> Result<Option<PageKey>, StoreError> {
         let key = |row: &Values| {
-            Ok(PageKey { key: key_of(row, 2, self.sort.by)?, id: row.id(0, "users.id")? })
+            Ok(PageKey { key: key_of(row, 2, self.query)?, id: row.id(0, "users.id")? })
         };
         self.last.as_ref().map(key).transpose()
     }
@@ -134,25 +134,40 @@ async fn memberships<D: Database>(
 pub fn show_row(
     walk: &mut Walk<'_>,
     row: &Values,
-    by: SortBy,
+    query: &PageQuery,
     groups: Option<&Memberships>,
 ) -> Result<Flow, StoreError> {
     let is_tested = row.0.get(3) != Some(&Cell::Null);
     let record = is_tested.then(|| row.bytes(3, "users.record")).transpose()?;
     let (id, version) = (row.id(0, "users.id")?, row.number(1, "users.version")?);
-    walk.take(&Row { id, version, record, groups }, || key_of(row, 2, by))
+    walk.take(&Row { id, version, record, groups }, || key_of(row, 2, query))
 }
 
 /// Whether a row comes after a position. Only for the first row of a statement this may be false.
-pub fn is_behind(row: &Values, after: Option<&PageKey>, sort: Sort) -> Result<bool, StoreError> {
+pub fn is_behind(
+    row: &Values,
+    after: Option<&PageKey>,
+    query: &PageQuery,
+) -> Result<bool, StoreError> {
     let Some(after) = after else { return Ok(true) };
-    let place = (key_of(row, 2, sort.by)?, row.id(0, "users.id")?);
+    let place = (key_of(row, 2, query)?, row.id(0, "users.id")?);
     let begin = (after.key.clone(), after.id);
-    Ok(compare(&place, &begin, sort.direction) == Ordering::Greater)
+    Ok(compare(&place, &begin, query.sort.direction) == Ordering::Greater)
 }
 
-pub(crate) fn key_of(row: &Values, index: usize, by: SortBy) -> Result<SortKey, StoreError> {
-    match (by, row.0.get(index)) {
+/// The sort key in a column. Where users have no column for it, that is the record, from which the
+/// key follows.
+pub(crate) fn key_of(row: &Values, index: usize, query: &PageQuery) -> Result<SortKey, StoreError> {
+    if let SortBy::Indexed(kind) = query.sort.by {
+        let found = row.text(index, "further_keys.key")?;
+        if !found.starts_with('{') {
+            return Ok(SortKey::Text(Some(found.to_owned())));
+        }
+        let user = User::from_record(found.as_bytes()).map_err(|_| corrupt("users.record"))?;
+        let index = query.schema.index(kind).ok_or_else(|| corrupt("indexes"))?;
+        return Ok(SortKey::Text(Some(index.sort_key(&user))));
+    }
+    match (query.sort.by, row.0.get(index)) {
         (SortBy::Id, _) => Ok(SortKey::Id),
         (SortBy::UpdatedAt, _) => Ok(SortKey::Time(row.moment(index, "users.updated_at")?)),
         (_, Some(Cell::Bytes(_))) => Ok(SortKey::Text(None)),

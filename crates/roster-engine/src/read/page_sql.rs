@@ -78,6 +78,7 @@ pub fn ids_of_key<D: Dialect>(lookup: &Lookup) -> String {
         Lookup::Email(_) | Lookup::AnyEmail(_) => Index::Sort(SortBy::Email),
         Lookup::ExternalId(_) => Index::ExternalId,
         Lookup::PhoneNumber(_) | Lookup::AnyPhoneNumber(_) => Index::PhoneNumber,
+        Lookup::Indexed { .. } => return FURTHER.to_owned(),
         Lookup::Member(_) => {
             return "SELECT member_id FROM group_members WHERE tenant = $1 AND group_id = $2 \
                     AND kind = 0 ORDER BY group_id, member_id LIMIT $3"
@@ -113,9 +114,12 @@ pub fn rows_along<D: Dialect>(
     limit: usize,
     to: &mut Parameters,
 ) -> String {
-    let mut sql = select(sort.by, status, to);
+    let is_along = range.index == Index::Sort(sort.by);
+    let key = if is_along { range.index.column() } else { key_column(sort.by) };
+    let mut sql = select(key, status, to);
     sql.push_str(&from::<D>(range.index));
     of_tenant(&mut sql, range.index, tenant, to);
+    of_kind(&mut sql, range.index, to);
     if range.index == Index::Sort(sort.by) {
         let after = after.filter(|after| range.begins_after(after, sort));
         // The position after the row replaces the bound at the start of the walk.
@@ -141,7 +145,7 @@ pub fn rows_of_ids<D: Dialect>(
     status: Option<Status>,
     to: &mut Parameters,
 ) -> String {
-    let select = select(by, status, to);
+    let select = select(key_column(by), status, to);
     of_ids::<D>(tenant, &select, ids, to)
 }
 
@@ -152,7 +156,7 @@ pub fn places_of_ids<D: Dialect>(
     by: SortBy,
     to: &mut Parameters,
 ) -> String {
-    let select = format!("SELECT {}, id ", Index::Sort(by).column());
+    let select = format!("SELECT {}, id ", key_column(by));
     of_ids::<D>(tenant, &select, ids, to)
 }
 
@@ -200,6 +204,7 @@ fn within<D: Dialect>(
 ) -> String {
     let mut sql = format!("SELECT {what} {}", from::<D>(range.index));
     of_tenant(&mut sql, range.index, tenant, to);
+    of_kind(&mut sql, range.index, to);
     bounds::<D>(&mut sql, range, None, to);
     join::<D>(&mut sql, range.index);
     order(&mut sql, range.index, Direction::Ascending);
@@ -207,14 +212,28 @@ fn within<D: Dialect>(
     sql
 }
 
-fn select(by: SortBy, status: Option<Status>, to: &mut Parameters) -> String {
+/// The column of a user with the key of an order. Users have no column for an index that the schema
+/// names: their key follows from the record.
+const fn key_column(by: SortBy) -> &'static str {
+    match by {
+        SortBy::Indexed(_) => "record",
+        SortBy::Id
+        | SortBy::UpdatedAt
+        | SortBy::Username
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name => Index::Sort(by).column(),
+    }
+}
+
+fn select(key: &str, status: Option<Status>, to: &mut Parameters) -> String {
     let record = match status {
         Some(status) => {
             format!("CASE WHEN status = {} THEN record END", to.push(status_number(status)))
         }
         None => "record".to_owned(),
     };
-    format!("SELECT id, version, {}, {record} ", Index::Sort(by).column())
+    format!("SELECT id, version, {key}, {record} ")
 }
 
 /// Writes the condition for the rows of a tenant. It is the first one.
@@ -222,6 +241,13 @@ fn of_tenant(sql: &mut String, index: Index, tenant: TenantId, to: &mut Paramete
     let table = if index == Index::Member { "group_members." } else { "" };
     // Writing to a string does not fail.
     let _infallible = write!(sql, " WHERE {table}tenant = {}", to.push(tenant));
+}
+
+/// Writes the condition for the rows of an index that the schema names.
+fn of_kind(sql: &mut String, index: Index, to: &mut Parameters) {
+    if let Some(kind) = index.kind() {
+        let _infallible = write!(sql, " AND kind = {}", to.push(i64::from(kind)));
+    }
 }
 
 /// Writes the bounds of a range, except the start of a walk in the `replaced` direction. Absent
@@ -264,7 +290,11 @@ fn follow<D: Dialect>(sql: &mut String, sort: Sort, after: &PageKey, to: &mut Pa
         SortBy::Username => {
             write!(sql, " AND {column} {comparison}= {}", to.sort_key::<D>(&after.key))
         }
-        SortBy::UpdatedAt | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
+        SortBy::UpdatedAt
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name
+        | SortBy::Indexed(_) => {
             let (key, id) = (to.sort_key::<D>(&after.key), to.push(after.id));
             write!(sql, " AND ({column}, id) {comparison} ({key}, {id})")
         }
@@ -305,9 +335,10 @@ fn of_key<D: Dialect>(
 
 fn order(sql: &mut String, index: Index, direction: Direction) {
     let way = if direction == Direction::Ascending { "" } else { " DESC" };
+    let kind = if index.kind().is_some() { format!("kind{way}, ") } else { String::new() };
     let column = index.column();
     let id = if has_no_id(index) { String::new() } else { format!(", {}{way}", id_column(index)) };
-    let _infallible = write!(sql, " ORDER BY {column}{way}{id}");
+    let _infallible = write!(sql, " ORDER BY {kind}{column}{way}{id}");
 }
 
 /// Whether an index has no id after its key, because each key belongs to one row.
@@ -325,6 +356,9 @@ fn from<D: Dialect>(index: Index) -> String {
     if index == Index::Member {
         return format!("FROM {}", D::users_of_members().0);
     }
+    if index.kind().is_some() {
+        return format!("FROM {}", D::users_of_keys().0);
+    }
     let indexed = D::indexed_by(match index {
         Index::Sort(SortBy::Id) => "users_id",
         Index::Sort(SortBy::UpdatedAt) => "users_updated_at",
@@ -335,7 +369,7 @@ fn from<D: Dialect>(index: Index) -> String {
         Index::ExternalId => "users_external_id",
         Index::PhoneNumber => "users_phone_number",
         Index::Status => "users_status",
-        Index::Member => return String::new(),
+        Index::Member | Index::Sort(SortBy::Indexed(_)) => return String::new(),
     });
     format!("FROM users{indexed}")
 }
@@ -345,5 +379,7 @@ fn join<D: Dialect>(sql: &mut String, index: Index) {
     if index == Index::Member {
         sql.push_str(" AND kind = 0");
         sql.push_str(D::users_of_members().1);
+    } else if index.kind().is_some() {
+        sql.push_str(D::users_of_keys().1);
     }
 }

@@ -11,10 +11,10 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Act, Caller, Change, Claims, Command, Decision, Effect, Event, EventKind, Failure, Group,
-    GroupId, Keys, Outcome, Refusal, Rules, SchemaDraft, Sharing, StoreError, Stored, Target,
-    Timestamp, UserAct, UserId, UserSchema,
-    decide::{Holders, Settlement},
+    Act, Caller, Change, Command, Decision, Effect, Event, EventKind, Failure, Group, GroupId,
+    Outcome, Refusal, Rules, SchemaDraft, StoreError, Stored, Target, Timestamp, UserAct, UserId,
+    UserSchema,
+    decide::{MatchKey, Settlement},
     group::{GroupChange, joined, left},
     schema::decide_schema,
 };
@@ -25,7 +25,7 @@ use crate::write::{
     idempotency::IdempotencyRecord,
     queue::Results,
     request::{Request, USES_OF_ID},
-    writes::{NewIdempotencyRecord, Writes, is_live_after, live_keys_before},
+    writes::{NewIdempotencyRecord, Writes},
 };
 
 /// The number of examined or changed memberships after which a transaction executes no further
@@ -105,12 +105,12 @@ pub fn preview(
 
 pub(crate) struct Batch<'f, F> {
     pub(crate) rules: Rules,
-    schema: Arc<UserSchema>,
+    pub(super) schema: Arc<UserSchema>,
     pub(crate) facts: &'f mut F,
     /// Whether there are several commands. Only then must changes be tracked for later commands.
-    has_several: bool,
+    pub(super) has_several: bool,
     /// The users that hold unique keys after the commands so far.
-    holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
+    pub(super) holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
     groups: HashMap<GroupId, Group>,
     without_groups: HashSet<UserId>,
     pub(crate) writes: Writes,
@@ -219,8 +219,12 @@ impl<'f, F: Facts> Batch<'f, F> {
 
     fn execute_user(&mut self, act: &UserAct, request: &Request) -> Result<Executed, CommandError> {
         let command = &request.command;
-        if let Some(external_id) = act.match_key(self.rules)?
-            && let Some(holder) = self.holder(ClaimKind::ExternalId, external_id, true)?
+        let matched = act.match_key(self.rules, &self.schema)?.map(|key| match key {
+            MatchKey::ExternalId(key) => (ClaimKind::ExternalId, key),
+            MatchKey::Indexed(kind, key) => (ClaimKind::Indexed(kind), key),
+        });
+        if let Some((kind, key)) = matched
+            && let Some(holder) = self.holder(kind, &key, true)?
             && let Some(settlement) = act.settle_with(holder)
             && let Some(executed) = self.follow(settlement, command)?
         {
@@ -284,7 +288,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         act: &UserAct,
         command: &Command,
     ) -> Result<Option<Executed>, CommandError> {
-        let Some(claims) = act.selecting(self.rules) else { return Ok(None) };
+        let Some(claims) = act.selecting(self.rules, &self.schema) else { return Ok(None) };
         let holders = self.holders_of(&claims, None, true)?;
         match claims.settle(act, holders) {
             update @ Settlement::Instead(_) => self.follow(update, command),
@@ -341,38 +345,6 @@ impl<'f, F: Facts> Batch<'f, F> {
         Ok(self.facts.users_room()?.is_some_and(|room| added >= room))
     }
 
-    /// The users that hold the claimed keys, except the one that claims them.
-    fn holders_of(
-        &mut self,
-        claims: &Claims,
-        own: Option<UserId>,
-        follows: bool,
-    ) -> Result<Holders, CommandError> {
-        let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
-            let Some(key) = key else { return Ok(None) };
-            Ok(self.holder(kind, key, follows)?.filter(|holder| Some(*holder) != own))
-        };
-        // Read all holders before returning, so that one run finds all missing facts.
-        let username = holder(ClaimKind::Username, &claims.username);
-        let email = holder(ClaimKind::Email, &claims.email);
-        let external_id = holder(ClaimKind::ExternalId, &claims.external_id);
-        Ok(Holders { username: username?, email: email?, external_id: external_id? })
-    }
-
-    /// The live user that holds a unique key after the commands so far.
-    fn holder(
-        &mut self,
-        kind: ClaimKind,
-        key: &str,
-        follows: bool,
-    ) -> Result<Option<UserId>, CommandError> {
-        match self.holders.get(&kind).and_then(|holders| holders.get(key)) {
-            Some(holder) => Ok(*holder),
-            None if follows => self.facts.holder_to_follow(kind, key),
-            None => self.facts.holder(kind, key),
-        }
-    }
-
     fn live(&mut self, id: UserId) -> Result<Option<Current>, CommandError> {
         match self.writes.users.get(&id) {
             Some(write) => Ok(write.after().map(|change| current(change))),
@@ -392,36 +364,6 @@ impl<'f, F: Facts> Batch<'f, F> {
         self.writes.change_user(change);
         let record = change.record.clone();
         self.append(Arc::clone(&change.event), record)
-    }
-
-    /// Records who holds the unique keys that a change takes or releases.
-    fn track_keys(&mut self, change: &Change) {
-        if !self.has_several {
-            return;
-        }
-        let before = live_keys_before(change);
-        let after = is_live_after(change).then_some(&change.keys);
-        let key_of = |keys: Option<&Keys>, kind| {
-            let keys = keys?;
-            match kind {
-                ClaimKind::Username => Some(keys.username.clone()),
-                ClaimKind::Email => keys.email.clone(),
-                ClaimKind::ExternalId => keys.external_id.clone(),
-            }
-        };
-        for kind in [ClaimKind::Username, ClaimKind::Email, ClaimKind::ExternalId] {
-            let is_unique = match kind {
-                ClaimKind::Username => true,
-                ClaimKind::Email => self.rules.email == Sharing::Unique,
-                ClaimKind::ExternalId => self.rules.external_id == Sharing::Unique,
-            };
-            let (before, after) = (key_of(before, kind), key_of(after, kind));
-            if is_unique && before != after {
-                let holders = self.holders.entry(kind).or_default();
-                holders.extend(before.map(|key| (key, None)));
-                holders.extend(after.map(|key| (key, Some(change.user.id))));
-            }
-        }
     }
 
     /// Erases a deleted user, including what this batch wrote about it.

@@ -114,4 +114,6 @@ pub enum ClaimKind {
     Email,
     /// The external id, if it is unique by policy.
     ExternalId,
+    /// A key in the unique index with this number, which the schema names.
+    Indexed(i16),
 }

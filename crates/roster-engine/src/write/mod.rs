@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod executed;
 pub(crate) mod facts;
 pub(crate) mod group;
+mod holders;
 pub(crate) mod idempotency;
 pub(crate) mod queue;
 pub(crate) mod request;

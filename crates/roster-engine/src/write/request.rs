@@ -105,7 +105,10 @@ impl Request {
                     self.precomputed()
                     && upsert.match_by == MatchBy::Unique
                 {
-                    let Claims { username, email, external_id, .. } = &change.claims;
+                    let Claims { username, email, external_id, indexed, .. } = &change.claims;
+                    for (kind, key) in indexed {
+                        drop(facts.holder(ClaimKind::Indexed(*kind), key));
+                    }
                     let claims = [
                         (ClaimKind::Username, username),
                         (ClaimKind::Email, email),

@@ -116,10 +116,12 @@ impl NewIdempotencyRecord {
     }
 }
 
-/// The keys of further addresses and numbers, each with the number of its kind.
+/// The keys of further addresses and numbers, and those in indexes, each with the number of its
+/// kind.
 pub fn further_keys(keys: &SearchKeys) -> impl Iterator<Item = (i16, &String)> {
     let emails = keys.emails.iter().map(|key| (0, key));
-    emails.chain(keys.phone_numbers.iter().map(|key| (1, key)))
+    let indexed = keys.indexed.iter().map(|(kind, key)| (*kind, key));
+    emails.chain(keys.phone_numbers.iter().map(|key| (1, key))).chain(indexed)
 }
 
 impl Writes {

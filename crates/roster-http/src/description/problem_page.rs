@@ -93,6 +93,7 @@ pub(super) fn example(code: ProblemCode, base_url: &str) -> Json {
         "username-taken" => taken("/username"),
         "email-taken" => taken("/email"),
         "external-id-taken" => taken("/external_id"),
+        "attribute-taken" => taken("/attributes/badge"),
         "id-taken" => taken("/id"),
         _ => None,
     };

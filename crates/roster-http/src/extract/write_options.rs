@@ -8,7 +8,7 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    Effect, EventKind, MatchBy, Mode, OnConflict, Preconditions, Start, Terms, Upsert,
+    Directory, Effect, EventKind, MatchBy, Mode, OnConflict, Preconditions, Start, Terms, Upsert,
     access::Scope,
 };
 
@@ -83,7 +83,7 @@ impl FromRequestParts<AppState> for WriteOptions {
                     options.keeps_id = boolean(&value)?;
                 }
                 (_, Some(Operation::CreateUser))
-                    if read_upsert(name, &value, &mut options.upsert)? => {}
+                    if read_upsert(name, &value, &mut options.upsert, &app.directory)? => {}
                 (_, operation) => return Err(unknown_parameter(operation)),
             }
             Ok(())
@@ -200,6 +200,7 @@ pub(crate) fn read_upsert(
     name: &str,
     value: &str,
     upsert: &mut Upsert,
+    directory: &Directory,
 ) -> Result<bool, ParameterFault> {
     match (name, value) {
         ("on_conflict", "fail") => upsert.on_conflict = OnConflict::Fail,
@@ -209,18 +210,28 @@ pub(crate) fn read_upsert(
         ("on_conflict", _) => return Err(invalid("give fail, skip, replace or merge")),
         ("match", "unique") => upsert.match_by = MatchBy::Unique,
         ("match", "external_id") => upsert.match_by = MatchBy::ExternalId,
-        ("match", _) => return Err(invalid("give unique or external_id")),
+        ("match", name) => {
+            let schema = directory.schema();
+            let index = schema.index_named(name).filter(|index| index.unique);
+            let index = index.ok_or_else(|| {
+                invalid(
+                    "give unique, external_id, or a member that the schema makes unique, like \
+                     attributes.badge",
+                )
+            })?;
+            upsert.match_by = MatchBy::Indexed(index.kind);
+        }
         _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// Rejects `match=external_id` without an `on_conflict` that needs to find a user.
+/// Rejects a match by one value without an `on_conflict` that needs to find a user.
 pub(crate) fn check_upsert(upsert: Upsert) -> Result<(), Problem> {
     if upsert.match_by == MatchBy::Unique || upsert.on_conflict != OnConflict::Fail {
         return Ok(());
     }
-    let detail = "match=external_id needs on_conflict=skip, replace or merge";
+    let detail = "a match by one value needs on_conflict=skip, replace or merge";
     let fault = Fault::of_parameter("match", "conflicting-parameter", detail);
     Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
 }

@@ -19,10 +19,13 @@ pub enum Duty {
     Erasures,
     /// Deleting old events.
     Events,
+    /// Building and deleting indexes of members.
+    Indexes,
 }
 
 impl Duty {
-    const ALL: [Self; 4] = [Self::Clock, Self::DeletedUsers, Self::Erasures, Self::Events];
+    const ALL: [Self; 5] =
+        [Self::Clock, Self::DeletedUsers, Self::Erasures, Self::Events, Self::Indexes];
 
     const fn word(self) -> &'static str {
         match self {
@@ -30,6 +33,7 @@ impl Duty {
             Self::DeletedUsers => "deleted_users",
             Self::Erasures => "erasures",
             Self::Events => "events",
+            Self::Indexes => "indexes",
         }
     }
 }

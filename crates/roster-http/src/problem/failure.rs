@@ -32,6 +32,13 @@ impl From<Refusal> for Problem {
                 Self::listing(ProblemCode::InvalidUser, "member", violations.map(Fault::from))
             }
             Refusal::Taken(taken) => taken.into(),
+            Refusal::IndexedTaken { member } => {
+                let code = ProblemCode::AttributeTaken;
+                let pointer = format!("/{}", member.replace('.', "/"));
+                let detail = format!("another user has this value of {member}");
+                let fault = Fault::at(pointer, code.as_str(), detail.clone());
+                Self::saying(code, detail).with_faults(fault.into())
+            }
             Refusal::IdTaken => {
                 let code = ProblemCode::IdTaken;
                 let fault = Fault::at("/id", code.as_str(), code.kind().detail);

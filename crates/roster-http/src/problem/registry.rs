@@ -68,6 +68,15 @@ with_problems_of_requests! {
             user.",
         detail: "another user has this external id",
     }
+    AttributeTaken {
+        code: "attribute-taken",
+        status: 409,
+        title: "The value of an attribute is taken",
+        meaning: "Another user has this value of a member of `attributes`, and the schema declares \
+            the member as unique.",
+        remedy: "Use another value, or find the user who holds this one and change that user.",
+        detail: "another user has this value of attributes.badge",
+    }
     IdTaken {
         code: "id-taken",
         status: 409,

@@ -366,6 +366,17 @@ pub const VIOLATIONS: &[ViolationKind] = &[
         place: Place::Parameter("sort"),
         detail: "an export has the order of ids; leave sort out",
     },
+    ViolationKind {
+        code: "index-not-ready",
+        title: "The index is not ready",
+        meaning: "A list should be in the order of a member that the schema gives an index, and \
+            the index is still being built.",
+        remedy: "Wait until `GET /schema` shows that the index is ready. Filters on the member \
+            work meanwhile.",
+        place: Place::Parameter("sort"),
+        detail: "the index of attributes.badge is being built; GET /schema shows when the list can \
+            be in its order",
+    },
 ];
 
 #[cfg(test)]

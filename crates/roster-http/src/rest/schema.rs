@@ -5,10 +5,11 @@
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Attribute, Failure, Json, Outcome, Refusal, SchemaDraft, Stored,
+    Attribute, Failure, Json, Outcome, Refusal, SchemaDraft, Stored, UserId, UserSchema,
     access::{ReadUsers, WriteSchema},
     attribute::{Kind, PartKind, Shape},
     json,
+    schema::{IndexStatus, MemberIndex},
 };
 
 use super::respond::{read_response, write_response};
@@ -22,10 +23,16 @@ use crate::{
 /// `GET /schema`: returns the schema.
 pub(crate) async fn get(
     State(app): State<AppState>,
-    ReadOptions(preconditions): ReadOptions,
+    ReadOptions(mut preconditions): ReadOptions,
     _: Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
-    read_response(document(&app.directory.schema().stored())?, preconditions)
+    let schema = app.directory.schema();
+    let has_indexes = schema.indexes.iter().any(MemberIndex::is_live);
+    if has_indexes {
+        // Their statuses change without a new version.
+        preconditions.if_none_match = None;
+    }
+    read_response(document(&schema.stored(), has_indexes.then_some(&schema))?, preconditions)
 }
 
 /// `PUT /schema`: replaces the declared members.
@@ -38,19 +45,46 @@ pub(crate) async fn replace(
     let write = app.directory.replace_schema(body.permit, body.value, terms);
     let write = async { write.await.map_err(problem_of) };
     let outcome = options.execute(&app, write).await?;
-    let stored = document(&outcome.stored)?;
+    // A repeated request gets the same response, so it has no statuses.
+    let stored = document(&outcome.stored, None)?;
     Ok(write_response(&app, &options, Outcome { stored, ..outcome }))
 }
 
-/// The record with the members that every user may have.
-fn document(stored: &Stored) -> Result<Stored, Problem> {
+/// The record with the members that every user may have, and the statuses of the indexes.
+fn document(stored: &Stored, current: Option<&UserSchema>) -> Result<Stored, Problem> {
     let Ok(Json::Object(mut members)) = json::read(&stored.record) else {
         return Err(Problem::new(ProblemCode::Internal));
     };
     let built_in = Attribute::ALL.iter().copied().map(built_in).collect();
     members.insert(1, ("members".to_owned(), Json::Array(built_in)));
+    if let Some(schema) = current {
+        let live = schema.indexes.iter().filter(|index| index.is_live());
+        members.push(("indexes".to_owned(), Json::Array(live.map(status).collect())));
+    }
     let (id, version) = (stored.id, stored.version);
     Ok(Stored { id, version, record: description::json(&Json::Object(members)) })
+}
+
+/// The status of an index.
+fn status(index: &MemberIndex) -> Json {
+    let mut members = vec![
+        ("member".to_owned(), string(&*index.member.name())),
+        ("status".to_owned(), string(index.status.name())),
+    ];
+    match &index.status {
+        IndexStatus::Building { users, .. } => {
+            let users = i64::try_from(*users).unwrap_or(i64::MAX);
+            members.push(("users".to_owned(), Json::Int(users)));
+        }
+        IndexStatus::Failed { shared } => {
+            let ids = |ids: &Vec<UserId>| {
+                Json::Array(ids.iter().map(|id| string(id.to_string())).collect())
+            };
+            members.push(("shared".to_owned(), Json::Array(shared.iter().map(ids).collect())));
+        }
+        IndexStatus::Checking | IndexStatus::Ready | IndexStatus::Dropped => {}
+    }
+    Json::Object(members)
 }
 
 /// The description of a member of the record.

@@ -59,9 +59,11 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         Code::InvalidCursor => Some(ScimType::InvalidCursor),
         Code::InvalidFilter => Some(ScimType::InvalidFilter),
         Code::MalformedJson => Some(ScimType::InvalidSyntax),
-        Code::UsernameTaken | Code::EmailTaken | Code::ExternalIdTaken | Code::GroupNameTaken => {
-            Some(ScimType::Uniqueness)
-        }
+        Code::UsernameTaken
+        | Code::EmailTaken
+        | Code::ExternalIdTaken
+        | Code::AttributeTaken
+        | Code::GroupNameTaken => Some(ScimType::Uniqueness),
         // SCIM has no CSV.
         Code::MalformedCsv
         | Code::InvalidColumns

@@ -25,7 +25,8 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     let resource_type = resource_type(call.context().operation);
-    let request = ListRequest::of_parameters(resource_type, pairs(&given))?;
+    let request =
+        ListRequest::of_parameters(resource_type, &app.directory.schema(), pairs(&given))?;
     guard_filter(&app, &request)?;
     page(&app, &call, &request, media).await
 }
@@ -38,7 +39,8 @@ pub(crate) async fn search(
     let media = media(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let resource_type = resource_type(call.context().operation);
-    let request = ListRequest::of_body(resource_type, json, call.strictness())?;
+    let request =
+        ListRequest::of_body(resource_type, &app.directory.schema(), json, call.strictness())?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     in_time(limit, page(&app, &call, &request, media)).await?
 }

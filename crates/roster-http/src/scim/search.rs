@@ -39,8 +39,9 @@ pub(crate) async fn search(
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     let strictness = call.strictness();
-    let of_users = ListRequest::of_body(&USER, json.clone(), strictness)?;
-    let of_groups = ListRequest::of_body(&GROUP, json, strictness)?;
+    let schema = app.directory.schema();
+    let of_users = ListRequest::of_body(&USER, &schema, json.clone(), strictness)?;
+    let of_groups = ListRequest::of_body(&GROUP, &schema, json, strictness)?;
     in_time(limit, page(&app, &call, of_users, of_groups, media)).await?
 }
 
@@ -48,8 +49,9 @@ pub(crate) async fn search(
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
-    let of_users = ListRequest::of_parameters(&USER, pairs(&given))?;
-    let of_groups = ListRequest::of_parameters(&GROUP, pairs(&given))?;
+    let schema = app.directory.schema();
+    let of_users = ListRequest::of_parameters(&USER, &schema, pairs(&given))?;
+    let of_groups = ListRequest::of_parameters(&GROUP, &schema, pairs(&given))?;
     guard_filter(&app, &of_users)?;
     page(&app, &call, of_users, of_groups, media).await
 }

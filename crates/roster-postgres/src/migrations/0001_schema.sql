@@ -131,6 +131,8 @@ CREATE TABLE settings (
     PRIMARY KEY (tenant, name)
 );
 
+CREATE INDEX settings_index_work ON settings (tenant) WHERE name = 'index_work';
+
 -- The words of each live user.
 CREATE TABLE words (
     tenant integer NOT NULL,
@@ -139,10 +141,12 @@ CREATE TABLE words (
     PRIMARY KEY (tenant, word, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 
--- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
+-- The keys of live users' e-mail addresses and telephone numbers other than the primary ones, and
+-- those in the indexes that the schema of users names: one or more of each user.
 CREATE TABLE further_keys (
     tenant integer  NOT NULL,
-    kind   smallint NOT NULL CHECK (kind IN (0, 1)), -- 0 e-mail address, 1 telephone number
+    kind   smallint NOT NULL CHECK (kind >= 0), -- 0 e-mail address, 1 telephone number,
+                                                -- from 2 on the number of an index
     key    bytea    NOT NULL,
     id     uuid     NOT NULL,
     PRIMARY KEY (tenant, kind, key, id)

@@ -12,7 +12,9 @@ use roster_core::{
     page::{Flow, Walk},
     plan::{Plan, Source},
 };
-use roster_engine::{Cell, Parameters, corrupt, is_behind, read_page, rows, rows_along, show_row};
+use roster_engine::{
+    Cell, Parameters, corrupt, is_behind, is_the_same, read_page, rows, rows_along, show_row,
+};
 
 use crate::{
     connect::Connection,
@@ -42,6 +44,8 @@ pub(crate) struct Direct<'q> {
     plan: Plan,
     sql: String,
     parameters: Parameters,
+    /// The index that the schema names and that the rows are along.
+    kind: Option<i16>,
 }
 
 impl<'q> Direct<'q> {
@@ -66,16 +70,32 @@ impl<'q> Direct<'q> {
             limit,
             &mut parameters,
         );
+        let kind = range.index.kind();
         parameters.0.push(Cell::from(tenant));
-        let sql = with_head(&rows, query.sort.by, parameters.0.len());
-        fits.then_some(Self { tenant, query, plan, sql, parameters })
+        let head = parameters.0.len();
+        let mut sql = with_head(&rows, query.sort.by, head);
+        if let Some(kind) = kind {
+            parameters.0.push(i64::from(kind).into());
+            sql = with_index(&sql, head);
+        }
+        fits.then_some(Self { tenant, query, plan, sql, parameters, kind })
     }
 
-    pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Page> {
-        let (query, sort) = (self.query, self.query.sort);
+    /// Reads the page; `None` if the index that the schema names does not have exactly its rows in
+    /// this snapshot.
+    pub(crate) async fn read(&self, connection: Arc<Connection>) -> QueryResult<Option<Page>> {
+        let query = self.query;
         let db = Rows(&connection, self.tenant);
         let rows = rows(db, &self.sql, &self.parameters.0).await?;
         let (head, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
+        if let Some(kind) = self.kind {
+            let Ok(stored) = head.bytes(6, "settings.value") else { return Ok(None) };
+            let selects = !self.plan.selecting().is_empty();
+            let is_exact = !selects || matches!(head.0.get(7), Some(Cell::Null));
+            if !is_exact || !is_the_same(&query.schema, kind, stored)? {
+                return Ok(None);
+            }
+        }
         let head = Head {
             position: head.number(1, "log_head")?,
             active: head.number(4, "log_head")?,
@@ -85,16 +105,33 @@ impl<'q> Direct<'q> {
         let counter = self.plan.counter(query).filter(|_| query.count);
         let mut walk = Walk::new(query, self.plan.residual.clone());
         for (nth, row) in rows.iter().enumerate() {
-            if nth == 0 && !is_behind(row, query.after.as_ref(), sort)? {
+            if nth == 0 && !is_behind(row, query.after.as_ref(), query)? {
                 continue;
             }
-            if show_row(&mut walk, row, sort.by, None)? == Flow::Stop {
+            if show_row(&mut walk, row, query, None)? == Flow::Stop {
                 break;
             }
         }
         let total = counter.map(|counter| Total::Exactly(head.count(counter)));
-        Ok(walk.page(head.position, total))
+        Ok(Some(walk.page(head.position, total)))
     }
+}
+
+/// The statement of [`with_head`] with two more columns in its first row: the stored indexes of the
+/// tenant, and a user with a value of another type than the index has. The parameter after the
+/// tenant is the number of the index.
+fn with_index(sql: &str, tenant: usize) -> String {
+    let kind = tenant + 1;
+    let stored = format!(
+        "active, suspended, (SELECT value FROM settings WHERE tenant = ${tenant} \
+         AND name = 'indexes'), (SELECT id FROM further_keys WHERE tenant = ${tenant} \
+         AND kind = ${kind} AND key = '0' ORDER BY kind, key, id LIMIT 1) FROM log_head"
+    );
+    sql.replacen("active, suspended FROM log_head", &stored, 1).replacen(
+        "NULL::bigint, NULL::bigint FROM (",
+        "NULL::bigint, NULL::bigint, NULL::bytea, NULL::uuid FROM (",
+        1,
+    )
 }
 
 /// A statement with the head of the log in its first row, and then the rows of another statement:
@@ -103,7 +140,11 @@ pub(crate) fn with_head(rows: &str, by: SortBy, tenant: usize) -> String {
     let kind = match by {
         SortBy::Id => "uuid",
         SortBy::UpdatedAt => "bigint",
-        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => "bytea",
+        SortBy::Username
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name
+        | SortBy::Indexed(_) => "bytea",
     };
     format!(
         "SELECT NULL::uuid, position, NULL::{kind}, NULL::text, active, suspended FROM log_head \

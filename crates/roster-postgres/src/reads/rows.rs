@@ -5,7 +5,7 @@ use std::{error::Error, pin::pin};
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
 use roster_core::{Head, StoreError, TenantId, UserId, page::Flow};
-use roster_engine::{Cell, Database, Dialect, Values, corrupt, head};
+use roster_engine::{Cell, Database, Dialect, IndexRow, IndexWriter, Values, corrupt, head};
 use tokio::task::yield_now;
 use tokio_postgres::{
     Row,
@@ -60,6 +60,13 @@ impl Dialect for Rows<'_> {
         let join = "group_members CROSS JOIN LATERAL (SELECT * FROM users \
              WHERE tenant = group_members.tenant AND id BETWEEN member_id AND member_id \
              ORDER BY id LIMIT 1) AS users";
+        (join.to_owned(), "")
+    }
+
+    fn users_of_keys() -> (String, &'static str) {
+        let join = "further_keys CROSS JOIN LATERAL (SELECT version, status, record FROM users \
+             WHERE tenant = further_keys.tenant AND id BETWEEN further_keys.id \
+             AND further_keys.id ORDER BY id LIMIT 1) AS users";
         (join.to_owned(), "")
     }
 
@@ -135,6 +142,21 @@ impl Database for Rows<'_> {
             .await?)
     }
 }
+
+impl IndexWriter for Rows<'_> {
+    async fn add_index_rows(self, rows: &[IndexRow]) -> QueryResult<()> {
+        let kinds: Vec<i16> = rows.iter().map(|row| row.0).collect();
+        let keys: Vec<&[u8]> = rows.iter().map(|row| row.1.as_bytes()).collect();
+        let ids: Vec<Uuid> = rows.iter().map(|row| uuid(row.2)).collect();
+        let statement = self.0.prepare(ADD_INDEX_ROWS).await?;
+        self.0.client().execute(&statement, &[&self.1.number(), &kinds, &keys, &ids]).await?;
+        Ok(())
+    }
+}
+
+const ADD_INDEX_ROWS: &str = "INSERT INTO further_keys (tenant, kind, key, id) \
+     SELECT $1::integer, * FROM unnest($2::smallint[], $3::bytea[], $4::uuid[]) \
+     ON CONFLICT DO NOTHING";
 
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 

@@ -130,6 +130,11 @@ const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
 const LIMIT: usize = 51;
 
+/// Every order, with that of an index that a schema names.
+fn orders() -> impl Iterator<Item = SortBy> {
+    SortBy::ALL.iter().copied().chain([SortBy::Indexed(2)])
+}
+
 /// A function that makes a statement whose plan enters its index at the start, or at a key.
 type At = fn(&'static [&'static str], String) -> Statement;
 
@@ -145,6 +150,7 @@ fn index_of(index: Index) -> &'static [&'static str] {
         Index::Sort(SortBy::Email) => &["users_email"],
         Index::Sort(SortBy::FamilyName) => &["users_family_name"],
         Index::Sort(SortBy::Name) => &["users_name"],
+        Index::Sort(SortBy::Indexed(_)) => &["further_keys_pkey", "users_pkey"],
         Index::ExternalId => &["users_external_id"],
         Index::PhoneNumber => &["users_phone_number"],
         Index::Status => &["users_status"],
@@ -161,6 +167,7 @@ fn with_tenants(index: Index) -> &'static [&'static str] {
         Index::Sort(SortBy::Email) => &["users_email", "tenants_pkey"],
         Index::Sort(SortBy::FamilyName) => &["users_family_name", "tenants_pkey"],
         Index::Sort(SortBy::Name) => &["users_name", "tenants_pkey"],
+        Index::Sort(SortBy::Indexed(_)) => &["further_keys_pkey", "users_pkey", "tenants_pkey"],
         Index::ExternalId => &["users_external_id", "tenants_pkey"],
         Index::PhoneNumber => &["users_phone_number", "tenants_pkey"],
         Index::Status => &["users_status", "tenants_pkey"],
@@ -172,9 +179,11 @@ fn page_key(by: SortBy) -> PageKey {
     let key = match by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
-        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            SortKey::Text(Some(text()))
-        }
+        SortBy::Username
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name
+        | SortBy::Indexed(_) => SortKey::Text(Some(text())),
     };
     PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
@@ -213,8 +222,8 @@ fn along(range: &Range, by: SortBy) -> Vec<Statement> {
 
 /// Pages that are read along a whole index.
 fn pages() -> Vec<Statement> {
-    let whole = |by: &SortBy| along(&Range::whole(Index::Sort(*by)), *by);
-    SortBy::ALL.iter().flat_map(whole).collect()
+    let whole = |by: SortBy| along(&Range::whole(Index::Sort(by)), by);
+    orders().flat_map(whole).collect()
 }
 
 /// The ranges of filters, in an order.
@@ -222,9 +231,11 @@ fn ranges(by: SortBy) -> [Range; 4] {
     let key = || match by {
         SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
         SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
-        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            RangeKey::Text(text())
-        }
+        SortBy::Username
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name
+        | SortBy::Indexed(_) => RangeKey::Text(text()),
     };
     [
         (Bound::Included(key()), Bound::Excluded(key())),
@@ -255,7 +266,7 @@ fn keys_in_the_order_of_ids() -> Vec<Range> {
 
 /// Pages along a range of an index.
 fn pages_of_ranges() -> Vec<Statement> {
-    let by_order = SortBy::ALL.iter().flat_map(|by| ranges(*by).map(|range| along(&range, *by)));
+    let by_order = orders().flat_map(|by| ranges(by).map(|range| along(&range, by)));
     let by_id = keys_in_the_order_of_ids().into_iter().map(|range| along(&range, SortBy::Id));
     by_order.chain(by_id).flatten().collect()
 }
@@ -263,7 +274,7 @@ fn pages_of_ranges() -> Vec<Statement> {
 /// Rows that are sorted afterwards, and totals.
 fn unordered() -> Vec<Statement> {
     let mut statements = Vec::new();
-    let ranges = SortBy::ALL.iter().flat_map(|by| ranges(*by)).chain(keys_in_the_order_of_ids());
+    let ranges = orders().flat_map(ranges).chain(keys_in_the_order_of_ids());
     for range in ranges {
         let mut to = engine::Parameters::default();
         statements.push(at_key(
@@ -277,7 +288,7 @@ fn unordered() -> Vec<Statement> {
         ));
     }
     let ids = [UserId::from_bytes([7; 16])];
-    for by in SortBy::ALL.iter().copied() {
+    for by in orders() {
         for status in [None, Some(Status::Active)] {
             let rows = engine::rows_of_ids::<Db>(
                 TENANT,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::{join_all, join3};
 use roster_core::TenantId;
-use roster_engine::{Counts, SCHEMA_SETTING, Writes, corrupt};
+use roster_engine::{Counts, INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, Writes, corrupt};
 use tokio_postgres::Error;
 
 use super::{
@@ -132,7 +132,18 @@ fn replace_schema(tenant: TenantId, writes: &Writes) -> Vec<Step<'static>> {
     let Some(schema) = &writes.schema else { return Vec::new() };
     let setting: [Parameter<'_>; 2] =
         [Box::new(SCHEMA_SETTING), Box::new(schema.to_record().to_vec())];
-    vec![step_of(tenant, KEEP, setting), Step { sql: NEXT_ERA.into(), parameters: Vec::new() }]
+    let indexes: [Parameter<'_>; 2] =
+        [Box::new(INDEXES_SETTING), Box::new(schema.indexes_to_json().into_bytes())];
+    let mut steps = vec![
+        step_of(tenant, KEEP, setting),
+        step_of(tenant, KEEP, indexes),
+        Step { sql: NEXT_ERA.into(), parameters: Vec::new() },
+    ];
+    if schema.has_index_work() {
+        let work: [Parameter<'_>; 2] = [Box::new(INDEX_WORK_SETTING), Box::new(Vec::<u8>::new())];
+        steps.push(step_of(tenant, KEEP, work));
+    }
+    steps
 }
 
 /// Sends the steps and the commit, and waits for all responses.

@@ -147,7 +147,8 @@ impl Facts for Fetched {
         key: &str,
     ) -> Result<Option<UserId>, CommandError> {
         let holder = self.holder(kind, key);
-        if holder.is_err() {
+        // The holder of a key in an index is locked by its id in a later step.
+        if holder.is_err() && !matches!(kind, ClaimKind::Indexed(_)) {
             self.followed.insert((kind, key.to_owned()));
         }
         holder

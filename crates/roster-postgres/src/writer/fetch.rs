@@ -21,7 +21,7 @@ use std::{
 use futures_util::future::{join, try_join_all};
 use roster_core::{LogId, StoreError, TenantId, UserId};
 use roster_engine::{
-    ClaimKind, Current, Facts as _, IdempotencyRecord, USERS_ROOM, Values, direct_groups,
+    ClaimKind, Current, Facts as _, IdempotencyRecord, USERS_ROOM, Values, corrupt, direct_groups,
 };
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -109,6 +109,18 @@ pub(super) fn missing(facts: &mut Fetched, lock: Lock) -> Vec<Query> {
             sql::HOLDERS_OF_EXTERNAL_IDS,
             [tenant(facts), parameter(external_ids)],
             |facts, rows| Ok(facts.holders.keep(&rows, holder)?),
+        ));
+    }
+    let indexed = holders.iter().filter_map(|(kind, key)| match kind {
+        ClaimKind::Indexed(number) => Some((*number, key.as_bytes().to_vec())),
+        ClaimKind::Username | ClaimKind::Email | ClaimKind::ExternalId => None,
+    });
+    let (numbers, indexed): (Vec<i16>, Vec<Vec<u8>>) = indexed.unzip();
+    if !numbers.is_empty() {
+        queries.push(query(
+            sql::HOLDERS_OF_INDEXED_KEYS,
+            [tenant(facts), parameter(numbers), parameter(indexed)],
+            |facts, rows| Ok(facts.holders.keep(&rows, indexed_holder)?),
         ));
     }
     queries.extend(groups);
@@ -290,6 +302,13 @@ fn holder(row: &Values) -> Result<((ClaimKind, String), Option<UserId>), StoreEr
         _ => ClaimKind::ExternalId,
     };
     Ok(((kind, row.text(1, "users keys")?.to_owned()), Some(row.id(2, "users.id")?)))
+}
+
+fn indexed_holder(row: &Values) -> Result<((ClaimKind, String), Option<UserId>), StoreError> {
+    let number = i16::try_from(row.number(0, "further_keys.kind")?);
+    let number = number.map_err(|_| corrupt("further_keys.kind"))?;
+    let key = row.text(1, "further_keys.key")?.to_owned();
+    Ok(((ClaimKind::Indexed(number), key), Some(row.id(2, "further_keys.id")?)))
 }
 
 fn idempotency_record(row: &Values) -> Result<([u8; 32], Option<IdempotencyRecord>), StoreError> {

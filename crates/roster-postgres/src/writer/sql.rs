@@ -87,6 +87,13 @@ pub(crate) const HOLDERS: &str = concat!(
 pub(crate) const HOLDERS_OF_EXTERNAL_IDS: &str =
     select_by_key!("2, found.*", "external_id", "external_id, id", "$2");
 
+/// The holders of keys in unique indexes that the schema names: the number of the index, the key,
+/// the user.
+pub(crate) const HOLDERS_OF_INDEXED_KEYS: &str = "SELECT found.* \
+     FROM unnest($2::smallint[], $3::bytea[]) AS named (kind, key) CROSS JOIN LATERAL \
+     (SELECT kind, key, id FROM further_keys WHERE tenant = $1 AND kind = named.kind \
+     AND key = named.key ORDER BY kind, key, id LIMIT 1) AS found";
+
 /// Idempotency records. The record of a changed user is in its event. Records of a purged user that
 /// are not erased yet have the time 0.
 pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \

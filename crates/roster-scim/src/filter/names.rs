@@ -41,6 +41,11 @@ impl<'s> UserNames<'s> {
         Self { strictness, declared }
     }
 
+    /// The path of the values of an attribute.
+    pub(crate) fn path(self, word: &str) -> Option<Path> {
+        if let Named::Values(path, _) = self.whole(word).ok()? { Some(path) } else { None }
+    }
+
     fn whole(self, word: &str) -> Result<Named, String> {
         let unknown = || unknown(word);
         if let Some(Declared::Attribute(member)) = Extensions::of(self.declared).resolve(word) {
@@ -59,8 +64,9 @@ impl<'s> UserNames<'s> {
         match part {
             None => named.ok_or_else(unknown),
             Some(keys) if is_free(found) => {
-                let path = free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())?;
-                Ok(Named::Values(path, found))
+                let mut path = free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+                path.comparison = self.declared.comparison_of(keys).unwrap_or(path.comparison);
+                Ok(Named::Values(Path::Free(path), found))
             }
             Some(part) => of_part(schema, found, part).ok_or_else(|| no_part(found)),
         }
@@ -257,10 +263,11 @@ impl UserNames<'_> {
 
 /// Resolves a declared attribute.
 fn declared(member: &DeclaredMember) -> Result<Named, String> {
-    let path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+    let mut path = free_path(&member.name).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+    path.comparison = member.comparison();
     let attributes = ROSTER_USER.attribute("attributes");
     attributes
-        .map(|attributes| Named::Values(path, attributes))
+        .map(|attributes| Named::Values(Path::Free(path), attributes))
         .ok_or_else(|| unknown(&member.name))
 }
 

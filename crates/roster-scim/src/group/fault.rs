@@ -20,6 +20,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::PreconditionRequired { .. }
         | Refusal::Invalid(_)
         | Refusal::Taken(_)
+        | Refusal::IndexedTaken { .. }
         | Refusal::IdTaken
         | Refusal::QuotaExceeded
         | Refusal::TenantNotFound

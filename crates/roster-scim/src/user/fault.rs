@@ -30,6 +30,10 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         }
         Refusal::Invalid(violations) => invalid(violations),
         Refusal::Taken(taken) => is_taken(*taken),
+        Refusal::IndexedTaken { member } => ScimError::new(
+            ScimType::Uniqueness,
+            format!("{member}: another user has this value; send another"),
+        ),
         // SCIM creates no user with the id of a client.
         Refusal::IdTaken => ScimError::new(ScimType::Uniqueness, "id: it is taken"),
         Refusal::QuotaExceeded => {

@@ -110,6 +110,8 @@ CREATE TABLE settings (
     PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX settings_index_work ON settings (tenant) WHERE name = 'index_work';
+
 -- The words of each live user.
 CREATE TABLE words (
     tenant INTEGER NOT NULL,
@@ -118,10 +120,11 @@ CREATE TABLE words (
     PRIMARY KEY (tenant, word, id)
 ) STRICT, WITHOUT ROWID;
 
--- The keys of live users' e-mail addresses and telephone numbers other than the primary ones.
+-- The keys of live users' e-mail addresses and telephone numbers other than the primary ones, and
+-- those in the indexes that the schema of users names: one or more of each user.
 CREATE TABLE further_keys (
     tenant INTEGER NOT NULL,
-    kind   INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number
+    kind   INTEGER NOT NULL, -- 0 e-mail address, 1 telephone number, from 2 on that of an index
     key    TEXT    NOT NULL,
     id     BLOB    NOT NULL,
     PRIMARY KEY (tenant, kind, key, id)

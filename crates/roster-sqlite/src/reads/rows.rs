@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use roster_core::{Head, StoreError, TenantId, UserId, page::Flow};
-use roster_engine::{Cell, Database, Dialect, HEAD, Values, corrupt};
+use roster_engine::{Cell, Database, Dialect, HEAD, IndexRow, IndexWriter, Values, corrupt};
 use rusqlite::{
     CachedStatement, Connection, Row, Statement,
     types::{ToSqlOutput, ValueRef},
@@ -110,6 +110,19 @@ impl Database for Rows<'_> {
         Ok(u64::try_from(statement.raw_execute()?).unwrap_or(u64::MAX))
     }
 }
+
+impl IndexWriter for Rows<'_> {
+    async fn add_index_rows(self, rows: &[IndexRow]) -> ReadResult<()> {
+        let mut add = self.0.prepare_cached(ADD_INDEX_ROW)?;
+        for (kind, key, id) in rows {
+            add.execute((self.1.number(), kind, key, id.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+const ADD_INDEX_ROW: &str =
+    "INSERT OR IGNORE INTO further_keys (tenant, kind, key, id) VALUES (?1, ?2, ?3, ?4)";
 
 /// Binds the parameters. Of a list of ids, only the id with index `nth` is bound.
 fn bind(

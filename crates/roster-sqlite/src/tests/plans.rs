@@ -40,15 +40,24 @@ use crate::{
 
 const BOTH: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
+/// Every order, with that of an index that a schema names.
+fn orders() -> impl Iterator<Item = SortBy> {
+    SortBy::ALL.iter().copied().chain([SortBy::Indexed(2)])
+}
+
 /// Every range that a page is read along, with the order of the page.
 fn ranges() -> Vec<(Range, SortBy)> {
     let mut ranges = Vec::new();
-    for by in SortBy::ALL.iter().copied() {
+    for by in orders() {
         let index = Index::Sort(by);
         let key = || match by {
             SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
             SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
-            SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => text(),
+            SortBy::Username
+            | SortBy::Email
+            | SortBy::FamilyName
+            | SortBy::Name
+            | SortBy::Indexed(_) => text(),
         };
         let bounds = [
             (Bound::Unbounded, Bound::Unbounded),
@@ -246,9 +255,11 @@ fn page_key(by: SortBy) -> PageKey {
     let key = match by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(Timestamp::from_millis(7)),
-        SortBy::Username | SortBy::Email | SortBy::FamilyName | SortBy::Name => {
-            SortKey::Text(Some("x".to_owned()))
-        }
+        SortBy::Username
+        | SortBy::Email
+        | SortBy::FamilyName
+        | SortBy::Name
+        | SortBy::Indexed(_) => SortKey::Text(Some("x".to_owned())),
     };
     PageKey { key, id: UserId::from_bytes([7; 16]) }
 }
@@ -295,22 +306,16 @@ fn deleted_users_and_events_are_read_along_an_index() {
 #[test]
 fn rows_that_are_sorted_are_found_by_their_ids() {
     let ids = [UserId::from_bytes([7; 16])];
-    let row = |by: &SortBy| {
+    let row = |by: SortBy| {
         let row = |status| {
-            rows_of_ids::<Rows<'_>>(
-                TenantId::DEFAULT,
-                &ids,
-                *by,
-                status,
-                &mut Parameters::default(),
-            )
+            rows_of_ids::<Rows<'_>>(TenantId::DEFAULT, &ids, by, status, &mut Parameters::default())
         };
         [None, Some(Status::Active)].map(row)
     };
-    let place = |by: &SortBy| {
-        places_of_ids::<Rows<'_>>(TenantId::DEFAULT, &ids, *by, &mut Parameters::default())
+    let place = |by: SortBy| {
+        places_of_ids::<Rows<'_>>(TenantId::DEFAULT, &ids, by, &mut Parameters::default())
     };
-    let statements = SortBy::ALL.iter().flat_map(row).chain(SortBy::ALL.iter().map(place));
+    let statements = orders().flat_map(row).chain(orders().map(place));
     insta::assert_snapshot!(explain(statements));
 }
 
@@ -321,6 +326,7 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
         sql::USERNAME_HOLDER,
         sql::EMAIL_HOLDER,
         sql::EXTERNAL_ID_HOLDER,
+        sql::INDEXED_HOLDER,
         sql::CREATE,
         sql::DELETE,
         sql::KEEP_DELETED,

@@ -6,7 +6,8 @@ use roster_core::{
     Change, Event, Keys, Rules, SearchKeys, UserId, erasure::STEP_MAX, event::changed_text,
 };
 use roster_engine::{
-    Counts, Current, GroupWrite, GroupWrites, SCHEMA_SETTING, Writes, further_keys, kind_number,
+    Counts, Current, GroupWrite, GroupWrites, INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING,
+    Writes, further_keys, kind_number,
 };
 use rusqlite::{Connection, Error, Result, params, types::ToSqlOutput};
 
@@ -76,6 +77,10 @@ impl Applied {
         if let Some(schema) = &writes.schema {
             let mut write = connection.prepare_cached(WRITE_SETTING)?;
             write.execute(params![tenant, SCHEMA_SETTING, text(&schema.to_record())?])?;
+            write.execute(params![tenant, INDEXES_SETTING, schema.indexes_to_json()])?;
+            if schema.has_index_work() {
+                write.execute(params![tenant, INDEX_WORK_SETTING, ""])?;
+            }
             self.schemas.insert(id, Arc::clone(schema));
         }
         let (counts, groups) = (writes.counts, writes.groups.count());

@@ -88,8 +88,13 @@ impl<'c> Facts for StoredFacts<'c> {
             ClaimKind::Username => sql::USERNAME_HOLDER,
             ClaimKind::Email => sql::EMAIL_HOLDER,
             ClaimKind::ExternalId => sql::EXTERNAL_ID_HOLDER,
+            ClaimKind::Indexed(_) => sql::INDEXED_HOLDER,
         };
-        let rows = self.read(sql, &[self.tenant().into(), key.into()])?;
+        let mut parameters = vec![self.tenant().into(), key.into()];
+        if let ClaimKind::Indexed(number) = kind {
+            parameters.insert(1, i64::from(number).into());
+        }
+        let rows = self.read(sql, &parameters)?;
         Ok(rows.first().map(|row| row.id(0, "users.id")).transpose()?)
     }
 

@@ -76,6 +76,11 @@ impl Shared {
         lock(&self.schemas).entry(tenant).or_insert(schema);
     }
 
+    /// Keeps a schema whose indexes have another status after a commit.
+    pub(crate) fn replace_schema(&self, tenant: TenantId, schema: Option<Arc<UserSchema>>) {
+        lock(&self.schemas).extend(schema.map(|schema| (tenant, schema)));
+    }
+
     /// Records a commit, before any of its commands is acknowledged.
     pub(crate) fn committed(&self, touched: Vec<Touched>, schemas: Schemas) {
         self.cache.commit(touched);

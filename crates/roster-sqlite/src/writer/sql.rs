@@ -20,6 +20,9 @@ pub(crate) const EMAIL_HOLDER: &str =
 pub(crate) const EXTERNAL_ID_HOLDER: &str =
     "SELECT id FROM users WHERE tenant = ?1 AND external_id = ?2 ORDER BY id LIMIT 1";
 
+pub(crate) const INDEXED_HOLDER: &str =
+    "SELECT id FROM further_keys WHERE tenant = ?1 AND kind = ?2 AND key = ?3 ORDER BY id LIMIT 1";
+
 pub(crate) const CREATE: &str = "INSERT INTO users (tenant, id, version, status, \
      updated_at, username_key, email_key, phone_number_key, external_id, family_name_key, \
      name_key, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";

@@ -56,6 +56,14 @@ pub(super) const NUMBERS: &[&str] =
     &["+44 20 1", "44201", "+44 (20) 1", "\u{664}\u{664}\u{662}\u{660}\u{661}"];
 pub(super) const URLS: &[&str] = &["https://example.com/a.png", "https://example.com/b.png"];
 pub(super) const EXTERNAL_IDS: &[&str] = &["", "7", "x", "X", "%"];
+/// Times around those of the users: the test clock's start and some milliseconds later.
+pub(super) const MOMENTS: &[&str] = &[
+    "2025-12-31T23:59:59.950Z",
+    "2026-01-01T00:00:00Z",
+    "2026-01-01T00:00:00.000Z",
+    "2026-01-01T00:00:00.020Z",
+    "2026-01-01T01:00:00.1+01:00",
+];
 pub(super) const KINDS: &[&str] = &["work", "home"];
 
 pub(super) fn one_of(pool: &'static [&'static str]) -> BoxedStrategy<String> {
@@ -115,9 +123,27 @@ pub fn tree() -> BoxedStrategy<Json> {
     .boxed()
 }
 
+/// Members of any type, and members whose values always have one type.
 fn free_object() -> BoxedStrategy<Json> {
-    btree_map("[a-c]{1,2}", tree(), 0..4)
-        .prop_map(|members| Json::Object(members.into_iter().collect()))
+    let number = prop_oneof![
+        2 => (-2_i64..3).prop_map(Json::Int),
+        1 => proptest::arbitrary::any::<i64>().prop_map(Json::Int),
+        1 => select(&[0.5, -1e3, 1.0, 9_007_199_254_740_992.0][..]).prop_map(Json::Float),
+    ];
+    let names = || one_of(NAMES).prop_map(Json::Text);
+    let typed = (
+        option::of(names()),
+        option::of(number),
+        option::of(vec(names(), 0..3).prop_map(Json::Array)),
+        option::of(one_of(MOMENTS).prop_map(Json::Text)),
+    );
+    (btree_map("[a-c]{1,2}", tree(), 0..3), typed)
+        .prop_map(|(members, (text, number, many, time))| {
+            let typed = [("t", text), ("n", number), ("m", many), ("d", time)];
+            let typed =
+                typed.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+            Json::Object(members.into_iter().chain(typed).collect())
+        })
         .boxed()
 }
 
@@ -144,7 +170,8 @@ fn member() -> BoxedStrategy<(String, Json)> {
         2 => named("external_id", json_text(text(EXTERNAL_IDS))),
         1 => named("email_verified", flag()),
         1 => named("phone_number_verified", flag()),
-        1 => named("attributes", free_object()),
+        2 => named("attributes", free_object()),
+        1 => named("title", json_text(one_of(NAMES))),
         1 => named("version", (0_i64..4).prop_map(Json::Int).boxed()),
         1 => named("locale", json_text(one_of(&["en", "en_GB", "?"]))),
         1 => named("nmae", json_text(one_of(NAMES))),

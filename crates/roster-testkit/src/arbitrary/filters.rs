@@ -12,7 +12,9 @@ use proptest::{
 
 use roster_core::GroupId;
 
-use super::bodies::{EMAILS, EXTERNAL_IDS, KINDS, NAMES, NUMBERS, URLS, USERNAMES, one_of, text};
+use super::bodies::{
+    EMAILS, EXTERNAL_IDS, KINDS, MOMENTS, NAMES, NUMBERS, URLS, USERNAMES, one_of, text,
+};
 
 /// Operators on texts.
 const OF_TEXTS: &[&str] = &["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"];
@@ -47,14 +49,6 @@ const PRESENT: &[&str] = &[
 pub(crate) const GROUP_IDS: &[[u8; 16]] = &[[0xA0; 16], [0xA1; 16], [0xA2; 16], [0xA3; 16]];
 /// Their names.
 pub(crate) const GROUP_NAMES: &[&str] = &["Engines", "engine room", "\u{c9}quipe"];
-/// Times around those of the users: the test clock's start and some milliseconds later.
-const MOMENTS: &[&str] = &[
-    "2025-12-31T23:59:59.950Z",
-    "2026-01-01T00:00:00Z",
-    "2026-01-01T00:00:00.000Z",
-    "2026-01-01T00:00:00.020Z",
-    "2026-01-01T01:00:00.1+01:00",
-];
 
 /// A text as a literal of a filter.
 fn quoted(text: &str) -> String {
@@ -113,14 +107,9 @@ fn simple() -> BoxedStrategy<String> {
     let path = |list: &'static str, pool| {
         inside(pool).prop_map(move |inside| format!("{list}[{inside}]")).boxed()
     };
-    let number = prop_oneof![
-        (-2_i64..3).prop_map(|number| number.to_string()),
-        proptest::arbitrary::any::<i64>().prop_map(|number| number.to_string()),
-        one_of(&["0.5", "-1e3", "1.0"]),
-    ];
     let own = prop_oneof![
         comparison(OWN, OF_TEXTS, piece(NAMES)),
-        comparison(OWN, OF_ORDER, number.boxed()),
+        comparison(OWN, OF_ORDER, number_literal()),
         comparison(OWN, OF_EQUALITY, flag()),
     ];
     prop_oneof![
@@ -136,6 +125,7 @@ fn simple() -> BoxedStrategy<String> {
         1 => comparison(&["locale"], OF_TEXTS, piece(&["en", "en-GB", "EN_gb"])),
         2 => comparison(&["created_at", "updated_at"], OF_ORDER, moment()),
         1 => own,
+        3 => typed(number_literal()),
         2 => path("emails", EMAILS),
         1 => path("phone_numbers", NUMBERS),
         1 => path("photos", URLS),
@@ -143,6 +133,27 @@ fn simple() -> BoxedStrategy<String> {
         1 => comparison(&["groups.display"], OF_TEXTS, piece(GROUP_NAMES)),
         1 => of_group(),
         2 => select(PRESENT).prop_map(|path| format!("{path} pr")),
+    ]
+    .boxed()
+}
+
+fn number_literal() -> BoxedStrategy<String> {
+    prop_oneof![
+        (-2_i64..3).prop_map(|number| number.to_string()),
+        proptest::arbitrary::any::<i64>().prop_map(|number| number.to_string()),
+        one_of(&["0.5", "-1e3", "1.0"]),
+    ]
+    .boxed()
+}
+
+/// A comparison of a member that a random schema may declare and index.
+fn typed(number: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    prop_oneof![
+        3 => comparison(&["attributes.t", "attributes.m"], OF_TEXTS, piece(NAMES)),
+        2 => comparison(&["attributes.n"], OF_ORDER, number),
+        1 => comparison(&["attributes.d"], OF_ORDER, moment()),
+        1 => comparison(&["title", "locale"], OF_TEXTS, piece(NAMES)),
+        1 => one_of(&["attributes.t pr", "attributes.n pr", "attributes.m pr", "attributes.d pr"]),
     ]
     .boxed()
 }

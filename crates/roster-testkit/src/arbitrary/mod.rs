@@ -8,6 +8,7 @@ mod filters;
 mod groups;
 mod preconditions;
 mod questions;
+mod schema;
 mod steps;
 mod tenants;
 
@@ -19,5 +20,6 @@ pub use preconditions::Held;
 pub use questions::{
     DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
 };
+pub use schema::schema;
 pub use steps::{Mark, Step, Turn, Whom, Write, step, turns, write};
 pub use tenants::{TenantTurn, TurnOfFive, Whose, turns_of_five};

@@ -11,10 +11,11 @@ use proptest::{
     strategy::{BoxedStrategy, Just, Strategy},
 };
 use roster_core::{
-    Clock as _, EventKind, EventsQuery, Status, Timestamp, UserId,
+    Clock as _, EventKind, EventsQuery, Status, Timestamp, UserId, UserSchema,
     filter::{Expression, Filter},
     keys::username_lookup,
     list::{DeletedKey, DeletedQuery, Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
+    schema::{NONE, VALUE},
     text::{email_key, fold_key, phone_key},
     words::Search,
 };
@@ -31,6 +32,9 @@ const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending]
 #[derive(Clone, Debug)]
 pub struct Question {
     query: PageQuery,
+    filter: Option<String>,
+    /// Which of the schema's indexes has the order, instead of that of the query.
+    indexed: Option<Index>,
     ids: Option<Vec<Index>>,
     after: Option<Place>,
 }
@@ -45,14 +49,25 @@ struct Place {
 }
 
 impl Question {
-    /// The query, given all ids that were ever generated.
-    pub fn query(&self, known: &[UserId]) -> PageQuery {
+    /// The query, given all ids that were ever generated, for users of this schema.
+    pub fn query(&self, known: &[UserId], schema: &Arc<UserSchema>) -> PageQuery {
         let chosen = |indices: &Vec<Index>| {
             let ids = indices.iter().filter(|_| !known.is_empty());
             ids.map(|index| *index.get(known)).collect()
         };
         let ids = self.ids.as_ref().map(chosen).map(Expression::ids);
-        let mut query = ids.into_iter().fold(self.query.clone(), PageQuery::with);
+        let filter = self.filter.as_ref().map(|text| parsed(text, schema).expression().clone());
+        let query = PageQuery { schema: Arc::clone(schema), ..self.query.clone() };
+        let mut query = ids.into_iter().chain(filter).fold(query, PageQuery::with);
+        let sortable: Vec<i16> = schema
+            .indexes
+            .iter()
+            .filter(|index| index.is_sortable())
+            .map(|index| index.kind)
+            .collect();
+        if let Some(indexed) = self.indexed.filter(|_| !sortable.is_empty()) {
+            query.sort.by = SortBy::Indexed(*indexed.get(&sortable));
+        }
         query.after = self
             .after
             .as_ref()
@@ -72,6 +87,11 @@ impl Place {
             }
             SortBy::Email => SortKey::Text(self.text.as_deref().map(email_key)),
             SortBy::FamilyName | SortBy::Name => SortKey::Text(self.text.as_deref().map(fold_key)),
+            SortBy::Indexed(_) => {
+                let text = self.text.as_deref();
+                let key = text.map_or_else(|| NONE.to_owned(), |text| VALUE.to_owned() + text);
+                SortKey::Text(Some(key))
+            }
         }
     }
 }
@@ -107,11 +127,12 @@ pub fn question() -> BoxedStrategy<Question> {
         .prop_map(|(text, time, id)| Place { text, time, id });
     let after = prop_oneof![2 => Just(None), 1 => place.prop_map(Some)];
     let filter = prop_oneof![2 => Just(None), 1 => filter().prop_map(Some)];
+    let indexed = prop_oneof![3 => Just(None), 1 => any::<Index>().prop_map(Some)];
     let typed = prop_oneof![3 => Just(None), 1 => search().prop_map(Some)];
     let alone = prop_oneof![3 => Just(true), 1 => Just(false)];
-    ((sort, after, 0_usize..6, count), (equals, ids, filter, typed, alone))
+    ((sort, after, 0_usize..6, count, indexed), (equals, ids, filter, typed, alone))
         .prop_map(|(list, (mut equals, mut ids, filter, typed, alone))| {
-            let ((by, direction), after, limit, count) = list;
+            let ((by, direction), after, limit, count, indexed) = list;
             // With more conditions hardly any user would match all of them.
             if alone && (filter.is_some() || typed.is_some()) {
                 equals = Conditions { status: equals.status, ..Conditions::default() };
@@ -120,18 +141,17 @@ pub fn question() -> BoxedStrategy<Question> {
             let query = equals.of(PageQuery {
                 sort: Sort { by, direction },
                 count,
-                filter: filter.map(|text| Arc::new(parsed(&text))),
                 words: typed.map(|typed| searched(&typed)).unwrap_or_default(),
                 ..PageQuery::first(limit)
             });
-            Question { query, ids, after }
+            Question { query, filter, indexed, ids, after }
         })
         .boxed()
 }
 
 /// Parses a generated filter, which must be valid.
-fn parsed(text: &str) -> Filter {
-    Filter::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
+fn parsed(text: &str, schema: &UserSchema) -> Filter {
+    schema.filter(text).unwrap_or_else(|fault| panic!("{text}: {fault:?}"))
 }
 
 fn searched(typed: &str) -> Vec<String> {
@@ -171,7 +191,7 @@ pub fn deleted_question() -> BoxedStrategy<DeletedQuestion> {
     (select(&DIRECTIONS[..]), 1_usize..6, rare(-50_i64..500), after, bytes_max, filter, typed)
         .prop_map(|(direction, limit, before, after, bytes_max, filter, typed)| {
             let before = before.map(after_start);
-            let filter = filter.map(|text| Arc::new(parsed(&text)));
+            let filter = filter.map(|text| Arc::new(parsed(&text, &UserSchema::default())));
             let words = typed.map(|typed| searched(&typed)).unwrap_or_default();
             let first = DeletedQuery::first(limit);
             let query = DeletedQuery { direction, before, filter, words, bytes_max, ..first };

@@ -16,6 +16,7 @@ use super::{
     questions::{
         DeletedQuestion, EventsQuestion, Question, deleted_question, events_question, question,
     },
+    schema::schema,
 };
 
 /// The user that a write changes.
@@ -111,6 +112,8 @@ pub fn write() -> BoxedStrategy<Write> {
 pub enum Turn {
     /// Writes in one batch.
     Writes(Vec<Write>),
+    /// The schema of users is replaced, and its indexes are built.
+    Declare(serde_json::Value),
     /// A dry run of a write.
     Try(Box<Write>),
     /// The clock moves by this many milliseconds, perhaps back.
@@ -150,6 +153,7 @@ pub(super) fn turn() -> BoxedStrategy<Turn> {
     prop_oneof![
         16 => vec(write(), 1..6).prop_map(Turn::Writes),
         4 => write().prop_map(Box::new).prop_map(Turn::Try),
+        1 => schema().prop_map(Turn::Declare),
         6 => millis.prop_map(Turn::Elapse),
         1 => (age, events).prop_map(|(keys, events)| Turn::Forget(keys, events)),
         8 => question().prop_map(Box::new).prop_map(Turn::Walk),

@@ -6,9 +6,9 @@
 use std::{future::Future, sync::Arc};
 
 use roster_core::{
-    Act, Actor, Caller, Clock as _, Command, Draft, Failure, Idempotency, Json, OnConflict,
-    Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserAct, UserId,
-    ViolationCode, json,
+    Act, Actor, Caller, Clock as _, Command, Directory, Draft, Failure, Idempotency, Json,
+    OnConflict, Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserAct,
+    UserId, ViolationCode, json,
 };
 use serde_json::Value;
 
@@ -88,6 +88,12 @@ impl Harness {
     /// The store itself.
     pub fn store(&self) -> &dyn Store {
         &*self.store
+    }
+
+    /// A directory on the store.
+    pub fn directory(&self) -> Directory {
+        let clock: Arc<TestClock> = Arc::clone(&self.clock);
+        Directory::new(Arc::clone(&self.store), clock)
     }
 
     /// A new, unused id.

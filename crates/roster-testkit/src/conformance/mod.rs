@@ -23,6 +23,7 @@ pub mod groups;
 pub mod guards;
 pub mod harness;
 pub mod idempotency;
+pub mod indexes;
 pub mod keys;
 pub mod list;
 pub mod log;
@@ -137,6 +138,16 @@ macro_rules! conformance {
                 a_dry_run_of_a_schema_stores_nothing,
                 a_replaced_schema_is_an_event,
                 a_repeated_schema_command_is_executed_once,
+            }
+            $crate::conformance_cases! { $factory, indexes:
+                an_index_finds_the_users_that_the_filter_matches,
+                users_are_listed_in_the_order_of_an_index,
+                an_index_is_built_while_users_change,
+                values_of_another_type_are_found_as_before,
+                a_unique_value_belongs_to_one_user,
+                a_unique_value_selects_the_user_that_exists,
+                shared_values_fail_a_unique_index_until_they_differ,
+                a_dropped_index_leaves_nothing,
             }
             $crate::conformance_cases! { $factory, tenants:
                 a_tenant_is_found_by_its_name_as_it_was_changed_last,

@@ -209,7 +209,8 @@ pub(super) fn order(users: &mut [Stored], by: SortBy, direction: Direction) {
     users.sort_by_cached_key(|user| {
         let keys = keys(user);
         let text = match by {
-            SortBy::Id => None,
+            // The keys of an index of the schema follow from the schema.
+            SortBy::Id | SortBy::Indexed(_) => None,
             SortBy::UpdatedAt => Some(format!("{:020}", keys.updated_at.as_millis())),
             SortBy::Username => Some(keys.username),
             SortBy::Email => keys.email,

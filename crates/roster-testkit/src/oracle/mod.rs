@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, KeyStore, LogId, Outcome, Outlived, Purged, Rules, Store,
-    StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
+    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
+    Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
     access::{
         ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, KeyView, Keyring,
         Reach, decide_keys,
@@ -175,6 +175,35 @@ impl Store for Oracle {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         None
+    }
+}
+
+impl IndexStore for Oracle {
+    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
+        Box::pin(async { Ok(self.shared.tenants_with_index_work()) })
+    }
+
+    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
+        Box::pin(async move { Ok(self.state().index_step()) })
+    }
+
+    fn index_keys(
+        &self,
+        kind: i16,
+        after: Option<(String, UserId)>,
+    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
+        Box::pin(async move { Ok(self.state().index_keys(kind, after.as_ref())) })
+    }
+
+    fn end_index_check(
+        &self,
+        kind: i16,
+        shared: Vec<Vec<UserId>>,
+    ) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.state().end_index_check(kind, shared);
+            Ok(())
+        })
     }
 }
 

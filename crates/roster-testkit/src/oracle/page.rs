@@ -26,7 +26,7 @@ pub(super) fn page(state: &State, query: &PageQuery) -> Page {
         .values()
         .filter(|entry| query.filter.as_ref().is_none_or(|filter| matches(filter, &entry.user)))
         .filter(|entry| words::matches_words(&query.words, &words::words_of(&entry.user)))
-        .map(|entry| (page_key(query.sort.by, entry), entry))
+        .map(|entry| (page_key(query, entry), entry))
         .collect();
     matching.sort_by(|(one, _), (other, _)| compare(query.sort, one, other));
     let total = query.count.then(|| total(query, matching.len()));
@@ -64,15 +64,18 @@ fn total(query: &PageQuery, matching: usize) -> Total {
     }
 }
 
-fn page_key(by: SortBy, entry: &Entry) -> PageKey {
+fn page_key(query: &PageQuery, entry: &Entry) -> PageKey {
     let keys = &entry.keys;
-    let key = match by {
+    let key = match query.sort.by {
         SortBy::Id => SortKey::Id,
         SortBy::UpdatedAt => SortKey::Time(keys.updated_at),
         SortBy::Username => SortKey::Text(Some(keys.username.clone())),
         SortBy::Email => SortKey::Text(keys.email.clone()),
         SortBy::FamilyName => SortKey::Text(keys.family_name.clone()),
         SortBy::Name => SortKey::Text(keys.name.clone()),
+        SortBy::Indexed(kind) => {
+            SortKey::Text(query.schema.index(kind).map(|index| index.sort_key(&entry.user)))
+        }
     };
     PageKey { key, id: entry.user.id }
 }

@@ -11,6 +11,7 @@ use roster_core::{
     GroupId, Head, Idempotency, Keys, MatchBy, OnConflict, Outcome, Outlived, Refusal, Rules,
     Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId, UserSchema,
     UsernameOrigin, decide,
+    decide::{Holders, MatchKey},
 };
 
 /// All data of the oracle.
@@ -102,11 +103,10 @@ impl State {
         act: &UserAct,
         command: &Command,
     ) -> Result<Outcome, Failure> {
-        if let Some(external_id) = act.match_key(rules)? {
-            let has_it = |entry: &&Entry| entry.keys.external_id.as_deref() == Some(external_id);
-            if let Some(entry) = self.live.values().find(has_it) {
-                return self.update(rules, act, command, entry.user.id);
-            }
+        if let Some(key) = act.match_key(rules, &self.schema)?
+            && let Some(id) = self.matched(&key)
+        {
+            return self.update(rules, act, command, id);
         }
         let id = act.id();
         let own = (act.target() != Target::New).then_some(id);
@@ -117,7 +117,8 @@ impl State {
         };
         let user = current.map(|entry| &entry.user);
         let decision = decide(rules, &self.schema, user, act, command);
-        if let (Err(Refusal::Invalid(_)), Some(claims)) = (&decision, act.selecting(rules))
+        if let (Err(Refusal::Invalid(_)), Some(claims)) =
+            (&decision, act.selecting(rules, &self.schema))
             && let Some(conflict) = self.conflict(&claims, None)
             && let [selected] = conflict.holders().as_slice()
         {
@@ -190,6 +191,18 @@ impl State {
         })
     }
 
+    /// The first user that has a value by which a create matches.
+    fn matched(&self, key: &MatchKey) -> Option<UserId> {
+        let has_it = |entry: &&Entry| match key {
+            MatchKey::ExternalId(id) => entry.keys.external_id.as_ref() == Some(id),
+            MatchKey::Indexed(kind, key) => {
+                let index = self.schema.index(*kind);
+                index.is_some_and(|index| index.keys(&entry.user).contains(key))
+            }
+        };
+        self.live.values().find(has_it).map(|entry| entry.user.id)
+    }
+
     /// Applies the `on_conflict` of a create whose username, address or external id is taken.
     fn resolve_conflict(
         &mut self,
@@ -202,7 +215,9 @@ impl State {
             return Err(conflict.refusal.into());
         };
         match (match_by, on_conflict, conflict.holders().as_slice()) {
-            (MatchBy::ExternalId, ..) | (_, OnConflict::Fail, _) => Err(conflict.refusal.into()),
+            (MatchBy::ExternalId | MatchBy::Indexed(_), ..) | (_, OnConflict::Fail, _) => {
+                Err(conflict.refusal.into())
+            }
             (_, OnConflict::Skip, [holder, ..]) | (_, _, [holder]) => {
                 self.update(rules, act, command, *holder)
             }
@@ -236,10 +251,22 @@ impl State {
         let username = holder(&claims.username, |keys| Some(&keys.username));
         let email = holder(&claims.email, |keys| keys.email.as_ref());
         let external_id = holder(&claims.external_id, |keys| keys.external_id.as_ref());
-        let refusal = claims.refuse(username.is_some(), email.is_some(), external_id.is_some())?;
+        let indexed: Vec<(String, UserId)> = claims
+            .indexed
+            .iter()
+            .filter_map(|(kind, key)| {
+                let index = self.schema.index(*kind)?;
+                let mut others = self.live.values().filter(|entry| Some(entry.user.id) != own);
+                let holder = others.find(|entry| index.keys(&entry.user).contains(key))?;
+                Some((index.member.name().into_owned(), holder.user.id))
+            })
+            .collect();
+        let holders = Holders { username, email, external_id, indexed };
+        let refusal = claims.refuse(&holders)?;
+        let indexed = holders.indexed.into_iter().map(|(_, holder)| holder).collect();
         // A username that the client did not send selects no user.
         let username = username.filter(|_| claims.username_origin == UsernameOrigin::Given);
-        Some(Conflict { refusal, username, email, external_id })
+        Some(Conflict { refusal, username, email, external_id, indexed })
     }
 
     pub(super) fn append(&mut self, event: Event, stored: Stored) -> Outcome {
@@ -314,6 +341,7 @@ struct Conflict {
     username: Option<UserId>,
     email: Option<UserId>,
     external_id: Option<UserId>,
+    indexed: Vec<UserId>,
 }
 
 impl Conflict {
@@ -321,6 +349,7 @@ impl Conflict {
     fn holders(&self) -> Vec<UserId> {
         let mut seen = BTreeSet::new();
         let all = [self.username, self.email, self.external_id].into_iter().flatten();
+        let all = all.chain(self.indexed.iter().copied());
         all.filter(|id| seen.insert(*id)).collect()
     }
 }

@@ -69,6 +69,14 @@ impl Shared {
         page
     }
 
+    pub(super) fn tenants_with_index_work(&self) -> Vec<TenantId> {
+        let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_work = |state: &Arc<Mutex<State>>| {
+            state.lock().unwrap_or_else(PoisonError::into_inner).schema.has_index_work()
+        };
+        states.iter().filter(|(_, state)| has_work(state)).map(|(tenant, _)| *tenant).collect()
+    }
+
     pub(super) fn is_deleted(&self, tenant: TenantId) -> bool {
         self.state_of(tenant).lock().unwrap_or_else(PoisonError::into_inner).is_deleted
     }

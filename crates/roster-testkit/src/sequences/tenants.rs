@@ -84,6 +84,7 @@ impl Compared {
             }
             // The interfaces read nothing of a deleted tenant.
             Turn::Try(_)
+            | Turn::Declare(_)
             | Turn::Elapse(_)
             | Turn::Forget(..)
             | Turn::Walk(_)

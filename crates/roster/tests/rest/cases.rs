@@ -100,6 +100,14 @@ macro_rules! with_all_cases {
                 only_readers_of_users_see_declared_members_in_the_description,
                 a_repeated_schema_request_is_executed_once,
             }
+            mod indexes {
+                an_indexed_member_is_found_and_is_an_order,
+                an_order_without_a_complete_index_is_rejected,
+                the_schema_shows_the_statuses_of_its_indexes,
+                a_unique_value_is_taken,
+                a_create_may_match_by_a_unique_member,
+                invalid_indexes_are_errors,
+            }
             mod keys {
                 a_key_is_shown_once_and_never_again,
                 keys_are_paged_and_have_tags,

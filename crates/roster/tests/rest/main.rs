@@ -28,6 +28,7 @@ mod group_lists;
 mod groups;
 mod guards;
 mod idempotency;
+mod indexes;
 mod jwt;
 mod keys;
 mod ledger;

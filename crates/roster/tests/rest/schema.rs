@@ -39,8 +39,8 @@ pub(crate) async fn a_schema_is_read_replaced_and_read_again(backend: Backend) {
     let mut edited = first.json();
     edited["attributes"] = json!([{"name": "badge", "type": "string", "description": null}]);
     let written = service.request("PUT", "/schema").json(&edited).send().await.expect(200);
-    let declared =
-        json!([{"name": "badge", "type": "string", "multi_valued": false, "required": false}]);
+    let declared = json!([{"name": "badge", "type": "string", "multi_valued": false,
+        "required": false, "indexed": false, "unique": false, "case_exact": false}]);
     assert_eq!((written.header("etag"), &written.json()["attributes"]), ("\"2\"", &declared));
     assert_eq!(written.json()["members"], members);
     let got = service.get("/schema").await.expect(200);
@@ -148,7 +148,8 @@ pub(crate) async fn the_change_log_and_the_description_follow_the_schema(backend
     let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
     let declared = json!([{"name": "badge", "type": "integer", "multi_valued": true,
-        "description": "On the door", "required": true}]);
+        "description": "On the door", "required": true, "indexed": false, "unique": false,
+        "case_exact": false}]);
     replace(&service, declared.clone()).await.expect(200);
     let page = service.get("/events?type=schema.updated").await.expect(200).json();
     let event = &page["items"][0];

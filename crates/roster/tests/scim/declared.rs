@@ -1,5 +1,6 @@
 //! Schema extensions that the operator declares.
 
+use roster_testkit::conformance::{Harness, indexes::build_indexes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -41,7 +42,7 @@ pub(crate) async fn a_declared_extension_is_advertised(backend: Backend) {
         attributes.iter().map(|one| one["name"].as_str().expect("a value")).collect();
     assert_eq!(names, ["badge", "level", "remote", "tags"]);
     let first = json!({"name": "badge", "type": "string", "multiValued": false,
-        "description": "On the door", "required": false, "caseExact": true,
+        "description": "On the door", "required": false, "caseExact": false,
         "mutability": "readWrite", "returned": "default", "uniqueness": "none"});
     assert_eq!(attributes[0], first);
     let all = read(&service, "/Schemas").await;
@@ -194,4 +195,35 @@ pub(crate) async fn a_bulk_request_sets_declared_attributes(backend: Backend) {
     let shown: Vec<&Value> =
         page["Resources"].as_array().expect("a value").iter().map(|user| &user[URN]).collect();
     assert_eq!(shown, [&json!({"badge": "7", "level": 2}), &json!({"level": 1})]);
+}
+
+pub(crate) async fn declared_attributes_can_be_unique_and_an_order(backend: Backend) {
+    let service = backend.open().await;
+    let declared = json!([
+        {"name": "badge", "type": "string", "scim_schema": URN, "unique": true},
+        {"name": "level", "type": "integer", "scim_schema": URN, "indexed": true},
+    ]);
+    let body = json!({"attributes": declared, "indexed_members": ["department"]});
+    service.request("PUT", "/schema").json(&body).send().await.expect(200);
+    build_indexes(&Harness::new(service.store.clone()), usize::MAX).await;
+    let schema = read(&service, &format!("/Schemas/{URN}")).await;
+    let badge = &schema["attributes"][0];
+    assert_eq!((&badge["uniqueness"], &badge["caseExact"]), (&json!("server"), &json!(false)));
+    assert_eq!(schema["attributes"][1]["caseExact"], true);
+    for (name, badge, level) in [("ada", "B1", 2), ("grace", "B2", 3), ("linus", "B3", 1)] {
+        let own = json!({"badge": badge, "level": level});
+        create(&service, json!({"userName": name, URN: own})).await;
+    }
+    let taken = json!({"userName": "x", URN: {"badge": "b2"}});
+    refused(post(&service, taken).await, 409, Some("uniqueness"));
+    let users = |query: &str| format!("/Users?{query}");
+    let badge = escaped(&format!("{URN}:badge"));
+    let found = read(&service, &users(&format!("filter={badge}%20eq%20%22b3%22"))).await;
+    assert_eq!(names(&found), ["linus"]);
+    let sorted =
+        users(&format!("sortBy={}&sortOrder=descending", escaped(&format!("{URN}:level"))));
+    assert_eq!(names(&read(&service, &sorted).await), ["grace", "ada", "linus"]);
+    read(&service, &users("sortBy=department")).await;
+    let unsorted = get(&service, &users("sortBy=title")).await;
+    refused(unsorted, 400, Some("invalidValue"));
 }

@@ -279,6 +279,7 @@ cases! {
         declared_attributes_are_filtered_and_projected,
         declared_attributes_are_checked_and_others_are_dropped,
         a_bulk_request_sets_declared_attributes,
+        declared_attributes_can_be_unique_and_an_order,
     }
     mod clients {
         memberships_can_be_filtered,

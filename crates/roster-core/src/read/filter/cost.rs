@@ -3,7 +3,7 @@
 use super::{
     RECORD_COMPARISONS_MAX,
     evaluate::FORM_COMPARISONS_PER_BYTE,
-    expression::{Expression, Path, Test},
+    expression::{Comparison, Expression, Path, Test},
 };
 use crate::{
     limits::{ATTRIBUTES_BYTES_MAX, ENTRIES_MAX, TEXT_LENGTH_MAX, USER_BYTES_MAX},
@@ -48,6 +48,9 @@ fn of(expression: &Expression) -> usize {
 const fn of_test(test: &Test) -> usize {
     match &test.path {
         Path::Groups | Path::Group(_) => usize::MAX,
+        Path::Free(path) if matches!(path.comparison, Comparison::FoldedJson) => {
+            ATTRIBUTES_BYTES_MAX / 2 + of_text(ATTRIBUTES_BYTES_MAX)
+        }
         Path::Free(_) => ATTRIBUTES_BYTES_MAX / 2,
         Path::Part(attribute, _) if matches!(attribute.kind(), Kind::Many(_)) => LIST,
         Path::Part(..) | Path::Member(_) => ONE,

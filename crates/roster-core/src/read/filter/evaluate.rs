@@ -163,8 +163,8 @@ fn of_user(test: &Test, user: &User, notes: &Notes) -> bool {
         }
         // The caller evaluates tests of groups, because the record does not contain them.
         Path::Groups | Path::Group(_) => false,
-        Path::Free(keys) => match profile.get(Attribute::Attributes) {
-            Some(Value::Object(members)) => of_free(test, members, keys, notes),
+        Path::Free(path) => match profile.get(Attribute::Attributes) {
+            Some(Value::Object(members)) => of_free(test, members, &path.keys, notes),
             _ => one(None),
         },
         Path::Member(attribute) => match attribute.kind() {
@@ -306,6 +306,9 @@ fn order<P: Compared>(
 ) -> Option<Ordering> {
     match (found, &test.operand) {
         (Found::Time(time), Operand::Time(wanted)) => Some(time.cmp(wanted)),
+        (Found::Json(Json::Text(value)), Operand::Time(wanted)) => {
+            Timestamp::parse(value).map(|time| time.cmp(wanted))
+        }
         (Found::Integer(number), Operand::Integer(wanted)) => Some(number.cmp(wanted)),
         (Found::Json(value), Operand::Integer(wanted)) => {
             number::compare(value, &Json::Int(*wanted))
@@ -352,7 +355,8 @@ fn with_form<P: Compared, T>(
     let equality = matches!(test.operator, Operator::Equal | Operator::NotEqual);
     let comparison = test.path.comparison();
     // Only a text of the record keeps its address.
-    let is_of_record = matches!(found, Found::Text(Cow::Borrowed(_))) && !value.is_empty();
+    let is_of_record = matches!(found, Found::Text(Cow::Borrowed(_)) | Found::Json(_));
+    let is_of_record = is_of_record && !value.is_empty();
     let Some(notes) = notes.filter(|_| is_of_record && !is_plain(comparison, value)) else {
         return Some(compare(&form(comparison, equality, value)));
     };
@@ -372,12 +376,13 @@ fn with_form<P: Compared, T>(
 /// The normalized form of a text in a comparison.
 fn form(comparison: Comparison, equality: bool, value: &str) -> Cow<'_, str> {
     match comparison {
-        Comparison::Exact | Comparison::Json => Cow::Borrowed(value),
+        Comparison::Exact | Comparison::Json | Comparison::TimeJson => Cow::Borrowed(value),
         Comparison::Username => username_lookup(value).into(),
         Comparison::Email if equality => email_key(value).into(),
         Comparison::PhoneNumber => phone_key(value).into(),
         Comparison::Email
         | Comparison::Folded
+        | Comparison::FoldedJson
         | Comparison::Time
         | Comparison::Integer
         | Comparison::Flag
@@ -398,8 +403,8 @@ fn is_folded(value: &str) -> bool {
 /// Whether a text is its own form, which takes less time to see than to look the form up.
 fn is_plain(comparison: Comparison, value: &str) -> bool {
     match comparison {
-        Comparison::Exact | Comparison::Json => true,
-        Comparison::Folded => is_folded(value),
+        Comparison::Exact | Comparison::Json | Comparison::TimeJson => true,
+        Comparison::Folded | Comparison::FoldedJson => is_folded(value),
         Comparison::Username
         | Comparison::Email
         | Comparison::PhoneNumber

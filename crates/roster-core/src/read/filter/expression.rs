@@ -48,12 +48,21 @@ pub enum Path {
     Member(Attribute),
     /// A part of a member's entries; inside [`Expression::Entry`], of that entry.
     Part(Attribute, Part),
-    /// A value below `attributes`, by its exact keys.
-    Free(Vec<String>),
+    /// A value below `attributes`.
+    Free(FreePath),
     /// The groups that the user is a direct member of, which the record does not contain.
     Groups,
     /// A part of each of these groups; inside [`Expression::Entry`], of that group.
     Group(GroupPart),
+}
+
+/// A path to a value below `attributes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreePath {
+    /// Its exact keys.
+    pub keys: Vec<String>,
+    /// How its values are compared, which depends on the declaration of the member.
+    pub comparison: Comparison,
 }
 
 /// A part of a group of a user.
@@ -188,6 +197,10 @@ pub enum Comparison {
     Status,
     /// Values of free JSON, each type only with itself.
     Json,
+    /// The same, but texts regardless of case.
+    FoldedJson,
+    /// Texts of free JSON as times.
+    TimeJson,
     /// No comparison: only presence can be tested.
     Presence,
 }
@@ -217,7 +230,7 @@ impl Path {
 impl Compared for Path {
     fn comparison(&self) -> Comparison {
         match self {
-            Self::Free(_) => Comparison::Json,
+            Self::Free(path) => path.comparison,
             Self::Groups => Comparison::Presence,
             // Ids are compared without case too.
             Self::Group(GroupPart::Value | GroupPart::Display) => Comparison::Folded,

@@ -19,7 +19,9 @@ pub fn check_operator(comparison: Comparison, operator: Operator) -> Result<(), 
         Comparison::Presence => Err("it has parts: name one; by itself it takes pr".to_owned()),
         Comparison::Flag if !by_equality => Err("a boolean takes eq, ne and pr".to_owned()),
         Comparison::Status if !by_equality => Err("status takes eq, ne and pr".to_owned()),
-        Comparison::Time if by_text => Err("a time takes eq, ne, gt, ge, lt, le and pr".to_owned()),
+        Comparison::Time | Comparison::TimeJson if by_text => {
+            Err("a time takes eq, ne, gt, ge, lt, le and pr".to_owned())
+        }
         Comparison::Integer if by_text => {
             Err("a number takes eq, ne, gt, ge, lt, le and pr".to_owned())
         }
@@ -32,7 +34,9 @@ pub fn check_operator(comparison: Comparison, operator: Operator) -> Result<(), 
         | Comparison::Integer
         | Comparison::Flag
         | Comparison::Status
-        | Comparison::Json => Ok(()),
+        | Comparison::Json
+        | Comparison::FoldedJson
+        | Comparison::TimeJson => Ok(()),
     }
 }
 
@@ -48,13 +52,16 @@ pub fn operand(
         return if by_equality { Ok(Operand::Null) } else { Err(detail()) };
     }
     match (comparison, literal) {
-        (Comparison::Json, literal) => json(operator, literal),
+        (Comparison::FoldedJson, Json::Text(text)) => Ok(self::text(comparison, operator, text)),
+        (Comparison::Json | Comparison::FoldedJson, literal) => json(operator, literal),
         (Comparison::Flag, Json::Bool(flag)) => Ok(Operand::Flag(flag)),
         (Comparison::Flag, _) => Err("write true or false".to_owned()),
         (Comparison::Integer, Json::Int(number)) => Ok(Operand::Integer(number)),
         (Comparison::Integer, _) => Err("write a whole number".to_owned()),
-        (Comparison::Time, Json::Text(text)) => time(operator, text),
-        (Comparison::Time, _) => Err("write a time in quotation marks".to_owned()),
+        (Comparison::Time | Comparison::TimeJson, Json::Text(text)) => time(operator, text),
+        (Comparison::Time | Comparison::TimeJson, _) => {
+            Err("write a time in quotation marks".to_owned())
+        }
         (Comparison::Status, Json::Text(text)) => {
             let status = Status::parse(&text.to_ascii_lowercase());
             status
@@ -113,6 +120,8 @@ fn text(comparison: Comparison, operator: Operator, typed: String) -> Operand {
         | Comparison::Flag
         | Comparison::Status
         | Comparison::Json
+        | Comparison::FoldedJson
+        | Comparison::TimeJson
         | Comparison::Presence => Some(fold_key(&typed)),
     };
     Operand::Text { typed, key }

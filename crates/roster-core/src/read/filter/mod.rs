@@ -37,7 +37,9 @@ use crate::{
 use evaluate::Notes;
 
 pub use evaluate::{Found, compares, holds};
-pub use expression::{Compared, Comparison, Expression, GroupPart, Operand, Operator, Path, Test};
+pub use expression::{
+    Compared, Comparison, Expression, FreePath, GroupPart, Operand, Operator, Path, Test,
+};
 pub use literal::{check_operator, operand};
 pub use names::{Dialect, KEY_EXPECTED, MemberNames, Names, free_path};
 pub use parse::{ValuePath, parse, parse_value_path};
@@ -88,9 +90,9 @@ const GROUP_COMPARISONS: usize = 8;
 const CUT_MEMBERS_MAX: usize = 6;
 
 impl Filter {
-    /// Parses a filter with the member names of the REST interface.
+    /// Parses a filter with the member names of the REST interface, without a declared member.
     pub fn parse(text: &str) -> Result<Self, FilterFault> {
-        Self::parse_with(text, &MemberNames)
+        Self::parse_with(text, &MemberNames(|_: &str| None))
     }
 
     /// Parses a filter with the names of an interface.

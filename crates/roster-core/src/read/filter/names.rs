@@ -6,8 +6,8 @@
 
 use super::{
     expression::{
-        Compared, Comparison, Expression, GROUPS, GroupPart, Operand, Operator, Path, Test,
-        part_kind,
+        Compared, Comparison, Expression, FreePath, GROUPS, GroupPart, Operand, Operator, Path,
+        Test, part_kind,
     },
     literal,
 };
@@ -69,11 +69,12 @@ pub struct Dialect {
     pub bare_words: bool,
 }
 
-/// The member names of the REST interface.
-#[derive(Clone, Copy, Debug)]
-pub struct MemberNames;
+/// The member names of the REST interface. The function returns how the values of a declared member
+/// of `attributes` are compared.
+#[derive(Clone, Copy)]
+pub struct MemberNames<F>(pub F);
 
-impl Names for MemberNames {
+impl<F: Fn(&str) -> Option<Comparison>> Names for MemberNames<F> {
     type Name = Path;
     type Path = Path;
 
@@ -94,7 +95,9 @@ impl Names for MemberNames {
         match rest {
             None => Ok(Path::Member(attribute)),
             Some(keys) if attribute == Attribute::Attributes => {
-                free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())
+                let mut path = free_path(keys).ok_or_else(|| KEY_EXPECTED.to_owned())?;
+                path.comparison = (self.0)(keys).unwrap_or(path.comparison);
+                Ok(Path::Free(path))
             }
             Some(rest) => part(attribute, rest).map(|part| Path::Part(attribute, part)),
         }
@@ -193,13 +196,14 @@ pub const KEY_EXPECTED: &str =
 
 /// The path of these keys below `attributes`, separated by dots; `None` if one of them cannot be
 /// used in a filter.
-pub fn free_path(keys: &str) -> Option<Path> {
+pub fn free_path(keys: &str) -> Option<FreePath> {
     let usable = |key: &str| {
         key.len() <= 64
             && key.starts_with(|c: char| c.is_ascii_alphabetic())
             && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
     };
-    let path = || Path::Free(keys.split('.').map(str::to_owned).collect());
+    let all = || keys.split('.').map(str::to_owned).collect();
+    let path = || FreePath { keys: all(), comparison: Comparison::Json };
     keys.split('.').all(usable).then(path)
 }
 

@@ -69,7 +69,7 @@ fn print_test(test: &Test, f: &mut fmt::Formatter<'_>, inside: Inside) -> fmt::R
             write!(f, "{}.{}", attribute.name(), part.name())?;
         }
         (Path::Member(attribute), _) => f.write_str(attribute.name())?,
-        (Path::Free(keys), _) => write!(f, "attributes.{}", keys.join("."))?,
+        (Path::Free(path), _) => write!(f, "attributes.{}", path.keys.join("."))?,
         (Path::Group(part), Inside::Entry) => f.write_str(part.name())?,
         (Path::Group(part), Inside::User) => write!(f, "{GROUPS}.{}", part.name())?,
         (Path::Groups, _) => f.write_str(GROUPS)?,

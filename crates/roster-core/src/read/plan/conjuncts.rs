@@ -8,6 +8,7 @@ use crate::{
         filter::{Expression, Filter, GroupPart, Operand, Operator, Path, Test},
         list::{PageQuery, SortBy},
     },
+    schema::{IndexStatus, UserSchema},
     user::{Status, attribute::Attribute, part::Part},
 };
 
@@ -19,17 +20,18 @@ pub(super) struct Conjuncts<'q> {
     /// The required status.
     pub(super) status: Option<Status>,
     others: Vec<&'q Expression>,
+    schema: &'q UserSchema,
 }
 
 impl<'q> Conjuncts<'q> {
-    pub(super) fn of(query: &'q PageQuery) -> Self {
+    pub(super) fn of(query: &'q PageQuery, schema: &'q UserSchema) -> Self {
         let filter = query.filter.as_ref().map(|filter| filter.expression());
         let all = match filter {
             None => &[],
             Some(Expression::And(all)) => all.as_slice(),
             Some(one) => std::slice::from_ref(one),
         };
-        let mut conjuncts = Self { status: None, others: Vec::new() };
+        let mut conjuncts = Self { status: None, others: Vec::new(), schema };
         for one in all {
             match status_of(one) {
                 Some(status) if conjuncts.status.is_none() => conjuncts.status = Some(status),
@@ -53,24 +55,25 @@ impl<'q> Conjuncts<'q> {
     /// has one of them.
     pub(super) fn lookups(&self) -> Option<(usize, Vec<Lookup>)> {
         let found = self.others.iter().enumerate();
-        let found = found.filter_map(|(index, one)| Some((index, lookups(one)?)));
+        let found = found.filter_map(|(index, one)| Some((index, lookups(one, self.schema)?)));
         // At most one user has an id or a username. Any number may have another key, and groups
         // have the most.
         let rank = |lookup: &Lookup| match lookup {
-            Lookup::Id(_) | Lookup::Username(_) => 0,
+            Lookup::Id(_) | Lookup::Username(_) | Lookup::Indexed { unique: true, .. } => 0,
             Lookup::Member(_) => 2,
             Lookup::Email(_)
             | Lookup::AnyEmail(_)
             | Lookup::ExternalId(_)
             | Lookup::PhoneNumber(_)
-            | Lookup::AnyPhoneNumber(_) => 1,
+            | Lookup::AnyPhoneNumber(_)
+            | Lookup::Indexed { unique: false, .. } => 1,
         };
         found.min_by_key(|(_, keys)| (keys.iter().map(rank).max(), keys.len()))
     }
 
     /// The best range, and the indexes of the conditions that it covers.
     pub(super) fn range(&self, sort: SortBy) -> Option<(Range, Vec<usize>)> {
-        range::best(&self.others, sort)
+        range::best(&self.others, sort, self.schema)
     }
 }
 
@@ -82,25 +85,34 @@ fn status_of(expression: &Expression) -> Option<Status> {
 }
 
 /// Keys such that every match has one of them; `None` if there are none, or too many.
-fn lookups(expression: &Expression) -> Option<Vec<Lookup>> {
+fn lookups(expression: &Expression, schema: &UserSchema) -> Option<Vec<Lookup>> {
     match expression {
-        Expression::Test(test) => lookup(test),
-        Expression::And(all) => all.iter().filter_map(lookups).min_by_key(Vec::len),
+        Expression::Test(test) => lookup(test, schema),
+        Expression::And(all) => {
+            all.iter().filter_map(|one| lookups(one, schema)).min_by_key(Vec::len)
+        }
         Expression::Or(any) => {
-            let branches: Vec<Vec<Lookup>> = any.iter().map(lookups).collect::<Option<_>>()?;
+            let branches: Vec<Vec<Lookup>> =
+                any.iter().map(|one| lookups(one, schema)).collect::<Option<_>>()?;
             let all: Vec<Lookup> = branches.into_iter().flatten().collect();
             (all.len() <= LOOKUPS_MAX).then_some(all)
         }
         // If an entry matches the condition, it has the key that the condition requires.
-        Expression::Entry(_, inner) => lookups(inner),
+        Expression::Entry(_, inner) => lookups(inner, schema),
         // The negation of a condition that is true for every user matches no user.
         Expression::Not(inner) => inner.is_always().then(Vec::new),
     }
 }
 
-fn lookup(Test { path, operator, operand }: &Test) -> Option<Vec<Lookup>> {
+fn lookup(Test { path, operator, operand }: &Test, schema: &UserSchema) -> Option<Vec<Lookup>> {
     if *operator != Operator::Equal {
         return None;
+    }
+    if let Some(index) = schema.index_of(path) {
+        // Users may share a value while the index is compared.
+        let unique = index.unique && index.status == IndexStatus::Ready;
+        let key = index.key_of(operand)?;
+        return Some(vec![Lookup::Indexed { kind: index.kind, key, unique }]);
     }
     if let Operand::Ids(ids) = operand {
         return Some(ids.iter().copied().map(Lookup::Id).collect());

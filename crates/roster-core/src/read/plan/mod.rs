@@ -17,6 +17,7 @@ use crate::{
         filter::Filter,
         list::{Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
     },
+    schema::UserSchema,
     store::Counter,
     timestamp::Timestamp,
     user::Status,
@@ -74,6 +75,15 @@ pub enum Lookup {
     AnyPhoneNumber(String),
     /// A group that the user is a direct member of.
     Member(GroupId),
+    /// A key in the index with this number, which the schema names.
+    Indexed {
+        /// The number.
+        kind: i16,
+        /// The key.
+        key: String,
+        /// Whether at most one user has it.
+        unique: bool,
+    },
 }
 
 /// An index of users. Rows with equal keys are in the order of their ids.
@@ -105,6 +115,17 @@ impl Index {
             Self::PhoneNumber => "phone_number_key",
             Self::Status => "status",
             Self::Member => "group_id",
+            Self::Sort(SortBy::Indexed(_)) => "key",
+        }
+    }
+
+    /// The number of an index that the schema names.
+    pub const fn kind(self) -> Option<i16> {
+        match self {
+            Self::Sort(SortBy::Indexed(kind)) => Some(kind),
+            Self::Sort(_) | Self::ExternalId | Self::PhoneNumber | Self::Status | Self::Member => {
+                None
+            }
         }
     }
 }
@@ -136,7 +157,16 @@ pub enum RangeKey {
 impl Plan {
     /// The plan for a query, by its most selective condition.
     pub fn of(query: &PageQuery) -> Self {
-        let conjuncts = Conjuncts::of(query);
+        Self::with(query, &query.schema)
+    }
+
+    /// The plan for a query whose conditions use no index that the schema names.
+    pub fn without_schema(query: &PageQuery) -> Self {
+        Self::with(query, &UserSchema::default())
+    }
+
+    fn with(query: &PageQuery, schema: &UserSchema) -> Self {
+        let conjuncts = Conjuncts::of(query, schema);
         let sort = query.sort.by;
         if let Some((index, lookups)) = conjuncts.lookups() {
             let source = match lookups.as_slice() {
@@ -165,7 +195,31 @@ impl Plan {
     /// The plan that examines all rows in the order of the page.
     pub fn in_order(query: &PageQuery) -> Self {
         let all = Range::whole(Index::Sort(query.sort.by));
-        Conjuncts::of(query).plan(Source::Along(all), &[])
+        Conjuncts::of(query, &query.schema).plan(Source::Along(all), &[])
+    }
+
+    /// The numbers of the indexes that the schema names and whose keys select the rows.
+    pub fn selecting(&self) -> Vec<i16> {
+        let of_lookup = |lookup: &Lookup| match lookup {
+            Lookup::Indexed { kind, .. } => Some(*kind),
+            Lookup::Id(_)
+            | Lookup::Username(_)
+            | Lookup::Email(_)
+            | Lookup::AnyEmail(_)
+            | Lookup::ExternalId(_)
+            | Lookup::PhoneNumber(_)
+            | Lookup::AnyPhoneNumber(_)
+            | Lookup::Member(_) => None,
+        };
+        let mut kinds: Vec<i16> = match &self.source {
+            Source::Keys(lookups) => lookups.iter().filter_map(of_lookup).collect(),
+            Source::Along(range) | Source::Range(range) if range.is_whole() => Vec::new(),
+            Source::Along(range) | Source::Range(range) => range.index.kind().into_iter().collect(),
+            Source::Words => Vec::new(),
+        };
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// Whether the source contains exactly the users of the query, in its order.
@@ -181,13 +235,14 @@ impl Plan {
     /// in any case. Such a page is a short list, and is read on the thread of the request.
     pub fn is_bounded(&self, query: &PageQuery) -> bool {
         let users = |lookup: &Lookup| match lookup {
-            Lookup::Id(_) | Lookup::Username(_) => Some(1),
+            Lookup::Id(_) | Lookup::Username(_) | Lookup::Indexed { unique: true, .. } => Some(1),
             // Many users may share an address. More are not sorted.
             Lookup::Email(_) => Some(SORTED_ROWS_MAX),
             Lookup::AnyEmail(_)
             | Lookup::ExternalId(_)
             | Lookup::PhoneNumber(_)
             | Lookup::AnyPhoneNumber(_)
+            | Lookup::Indexed { unique: false, .. }
             | Lookup::Member(_) => None,
         };
         let rows = match &self.source {
@@ -245,6 +300,9 @@ impl Range {
             Lookup::ExternalId(key) => (Index::ExternalId, RangeKey::Text(key.clone())),
             Lookup::PhoneNumber(key) => (Index::PhoneNumber, RangeKey::Text(key.clone())),
             Lookup::Member(group) => (Index::Member, RangeKey::Id(*group)),
+            Lookup::Indexed { kind, key, .. } => {
+                (Index::Sort(SortBy::Indexed(*kind)), RangeKey::Text(key.clone()))
+            }
             // Such a key is in two indexes.
             Lookup::AnyEmail(_) | Lookup::AnyPhoneNumber(_) => return None,
         };

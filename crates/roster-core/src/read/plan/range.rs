@@ -12,17 +12,24 @@ use crate::{
         filter::{Expression, Operand, Operator, Path, Test},
         list::SortBy,
     },
+    schema::{MemberIndex, NONE, OTHER, UserSchema, VALUE, ValueType},
     timestamp::Timestamp,
     user::attribute::Attribute,
 };
 
 /// The most selective range that contains every match, and the indexes of the conditions that it
 /// covers exactly.
-pub(super) fn best(conjuncts: &[&Expression], sort: SortBy) -> Option<(Range, Vec<usize>)> {
+pub(super) fn best(
+    conjuncts: &[&Expression],
+    sort: SortBy,
+    schema: &UserSchema,
+) -> Option<(Range, Vec<usize>)> {
     let mut best: Option<(Rank, Range, Vec<usize>)> = None;
     for (index, conjunct) in conjuncts.iter().enumerate() {
         let Expression::Test(test) = conjunct else { continue };
-        let Some(Candidate { range, rank, exact }) = candidate(test) else { continue };
+        let Some(Candidate { range, rank, exact }) = candidate(test, schema) else {
+            continue;
+        };
         let covered: Vec<usize> = exact.then_some(index).into_iter().collect();
         best = Some(match best {
             Some((kept, other, all)) if other.index == range.index => {
@@ -61,7 +68,10 @@ struct Candidate {
     exact: bool,
 }
 
-fn candidate(test: &Test) -> Option<Candidate> {
+fn candidate(test: &Test, schema: &UserSchema) -> Option<Candidate> {
+    if let Some(index) = schema.index_of(&test.path).filter(|index| !index.multi_valued) {
+        return indexed(index, test);
+    }
     let Test { path: Path::Member(attribute), operator, operand } = test else { return None };
     match (attribute, operand) {
         (Attribute::Id, Operand::Text { key: Some(key), .. }) => {
@@ -96,6 +106,30 @@ fn candidate(test: &Test) -> Option<Candidate> {
         }
         _ => None,
     }
+}
+
+/// The range of an index that the schema names. Users without a value are after its values.
+fn indexed(index: &MemberIndex, test: &Test) -> Option<Candidate> {
+    use Bound::{Excluded, Included, Unbounded};
+    let by = SortBy::Indexed(index.kind);
+    let bound = |text: &str| RangeKey::Text(text.to_owned());
+    if test.operator == Operator::Present {
+        let (from, to) = (Included(bound(OTHER)), Excluded(bound(NONE)));
+        let range = Range { index: Index::Sort(by), from, to };
+        return Some(Candidate { range, rank: Rank::OneSided, exact: true });
+    }
+    if index.value_type == ValueType::Boolean {
+        return None;
+    }
+    let mut found = text(by, test.operator, &index.key_of(&test.operand)?)?;
+    let Range { from, to, .. } = &mut found.range;
+    if *from == Unbounded {
+        *from = Included(bound(VALUE));
+    }
+    if *to == Unbounded {
+        *to = Excluded(bound(NONE));
+    }
+    Some(found)
 }
 
 fn text(by: SortBy, operator: Operator, key: &str) -> Option<Candidate> {

@@ -17,7 +17,7 @@ use crate::{
     id::UserId,
     json::{self, Json},
     limits::USER_BYTES_MAX,
-    schema::UserSchema,
+    schema::{UserSchema, VALUE},
     user::{
         User,
         attribute::Attribute,
@@ -35,7 +35,7 @@ use crate::{
 use changed::{changed_members, cleared_members};
 use resolve::resolve;
 
-pub use conflict::{Holders, Settlement};
+pub use conflict::{Holders, MatchKey, Settlement};
 
 /// The result of a command that the rules allow.
 #[derive(Clone, Debug)]
@@ -82,14 +82,21 @@ pub struct Claims {
     pub email: Option<String>,
     /// The external id.
     pub external_id: Option<String>,
+    /// The keys in unique indexes, each with the number of its index.
+    pub indexed: Vec<(i16, String)>,
 }
 
 impl Claims {
     /// The rejection if other users have some of the claimed keys; `None` if none is taken.
-    pub fn refuse(&self, username: bool, email: bool, external_id: bool) -> Option<Refusal> {
-        let username = username.then_some(self.username_origin);
+    pub fn refuse(&self, holders: &Holders) -> Option<Refusal> {
+        let username = holders.username.is_some().then_some(self.username_origin);
+        let (email, external_id) = (holders.email.is_some(), holders.external_id.is_some());
         let taken = Taken { username, email, external_id };
-        taken.any().then_some(Refusal::Taken(taken))
+        if taken.any() {
+            return Some(Refusal::Taken(taken));
+        }
+        let indexed = holders.indexed.first();
+        indexed.map(|(member, _)| Refusal::IndexedTaken { member: member.clone() })
     }
 }
 
@@ -112,14 +119,14 @@ pub fn decide(
             if rules.put == Guard::On && !has_precondition {
                 keep_members(current, &user)?;
             }
-            write(rules, current, user, command)
+            write(rules, schema, current, user, command)
         }
         UserAct::Patch { patch, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             let draft = patched(current, patch);
             precondition(preconditions, &draft, current)?;
             let user = revise(schema, current, &draft, command)?;
-            write(rules, current, user, command)
+            write(rules, schema, current, user, command)
         }
         UserAct::Edit { edit, replaces, .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
@@ -129,21 +136,23 @@ pub fn decide(
             if *replaces && rules.put == Guard::On && preconditions.is_empty() {
                 keep_members(current, &user)?;
             }
-            write(rules, current, user, command)
+            write(rules, schema, current, user, command)
         }
         UserAct::Delete { .. } => {
             let current = to_remove(rules, current, preconditions)?;
             let user = next_version(current, command);
-            let change = change(rules, Some(current), user, EventKind::Deleted, command);
+            let change = change(rules, schema, Some(current), user, EventKind::Deleted, command);
             Ok(Decision::Remove(Arc::new(change)))
         }
         UserAct::Restore { .. } => {
             let current = current.ok_or(Refusal::NotFound)?;
             check_preconditions(preconditions, current)?;
             let user = next_version(current, command);
-            let mut change = change(rules, Some(current), user, EventKind::Restored, command);
+            let kind = EventKind::Restored;
+            let mut change = change(rules, schema, Some(current), user, kind, command);
             // Other users may have taken its keys since it was deleted.
             change.claims = claims(rules, None, &change.keys);
+            change.claims.indexed = unique_keys(schema, &change.index);
             Ok(Decision::Restore(Arc::new(change)))
         }
         UserAct::Purge { .. } => {
@@ -194,7 +203,7 @@ fn create(
     let at = if draft.kept_id().is_some() { command.at } else { id.created_at() };
     let user =
         User { id, version: 1, status: resolved.status, profile: resolved.profile, updated_at: at };
-    let change = change(rules, None, user, EventKind::Created, command);
+    let change = change(rules, schema, None, user, EventKind::Created, command);
     check_size(&change)?;
     Ok(Decision::Write(Arc::new(change)))
 }
@@ -263,17 +272,24 @@ fn next_version(current: &User, command: &Command) -> User {
 }
 
 /// The decision to write the user, or no change if it is equal.
-fn write(rules: Rules, current: &User, user: User, command: &Command) -> Result<Decision, Refusal> {
+fn write(
+    rules: Rules,
+    schema: &UserSchema,
+    current: &User,
+    user: User,
+    command: &Command,
+) -> Result<Decision, Refusal> {
     if user.status == current.status && user.profile == current.profile {
         return Ok(Decision::Unchanged);
     }
-    let change = change(rules, Some(current), user, EventKind::Updated, command);
+    let change = change(rules, schema, Some(current), user, EventKind::Updated, command);
     check_size(&change)?;
     Ok(Decision::Write(Arc::new(change)))
 }
 
 fn change(
     rules: Rules,
+    schema: &UserSchema,
     current: Option<&User>,
     user: User,
     kind: EventKind,
@@ -291,15 +307,17 @@ fn change(
         record: record.clone(),
         ..event(&user, kind, command)
     };
+    let indexes = &schema.indexes;
     let index = match (kind, current) {
         (EventKind::Deleted, _) => {
-            IndexDelta { removed: SearchKeys::of(&user), added: SearchKeys::default() }
+            IndexDelta { removed: SearchKeys::of(&user, indexes), added: SearchKeys::default() }
         }
         (EventKind::Updated, Some(current)) => {
-            IndexDelta::of_update(current, &user, &event.changed)
+            IndexDelta::of_update(current, &user, &event.changed, indexes)
         }
-        _ => IndexDelta { removed: SearchKeys::default(), added: SearchKeys::of(&user) },
+        _ => IndexDelta { removed: SearchKeys::default(), added: SearchKeys::of(&user, indexes) },
     };
+    claims.indexed = unique_keys(schema, &index);
     let (user, event) = (Arc::new(user), Arc::new(event));
     Change { user, record, keys, keys_before, index, claims, event }
 }
@@ -331,7 +349,16 @@ fn claims(rules: Rules, before: Option<&Keys>, after: &Keys) -> Claims {
         username_origin: UsernameOrigin::Given,
         email: after.email.clone().filter(|_| email),
         external_id: after.external_id.clone().filter(|_| external_id),
+        indexed: Vec::new(),
     }
+}
+
+/// The new keys in unique indexes. Those of absent values, and of values of another type than the
+/// declared one, are not unique.
+fn unique_keys(schema: &UserSchema, index: &IndexDelta) -> Vec<(i16, String)> {
+    let is_unique = |kind| schema.index(kind).is_some_and(|index| index.unique);
+    let added = index.added.indexed.iter();
+    added.filter(|(kind, key)| key.starts_with(VALUE) && is_unique(*kind)).cloned().collect()
 }
 
 fn check_size(change: &Change) -> Result<(), Refusal> {

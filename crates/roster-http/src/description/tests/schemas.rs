@@ -53,6 +53,7 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
     let user: Vec<&str> = Attribute::ALL.iter().map(|one| one.name()).collect();
     let group = properties(&document, "Group");
     let tenant = properties(&document, "Tenant");
+    let schema = properties(&document, "UserSchema");
     let on_change = ["id", "username_from_email", "created_at", "updated_at"];
     let of_tenant = [
         "version",
@@ -75,13 +76,13 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
         ("TenantCreate", &tenant, &of_tenant[..]),
         ("TenantReplace", &tenant, &of_tenant[1..]),
         ("TenantPatch", &tenant, &of_tenant[1..]),
-        ("UserSchemaReplace", &properties(&document, "UserSchema"), &["members", "updated_at"][..]),
+        ("UserSchemaReplace", &schema, &["members", "indexes", "updated_at"][..]),
     ] {
         let kept: Vec<&str> =
             record.iter().copied().filter(|name| !hidden.contains(name)).collect();
         let mut shown = properties(&document, form);
-        let schema = &document["components"]["schemas"][form];
-        let named = schema["propertyNames"]["enum"].as_array().expect("names");
+        let described = &document["components"]["schemas"][form];
+        let named = described["propertyNames"]["enum"].as_array().expect("names");
         let mut named: Vec<&str> = named.iter().filter_map(Value::as_str).collect();
         let (mut kept, mut record) = (kept, record.clone());
         for list in [&mut shown, &mut kept, &mut named, &mut record] {
@@ -89,7 +90,7 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
         }
         assert_eq!(shown, kept, "{form}");
         assert_eq!(named, record, "{form}");
-        let text = schema["description"].as_str().expect("a text");
+        let text = described["description"].as_str().expect("a text");
         for name in hidden.iter().filter(|name| record.contains(name)) {
             assert!(text.contains(&format!("`{name}`")), "{form} says nothing of {name}");
         }

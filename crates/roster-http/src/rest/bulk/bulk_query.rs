@@ -1,6 +1,6 @@
 //! The query of a request with many lines.
 
-use roster_core::{MatchBy, Mode, OnConflict, Upsert};
+use roster_core::{Directory, MatchBy, Mode, OnConflict, Upsert};
 
 use super::csv::Mapping;
 use crate::{
@@ -48,6 +48,7 @@ impl BulkQuery {
     /// Reads the query of a request with lines of this kind. Only columns have a mapping.
     pub(super) fn read(
         query: Option<&str>,
+        directory: &Directory,
         kind: LineKind,
         may_read: bool,
         mut mapping: Option<&mut Mapping>,
@@ -60,11 +61,11 @@ impl BulkQuery {
                 return Err(duplicate());
             }
             let is_upsert = match &mut read.kind {
-                LineKind::Create(options) => read_upsert(name, &value, options)?,
+                LineKind::Create(options) => read_upsert(name, &value, options, directory)?,
                 LineKind::Group(on_conflict) if name == "on_conflict" => {
                     let mut upsert =
                         Upsert { on_conflict: *on_conflict, match_by: MatchBy::Unique };
-                    let is_read = read_upsert(name, &value, &mut upsert)?;
+                    let is_read = read_upsert(name, &value, &mut upsert, directory)?;
                     *on_conflict = upsert.on_conflict;
                     is_read
                 }

@@ -9,11 +9,12 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher as _, Hash, RandomState},
+    sync::Arc,
 };
 
 use roster_core::{
     Effect, EventKind, Failure, Keys, MatchBy, OnConflict, Outcome, Refusal, Rules, Sharing, Taken,
-    Upsert, User, UsernameOrigin,
+    Upsert, User, UserSchema, UsernameOrigin, schema::VALUE,
 };
 
 /// The maximum number of stored names and addresses: the capacity of a hash map of 2^21 buckets.
@@ -30,12 +31,13 @@ pub(super) struct Clashes {
     held: HashMap<Digest, Holder>,
     digests: RandomState,
     rules: Rules,
+    schema: Arc<UserSchema>,
     upsert: Upsert,
 }
 
 impl Clashes {
-    pub(super) fn new(rules: Rules, upsert: Upsert) -> Self {
-        Self { held: HashMap::new(), digests: RandomState::new(), rules, upsert }
+    pub(super) fn new(rules: Rules, schema: Arc<UserSchema>, upsert: Upsert) -> Self {
+        Self { held: HashMap::new(), digests: RandomState::new(), rules, schema, upsert }
     }
 
     /// Compares the outcome of a line with the claims of the lines before it.
@@ -66,15 +68,19 @@ impl Clashes {
         let first = selected.next();
         // If the store would replace a stored user, that user is a second holder.
         let is_only = creates && selected.all(|other| Some(other) == first);
-        let by_external_id = held.iter().any(|(claim, _)| *claim == Claim::ExternalId);
-        let matches = self.upsert.match_by == MatchBy::Unique || by_external_id;
+        let is_held = |claim| held.iter().any(|(held, _)| *held == claim);
+        let matches = match self.upsert.match_by {
+            MatchBy::Unique => true,
+            MatchBy::ExternalId => is_held(Claim::ExternalId),
+            MatchBy::Indexed(kind) => is_held(Claim::Indexed(kind)),
+        };
         match (self.upsert.on_conflict, first.filter(|_| matches)) {
             (OnConflict::Skip, Some(_)) => Ok(Outcome { effect: Effect::Skipped, ..outcome }),
             (OnConflict::Replace | OnConflict::Merge, Some(first)) if is_only => {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
-            _ => Err(Failure::Refused(Refusal::Taken(taken(&held, origin)))),
+            _ => Err(Failure::Refused(self.refusal(&held, origin))),
         }
     }
 
@@ -89,6 +95,12 @@ impl Clashes {
             (Claim::ExternalId, external_id),
         ];
         let held = all.into_iter().filter_map(|(claim, key)| Some((claim, key?)));
+        let unique = self.schema.indexes.iter().filter(|index| index.unique && index.is_live());
+        let indexed = unique.flat_map(|index| {
+            let keys = index.keys(user).into_iter().filter(|key| key.starts_with(VALUE));
+            keys.map(|key| (Claim::Indexed(index.kind), key))
+        });
+        let held = held.chain(indexed);
         held.map(|(claim, key)| (claim, self.digest((claim, key)))).collect()
     }
 
@@ -111,13 +123,25 @@ enum Claim {
     Username,
     Email,
     ExternalId,
+    /// A value in the unique index with this number.
+    Indexed(i16),
 }
 
-fn taken(held: &[(Claim, Holder)], origin: UsernameOrigin) -> Taken {
-    let is_taken = |claim| held.iter().any(|(taken, _)| *taken == claim);
-    Taken {
-        username: is_taken(Claim::Username).then_some(origin),
-        email: is_taken(Claim::Email),
-        external_id: is_taken(Claim::ExternalId),
+impl Clashes {
+    fn refusal(&self, held: &[(Claim, Holder)], origin: UsernameOrigin) -> Refusal {
+        let is_taken = |claim| held.iter().any(|(taken, _)| *taken == claim);
+        let taken = Taken {
+            username: is_taken(Claim::Username).then_some(origin),
+            email: is_taken(Claim::Email),
+            external_id: is_taken(Claim::ExternalId),
+        };
+        let indexed = held.iter().find_map(|(claim, _)| match claim {
+            Claim::Indexed(kind) => self.schema.index(*kind),
+            Claim::Username | Claim::Email | Claim::ExternalId => None,
+        });
+        match indexed.filter(|_| !taken.any()) {
+            Some(index) => Refusal::IndexedTaken { member: index.member.name().into_owned() },
+            None => Refusal::Taken(taken),
+        }
     }
 }

@@ -46,7 +46,8 @@ pub(crate) async fn write_lines(
     let is_of_groups = matches!(kind, LineKind::Group(_));
     let sent = lines_type(headers).filter(|media| !is_of_groups || *media != CSV);
     let mut mapping = (sent == Some(CSV)).then(Mapping::default);
-    let query = BulkQuery::read(call.parts.uri.query(), kind, may_read, mapping.as_mut())?;
+    let given = call.parts.uri.query();
+    let query = BulkQuery::read(given, &app.directory, kind, may_read, mapping.as_mut())?;
     let key = idempotency_key(headers)?;
     if key.is_some() {
         check_takes_key(query.kind)?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use roster_core::{
-    filter::Filter,
     list::{DeletedKey, DeletedQuery, Direction, SortKey},
     words::Search,
 };
@@ -49,7 +48,9 @@ impl<'a> DeletedListQuery<'a> {
             let fault = Fault::of_parameter("count", "conflicting-parameter", detail);
             return Err(refused(fault.into()));
         }
-        let filter = filter.map(|text| Filter::parse(&text)).transpose().map_err(unparsed)?;
+        let schema = app.directory.schema();
+        let filter = filter.map(|text| schema.filter(&text));
+        let filter = filter.transpose().map_err(unparsed)?;
         let filter = filter.map(Arc::new);
         let sort = match direction {
             Direction::Ascending => "deleted_at",

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use roster_core::{
-    Attribute, Status, UserId,
-    filter::{Expression, Filter},
+    Attribute, Status, UserId, UserSchema,
+    filter::Expression,
     keys::username_lookup,
     limits::{ID_PARAMETERS_MAX, PAGE_SIZE_DEFAULT},
     list::{Direction, PageQuery, Sort, SortBy},
@@ -70,7 +70,10 @@ impl<'a> UserListQuery<'a> {
     ) -> Result<Self, Problem> {
         let mut query = ListQuery::default();
         let mut own = Given {
-            page: PageQuery::first(PAGE_SIZE_DEFAULT),
+            page: PageQuery {
+                schema: app.directory.schema(),
+                ..PageQuery::first(PAGE_SIZE_DEFAULT)
+            },
             filter: None,
             search: None,
             fields: Fields::of_users(),
@@ -95,7 +98,8 @@ impl<'a> UserListQuery<'a> {
             return Err(refused(faults));
         }
         // All other parameters are valid here. An invalid filter has a separate problem code.
-        let filter = own.filter.map(|text| Filter::parse(&text)).transpose().map_err(unparsed)?;
+        let filter = own.filter.map(|text| own.page.schema.filter(&text));
+        let filter = filter.transpose().map_err(unparsed)?;
         let ids = (!own.ids.is_empty()).then(|| Expression::ids(own.ids));
         let conditions = ids.into_iter().chain(own.conditions.into_values());
         let filter = filter.map(|filter| filter.expression().clone());
@@ -115,7 +119,7 @@ impl Given {
             self.conditions.insert(name, Expression::equal(attribute, key));
         };
         match parameter.name.as_ref() {
-            "sort" => self.page.sort = sort(&value)?,
+            "sort" => self.page.sort = sort(&value, &self.page.schema)?,
             "filter" => self.filter = Some(value.into_owned()),
             "fields" => self.fields.add(&value)?,
             "id" => {
@@ -166,7 +170,7 @@ fn out_of_place(query: &ListQuery<'_>, form: ListForm) -> Vec<(&'static str, &'s
     }
 }
 
-fn sort(text: &str) -> Result<Sort, ParameterFault> {
+fn sort(text: &str, schema: &UserSchema) -> Result<Sort, ParameterFault> {
     let (direction, name) = match text.strip_prefix('-') {
         Some(name) => (Direction::Descending, name),
         None => (Direction::Ascending, text),
@@ -174,7 +178,26 @@ fn sort(text: &str) -> Result<Sort, ParameterFault> {
     // Ids are in the order of creation.
     let name = if name == "created_at" { "id" } else { name };
     let by = SortBy::ALL.iter().copied().find(|by| by.name() == name);
-    let names = "id, created_at, updated_at, username, email, family_name or name";
-    let by = by.ok_or_else(|| invalid(&format!("give {names}; a leading - descends")))?;
-    Ok(Sort { by, direction })
+    if let Some(by) = by {
+        return Ok(Sort { by, direction });
+    }
+    match schema.index_named(name) {
+        Some(index) if index.is_sortable() => {
+            Ok(Sort { by: SortBy::Indexed(index.kind), direction })
+        }
+        Some(index) if index.multi_valued => {
+            Err(invalid(&format!("{name} has several values; give a member with one")))
+        }
+        Some(_) => {
+            let detail = format!(
+                "the index of {name} is being built; GET /schema shows when the list can be in its \
+                 order"
+            );
+            Err(("index-not-ready", detail))
+        }
+        None => Err(invalid(
+            "give id, created_at, updated_at, username, email, family_name, name, or a member \
+             that the schema gives an index, like attributes.badge; a leading - descends",
+        )),
+    }
 }

@@ -2,6 +2,8 @@
 
 mod page;
 
+use std::sync::Arc;
+
 use axum::{extract::State, response::Response};
 use http::StatusCode;
 use roster_core::{
@@ -229,8 +231,9 @@ pub(super) async fn page(
 ) -> Result<Resources, ScimProblem> {
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
+    let schema = app.directory.schema();
+    query.schema = Arc::clone(&schema);
     if let Some(text) = &request.filter {
-        let schema = app.directory.schema();
         query = query.with(filter::expression(text, reader.strictness, &schema)?);
     }
     let found = match &request.cursor {
@@ -240,7 +243,6 @@ pub(super) async fn page(
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(app, reader.permit, ids, &request.projection).await?;
     let base = base(app);
-    let schema = app.directory.schema();
     let writer = UserWriter::new(&base, &request.projection, &schema);
     let bytes: usize = found.items.iter().map(|item| item.record.len() + USER_BYTES).sum();
     let mut text = Vec::with_capacity(bytes);

@@ -1,0 +1,88 @@
+//! The steps of the indexes that the schema of users names.
+//!
+//! A step locks the indexes of its tenant, and the users whose rows it adds. It waits for no lock
+//! of a user, because a write that has one may wait for this step. After the last step of an index,
+//! the era ends, so that every process reads that the index is complete.
+
+use std::sync::Arc;
+
+use roster_core::{IndexStep, StoreError, UserId};
+use roster_engine::{Database as _, IndexSql, end_index_check, index_step};
+
+use crate::{
+    connect::Connection,
+    establish::NEXT_ERA,
+    failure::{QueryError, QueryResult, Remedy, remedy},
+    pool::LONG,
+    postgres::Postgres,
+    reads::rows::Rows,
+    uniqueness::KEEP,
+};
+
+pub(crate) const SQL: IndexSql = IndexSql {
+    lock: "SELECT value FROM settings WHERE tenant = $1 AND name = 'indexes' FOR UPDATE",
+    users: "SELECT id, record FROM users WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3 \
+         FOR SHARE NOWAIT",
+    drop: "DELETE FROM further_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM further_keys \
+         WHERE tenant = $1 AND kind = $2 ORDER BY kind, key, id LIMIT $3))",
+    keep: KEEP,
+    rows_max: 500,
+};
+
+/// Executes the next step of a tenant.
+pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
+    let tenant = store.tenant;
+    let work = |c: Arc<Connection>| async move {
+        let rows = Rows(&c, tenant);
+        match c.transaction("BEGIN", index_step(rows, &SQL)).await {
+            Err(QueryError::Database(error)) if remedy(&error.0) == Remedy::Wait => {
+                Ok((IndexStep::Busy, None))
+            }
+            step => step,
+        }
+    };
+    let (step, schema) = store.exclusive.run(LONG, work).await?;
+    let Some(schema) = schema else { return Ok(step) };
+    let known = store.in_force.known(tenant).schema;
+    let completes =
+        known.is_some_and(|known| {
+            known.indexes.iter().zip(&schema.indexes).any(|(one, other)| {
+                one.kind != other.kind || one.is_complete() != other.is_complete()
+            }) || known.indexes.len() != schema.indexes.len()
+        });
+    store.in_force.note_index_progress(tenant, schema);
+    if completes {
+        end_era(store).await?;
+    }
+    Ok(step)
+}
+
+/// Stores the result of a comparison.
+pub(crate) async fn end_check(
+    store: &Postgres,
+    kind: i16,
+    shared: Vec<Vec<UserId>>,
+) -> Result<(), StoreError> {
+    let tenant = store.tenant;
+    let work = |c: Arc<Connection>| {
+        let shared = shared.clone();
+        async move {
+            let rows = Rows(&c, tenant);
+            c.transaction("BEGIN", end_index_check(rows, &SQL, kind, shared)).await
+        }
+    };
+    if store.exclusive.run(LONG, work).await?.is_some() {
+        end_era(store).await?;
+    }
+    Ok(())
+}
+
+/// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.
+async fn end_era(store: &Postgres) -> Result<(), StoreError> {
+    let end = |c: Arc<Connection>| async move {
+        let end: QueryResult<u64> = Rows::of_store(&c).execute(NEXT_ERA, &[]).await;
+        end
+    };
+    store.exclusive.run(LONG, end).await?;
+    store.in_force.refresh().await
+}
