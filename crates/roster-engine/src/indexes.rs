@@ -14,7 +14,7 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values, corrupt, corrupt_record, first, rows},
-    settings::{INDEXES_SETTING, schema_of, setting},
+    settings::{INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, schema_of, setting},
 };
 
 /// A row of an index: its number, a key, and the user.
@@ -43,12 +43,11 @@ pub trait IndexWriter: Database {
 }
 
 /// The tenants whose indexes need steps.
-pub const INDEX_WORK: &str = "SELECT tenant FROM settings WHERE name = 'index_work' \
-     AND EXISTS (SELECT 1 FROM tenants WHERE tenants.id = settings.tenant AND status < 2) \
-     ORDER BY tenant LIMIT $1";
+pub const INDEX_WORK: &str =
+    "SELECT tenant FROM settings WHERE name = 'index_work' ORDER BY tenant LIMIT $1";
 
 /// Ends the work on the indexes of a tenant.
-pub const END_INDEX_WORK: &str = "DELETE FROM settings WHERE tenant = $1 AND name = 'index_work'";
+pub const END_INDEX_WORK: &str = "DELETE FROM settings WHERE tenant = $1 AND name = $2";
 
 /// The keys of values in an index after a key and its user.
 pub const INDEX_KEYS: &str = "SELECT key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
@@ -73,7 +72,7 @@ pub async fn index_step<D: IndexWriter>(
 ) -> Result<(IndexStep, Option<Arc<UserSchema>>), D::Error> {
     let tenant = Cell::from(db.tenant());
     let Some(mut schema) = locked_schema(db, sql).await? else {
-        db.execute(END_INDEX_WORK, &[tenant]).await?;
+        db.execute(END_INDEX_WORK, &[tenant, INDEX_WORK_SETTING.into()]).await?;
         return Ok((IndexStep::Done, None));
     };
     let dropped = schema.indexes.iter().position(|index| index.status == IndexStatus::Dropped);
@@ -105,7 +104,7 @@ pub async fn index_step<D: IndexWriter>(
     if schema.has_index_work() {
         return Ok((IndexStep::Failed, None));
     }
-    db.execute(END_INDEX_WORK, &[tenant]).await?;
+    db.execute(END_INDEX_WORK, &[tenant, INDEX_WORK_SETTING.into()]).await?;
     Ok((IndexStep::Done, None))
 }
 
@@ -175,7 +174,7 @@ pub async fn end_index_check<D: Database>(
 /// The schema with its indexes as they are stored, locked; `None` if there are none.
 async fn locked_schema<D: Database>(db: D, sql: &IndexSql) -> Result<Option<UserSchema>, D::Error> {
     let Some(indexes) = first(db, sql.lock, &[db.tenant().into()]).await? else { return Ok(None) };
-    let schema = setting(db, crate::settings::SCHEMA_SETTING).await?;
+    let schema = setting(db, SCHEMA_SETTING).await?;
     let schema = schema.as_ref().and_then(|row| row.bytes(0, "").ok());
     let schema = schema_of(schema.map(|value| &**value), Some(indexes.bytes(0, INDEXES_SETTING)?))?;
     Ok(Some(UserSchema::clone(&schema)))

@@ -120,7 +120,7 @@ impl<'q> Direct<'q> {
 /// The statement of [`with_head`] with two more columns in its first row: the stored indexes of the
 /// tenant, and a user with a value of another type than the index has. The parameter after the
 /// tenant is the number of the index.
-fn with_index(sql: &str, tenant: usize) -> String {
+pub(crate) fn with_index(sql: &str, tenant: usize) -> String {
     let kind = tenant + 1;
     let stored = format!(
         "active, suspended, (SELECT value FROM settings WHERE tenant = ${tenant} \

@@ -1,9 +1,25 @@
-//! The statements of housekeeping: erasing, the clock mark, and deletion by age.
+//! The statements of housekeeping: erasing, indexes, the clock mark, and deletion by age.
 
+use std::ops::Bound;
+
+use roster_core::{
+    TenantId,
+    list::{Direction, Sort, SortBy},
+    plan::{Index, Range, RangeKey},
+};
 use roster_engine as engine;
 
 use super::explain::{Statement, at_key, at_start};
-use crate::{engine::WRITE_CLOCK_MARK, erasure, reads::rows::Rows};
+use crate::{
+    engine::WRITE_CLOCK_MARK,
+    erasure,
+    indexes::SQL,
+    reads::{
+        page::{with_head, with_index},
+        rows::Rows,
+    },
+    writer::sql::HOLDERS_OF_INDEXED_KEYS,
+};
 
 /// The histories of purged users.
 pub(super) fn erasures() -> Vec<Statement> {
@@ -60,5 +76,31 @@ pub(super) fn outlived() -> Vec<Statement> {
         at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], engine::FORGET_KEYS),
         at_start(&["events_pkey"], engine::OLDEST_EVENTS),
         at_key(&["events_pkey"], engine::FORGET_EVENTS),
+    ]
+}
+
+/// The indexes that the schema of users names, and the keys in them that are unique.
+pub(super) fn indexes() -> Vec<Statement> {
+    let range = Range {
+        index: Index::Sort(SortBy::Indexed(2)),
+        from: Bound::Included(RangeKey::Text("1x".to_owned())),
+        to: Bound::Included(RangeKey::Text("1x".to_owned())),
+    };
+    let sort = Sort { by: SortBy::Id, direction: Direction::Ascending };
+    let mut to = engine::Parameters::default();
+    let tenant = TenantId::DEFAULT;
+    let rows = engine::rows_along::<Rows<'_>>(tenant, &range, sort, None, None, 51, &mut to);
+    let head = to.0.len() + 1;
+    let found = with_index(&with_head(&rows, SortBy::Id, head), head);
+    vec![
+        at_start(&["settings_index_work"], engine::INDEX_WORK),
+        at_key(&["settings_pkey"], SQL.lock),
+        at_key(&["users_pkey"], SQL.users),
+        at_key(&["further_keys_pkey"], SQL.drop),
+        at_key(&["settings_pkey"], engine::END_INDEX_WORK),
+        at_key(&["further_keys_pkey"], engine::INDEX_KEYS),
+        at_key(&["settings_pkey", "further_keys_pkey"], engine::INDEX_STATE),
+        at_key(&["further_keys_pkey"], HOLDERS_OF_INDEXED_KEYS),
+        at_key(&["further_keys_pkey", "users_pkey", "settings_pkey", "tenants_pkey"], found),
     ]
 }

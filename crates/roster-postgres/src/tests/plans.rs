@@ -17,7 +17,7 @@ use super::{
         Enters::{AtKey, AtStart},
         Sizes, Statement, at_key, at_start, explain,
     },
-    housekeeping_statements::{clock_marks, erasures, of_purged_tenants, outlived},
+    housekeeping_statements::{clock_marks, erasures, indexes, of_purged_tenants, outlived},
 };
 use crate::{
     api_keys,
@@ -59,6 +59,7 @@ async fn every_statement_uses_its_index_at_every_table_size() {
         ("clock_marks", clock_marks()),
         ("keys", keys_of_callers()),
         ("groups", groups_and_members()),
+        ("indexes", indexes()),
         ("walks", vec![at_key(&["walk_ends_walk"], walks::FIND)]),
     ];
     let rules = [

@@ -12,14 +12,14 @@ use roster_core::{
 };
 use roster_engine::{
     ALL_MEMBERS, BEGIN_ERASURE, CHANGED_KEYS, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT,
-    DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_TENANT,
-    FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS, HEAD, KEY,
-    KEYS_GENERATION, KEYS_OF_OPERATOR, KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE,
-    NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT, PUT_KEY, Parameters, REVOKE_KEYS, Table,
-    UPDATE_TENANT, USERS_ROOM, WORDS, count_of_external_id, count_of_range, deleted_users,
-    direct_groups, groups_above, groups_along, groups_below, groups_left, groups_of_ids,
-    ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along, rows_of_ids,
-    tenant_of_name, tenants_along,
+    DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_INDEX_WORK,
+    END_TENANT, FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS,
+    HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
+    KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT,
+    PUT_KEY, Parameters, REVOKE_KEYS, Table, UPDATE_TENANT, USERS_ROOM, WORDS,
+    count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
+    groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers,
+    places_of_ids, rows_along, rows_of_ids, tenant_of_name, tenants_along,
 };
 use rusqlite::Connection;
 
@@ -377,4 +377,21 @@ fn what_is_in_a_purged_tenant_is_found_along_an_index() {
 fn shared_keys_are_counted_along_an_index() {
     let statements = PolicyKey::ALL.iter().copied().map(count_shared);
     insta::assert_snapshot!(explain(statements));
+}
+
+#[test]
+fn indexes_that_the_schema_names_are_built_and_read_along_an_index() {
+    use crate::engine::INDEX_SQL as SQL;
+    let statements = [
+        INDEX_WORK,
+        SQL.lock,
+        SQL.users,
+        SQL.drop,
+        SQL.keep,
+        END_INDEX_WORK,
+        INDEX_KEYS,
+        INDEX_STATE,
+        sql::INDEXED_HOLDER,
+    ];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
