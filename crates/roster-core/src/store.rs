@@ -150,8 +150,12 @@ pub enum IndexStep {
     Pending,
     /// The keys of the unique index with this number are to be compared.
     Check(i16),
+    /// The last rows of a dropped index were deleted. More steps may be due.
+    Dropped,
     /// Nothing is due but to compare the indexes again whose values were shared.
     Failed,
+    /// A step is due that cannot be executed yet.
+    Waiting,
     /// Another process or a write has locked what the step needs.
     Busy,
     /// Nothing is due.

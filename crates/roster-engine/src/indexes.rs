@@ -65,14 +65,15 @@ pub async fn tenants_with_index_work<D: Database>(db: D) -> Result<Vec<TenantId>
     Ok(rows.iter().map(|row| row.tenant(0, "settings.tenant")).collect::<Result<_, _>>()?)
 }
 
-/// Executes the next step. Returns the schema if an index has another status afterwards.
+/// Executes the next step. Returns the schema if an index has another status afterwards. The step
+/// can be the last one of a dropped index only if `may_end` is true.
 pub async fn index_step<D: IndexWriter>(
     db: D,
     sql: &IndexSql,
+    may_end: bool,
 ) -> Result<(IndexStep, Option<Arc<UserSchema>>), D::Error> {
     let tenant = Cell::from(db.tenant());
     let Some(mut schema) = locked_schema(db, sql).await? else {
-        db.execute(END_INDEX_WORK, &[tenant, INDEX_WORK_SETTING.into()]).await?;
         return Ok((IndexStep::Done, None));
     };
     let dropped = schema.indexes.iter().position(|index| index.status == IndexStatus::Dropped);
@@ -83,8 +84,11 @@ pub async fn index_step<D: IndexWriter>(
         if deleted >= room.unsigned_abs() {
             return Ok((IndexStep::Pending, None));
         }
+        if !may_end {
+            return Ok((IndexStep::Waiting, None));
+        }
         schema.indexes.remove(at);
-        return keep(db, sql, schema).await;
+        return Ok((IndexStep::Dropped, Some(keep(db, sql, schema).await?)));
     }
     let building = schema.indexes.iter().find_map(|index| match &index.status {
         IndexStatus::Building { reached, .. } => Some(*reached),
@@ -95,7 +99,7 @@ pub async fn index_step<D: IndexWriter>(
     });
     if let Some(reached) = building {
         build(db, sql, &mut schema, reached).await?;
-        return keep(db, sql, schema).await;
+        return Ok((IndexStep::Pending, Some(keep(db, sql, schema).await?)));
     }
     let is_checked = |index: &&MemberIndex| index.status == IndexStatus::Checking;
     if let Some(index) = schema.indexes.iter().find(is_checked) {
@@ -104,8 +108,16 @@ pub async fn index_step<D: IndexWriter>(
     if schema.has_index_work() {
         return Ok((IndexStep::Failed, None));
     }
-    db.execute(END_INDEX_WORK, &[tenant, INDEX_WORK_SETTING.into()]).await?;
     Ok((IndexStep::Done, None))
+}
+
+/// Ends the work on the indexes of the tenant, unless a change of the schema made more.
+pub async fn end_index_work<D: Database>(db: D, sql: &IndexSql) -> Result<(), D::Error> {
+    let has_work = locked_schema(db, sql).await?.is_some_and(|schema| schema.has_index_work());
+    if !has_work {
+        db.execute(END_INDEX_WORK, &[db.tenant().into(), INDEX_WORK_SETTING.into()]).await?;
+    }
+    Ok(())
 }
 
 /// Gives the next users their rows in all indexes that are built from there.
@@ -168,7 +180,7 @@ pub async fn end_index_check<D: Database>(
         return Ok(None);
     }
     index.status = status;
-    Ok(keep(db, sql, schema).await?.1)
+    Ok(Some(keep(db, sql, schema).await?))
 }
 
 /// The schema with its indexes as they are stored, locked; `None` if there are none.
@@ -184,11 +196,11 @@ async fn keep<D: Database>(
     db: D,
     sql: &IndexSql,
     schema: UserSchema,
-) -> Result<(IndexStep, Option<Arc<UserSchema>>), D::Error> {
+) -> Result<Arc<UserSchema>, D::Error> {
     let value = schema.indexes_to_json();
     let row = [db.tenant().into(), INDEXES_SETTING.into(), value.as_str().into()];
     db.execute(sql.keep, &row).await?;
-    Ok((IndexStep::Pending, Some(Arc::new(schema))))
+    Ok(Arc::new(schema))
 }
 
 /// Keys of values in an index after this one, with their users.

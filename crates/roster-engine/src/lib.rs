@@ -49,7 +49,8 @@ pub use database::{
 };
 pub use indexes::{
     END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, IndexRow, IndexSql, IndexWriter,
-    end_index_check, index_keys, index_step, is_the_same, may_select, tenants_with_index_work,
+    end_index_check, end_index_work, index_keys, index_step, is_the_same, may_select,
+    tenants_with_index_work,
 };
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};
 pub use read::page::{FEW, read_few, read_page};

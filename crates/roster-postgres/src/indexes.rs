@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use roster_core::{IndexStep, StoreError, UserId};
-use roster_engine::{Database as _, IndexSql, end_index_check, index_step};
+use roster_engine::{Database as _, IndexSql, end_index_check, end_index_work, index_step};
 
 use crate::{
     connect::Connection,
@@ -26,7 +26,8 @@ pub(crate) const SQL: IndexSql = IndexSql {
     drop: "DELETE FROM further_keys WHERE ctid = ANY(ARRAY(SELECT ctid FROM further_keys \
          WHERE tenant = $1 AND kind = $2 ORDER BY kind, key, id LIMIT $3))",
     keep: KEEP,
-    rows_max: 500,
+    // It shares the processors and the disk with other writes.
+    rows_max: 100,
 };
 
 /// Executes the next step of a tenant.
@@ -34,7 +35,7 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
     let tenant = store.tenant;
     let work = |c: Arc<Connection>| async move {
         let rows = Rows(&c, tenant);
-        match c.transaction("BEGIN", index_step(rows, &SQL)).await {
+        match c.transaction("BEGIN", index_step(rows, &SQL, true)).await {
             Err(QueryError::Database(error)) if remedy(&error.0) == Remedy::Wait => {
                 Ok((IndexStep::Busy, None))
             }
@@ -42,6 +43,9 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
         }
     };
     let (step, schema) = store.exclusive.run(LONG, work).await?;
+    if step == IndexStep::Done {
+        end_work(store).await?;
+    }
     let Some(schema) = schema else { return Ok(step) };
     let known = store.in_force.known(tenant).schema;
     let completes =
@@ -75,6 +79,18 @@ pub(crate) async fn end_check(
         end_era(store).await?;
     }
     Ok(())
+}
+
+/// Ends the work on the indexes, and the era: a process may have ended before it told the others that
+/// an index is complete.
+async fn end_work(store: &Postgres) -> Result<(), StoreError> {
+    let tenant = store.tenant;
+    let end = |c: Arc<Connection>| async move {
+        let begin = format!("BEGIN; {NEXT_ERA}");
+        c.transaction(&begin, end_index_work(Rows(&c, tenant), &SQL)).await
+    };
+    store.exclusive.run(LONG, end).await?;
+    store.in_force.refresh().await
 }
 
 /// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.

@@ -21,8 +21,8 @@ use roster_core::{
 use roster_engine::{
     Current, IndexSql, Request, advance_clock_mark, change_keys, change_tenant, changed_keys,
     deleted_page, deleted_user, end_index_check, forget, group, group_page, groups_of, head,
-    index_keys, index_step, key, keys, members_page, pending_erasures, read_few, read_page, tenant,
-    tenants, tenants_with_index_work, totals,
+    index_keys, key, keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
+    tenants_with_index_work, totals,
 };
 
 use crate::{
@@ -52,8 +52,8 @@ pub(crate) const INDEX_SQL: IndexSql = IndexSql {
          (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
          ORDER BY kind, key, id LIMIT $3)",
     keep: WRITE_SETTING,
-    // Other writes wait for the step.
-    rows_max: 100,
+    // Each row is on another page of the index, and other writes wait for the step.
+    rows_max: 25,
 };
 
 /// Larger queries of groups and memberships do not run on the threads that handle requests.
@@ -200,12 +200,7 @@ impl IndexStore for Sqlite {
 
     fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
         let tenant = self.tenant;
-        Box::pin(self.shared.task(move |writer| {
-            let step = |connection: &_| run(index_step(Rows(connection, tenant), &INDEX_SQL));
-            let (step, schema) = writer.write(step)?;
-            writer.shared.replace_schema(tenant, schema);
-            Ok(step)
-        }))
+        Box::pin(self.shared.task(move |writer| writer.index_step(tenant)))
     }
 
     fn index_keys(

@@ -13,6 +13,9 @@ use crate::{
     write::{command::Terms, outcome::Outcome},
 };
 
+/// The number of steps that the request executes which declares an index.
+const FIRST_STEPS: usize = 80;
+
 impl Directory {
     /// The current schema of users.
     pub fn schema(&self) -> Arc<UserSchema> {
@@ -37,6 +40,21 @@ impl Directory {
     /// Executes the next step for the indexes of this tenant.
     pub async fn index_step(&self) -> Result<IndexStep, StoreError> {
         self.store.index_step().await
+    }
+
+    /// Executes the first steps for the indexes of this tenant, so that those of a small one are
+    /// complete afterwards. Housekeeping continues, also after an error.
+    pub async fn begin_indexes(&self) {
+        for _ in 0..FIRST_STEPS {
+            let is_done = match self.store.index_step().await {
+                Ok(IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy) => false,
+                Ok(IndexStep::Check(kind)) => self.check_index(kind).await.is_err(),
+                Ok(IndexStep::Failed | IndexStep::Waiting | IndexStep::Done) | Err(_) => true,
+            };
+            if is_done {
+                return;
+            }
+        }
     }
 
     /// Finds users that share values of a unique index, and stores the result. Meanwhile no further

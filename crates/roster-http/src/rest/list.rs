@@ -329,7 +329,10 @@ impl Envelope<'_> {
             None => out.extend_from_slice(b"null"),
         }
         if let Some(examined) = self.examined {
-            out.extend_from_slice(format!(",\"examined\":{examined}").as_bytes());
+            // Such a page may be empty although users match.
+            out.extend_from_slice(
+                format!(",\"examined\":{examined},\"complete\":false").as_bytes(),
+            );
         }
         if let Some(Total::Exactly(total) | Total::AtLeast(total)) = self.total {
             out.extend_from_slice(format!(",\"total\":{total}").as_bytes());

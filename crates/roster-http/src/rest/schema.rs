@@ -5,7 +5,7 @@
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Attribute, Failure, Json, Outcome, Refusal, SchemaDraft, Stored, UserId, UserSchema,
+    Attribute, Failure, Json, Mode, Outcome, Refusal, SchemaDraft, Stored, UserId, UserSchema,
     access::{ReadUsers, WriteSchema},
     attribute::{Kind, PartKind, Shape},
     json,
@@ -45,6 +45,9 @@ pub(crate) async fn replace(
     let write = app.directory.replace_schema(body.permit, body.value, terms);
     let write = async { write.await.map_err(problem_of) };
     let outcome = options.execute(&app, write).await?;
+    if options.mode == Mode::Write && app.directory.schema().has_index_work() {
+        app.directory.begin_indexes().await;
+    }
     // A repeated request gets the same response, so it has no statuses.
     let stored = document(&outcome.stored, None)?;
     Ok(write_response(&app, &options, Outcome { stored, ..outcome }))

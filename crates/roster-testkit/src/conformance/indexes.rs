@@ -18,7 +18,11 @@ pub async fn build_indexes(harness: &Harness, steps: usize) {
     for _ in 0..steps {
         let store = harness.store();
         match store.index_step().await.expect("a step") {
-            IndexStep::Pending | IndexStep::Busy => {}
+            IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy => {}
+            // Only an engine with a sweep waits, until the next write or the end of the sweep.
+            IndexStep::Waiting => {
+                harness.user(json!({"username": format!("w{}", harness.new_id())})).await;
+            }
             IndexStep::Check(kind) => harness.directory().check_index(kind).await.expect("keys"),
             IndexStep::Failed | IndexStep::Done => return,
         }

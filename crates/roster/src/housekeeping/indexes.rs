@@ -11,6 +11,14 @@ use super::failures::Failures;
 /// Interval of the search for work.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The pause after a step, as a multiple of the time that it took: while others write, and
+/// otherwise. A step changes many pages of the file, whose writing delays other writes too.
+const PAUSES_BESIDE_WRITES: u32 = 10;
+const PAUSES_ALONE: u32 = 1;
+
+/// How long after a write others are taken to write.
+const WRITES_FOR: Duration = Duration::from_secs(1);
+
 /// The wait after a step that found a lock taken.
 const BUSY: Duration = Duration::from_millis(20);
 
@@ -24,12 +32,37 @@ pub struct Indexes {
     failures: Failures,
     /// When the failed indexes of a tenant were last compared.
     checked: HashMap<TenantId, Instant>,
+    writers: Writers,
+}
+
+/// What is known of other writes.
+#[derive(Default)]
+struct Writers {
+    position: i64,
+    seen: Option<Instant>,
+}
+
+impl Writers {
+    /// The pause after a step, as a multiple of its time.
+    async fn pauses(&mut self, directory: &Directory) -> Result<u32, StoreError> {
+        let position = directory.head().await?.position;
+        if position != self.position {
+            (self.position, self.seen) = (position, Some(Instant::now()));
+        }
+        let write = self.seen.is_some_and(|seen| seen.elapsed() < WRITES_FOR);
+        Ok(if write { PAUSES_BESIDE_WRITES } else { PAUSES_ALONE })
+    }
 }
 
 impl Indexes {
     /// Creates the task for a directory.
     pub fn new(directory: Directory, metrics: HousekeepingMetrics) -> Self {
-        Self { directory, failures: Failures::new(metrics), checked: HashMap::new() }
+        Self {
+            directory,
+            failures: Failures::new(metrics),
+            checked: HashMap::new(),
+            writers: Writers::default(),
+        }
     }
 
     /// Runs rounds forever. May be dropped at any time.
@@ -60,12 +93,14 @@ impl Indexes {
         loop {
             let began = Instant::now();
             match directory.index_step().await? {
-                // Leaves writers as much time as the step took.
-                IndexStep::Pending => sleep(began.elapsed()).await,
+                IndexStep::Pending | IndexStep::Dropped => {
+                    let took = began.elapsed();
+                    sleep(took * self.writers.pauses(&directory).await?).await;
+                }
                 IndexStep::Busy => sleep(BUSY).await,
                 IndexStep::Check(kind) => directory.check_index(kind).await?,
                 IndexStep::Failed => return self.check_again(tenant, &directory).await,
-                IndexStep::Done => return Ok(()),
+                IndexStep::Waiting | IndexStep::Done => return Ok(()),
             }
         }
     }

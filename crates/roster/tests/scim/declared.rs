@@ -1,6 +1,5 @@
 //! Schema extensions that the operator declares.
 
-use roster_testkit::conformance::{Harness, indexes::build_indexes};
 use serde_json::{Value, json};
 
 use crate::{
@@ -205,7 +204,6 @@ pub(crate) async fn declared_attributes_can_be_unique_and_an_order(backend: Back
     ]);
     let body = json!({"attributes": declared, "indexed_members": ["department"]});
     service.request("PUT", "/schema").json(&body).send().await.expect(200);
-    build_indexes(&Harness::new(service.store.clone()), usize::MAX).await;
     let schema = read(&service, &format!("/Schemas/{URN}")).await;
     let badge = &schema["attributes"][0];
     assert_eq!((&badge["uniqueness"], &badge["caseExact"]), (&json!("server"), &json!(false)));
