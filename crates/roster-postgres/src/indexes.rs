@@ -81,8 +81,8 @@ pub(crate) async fn end_check(
     Ok(())
 }
 
-/// Ends the work on the indexes, and the era: a process may have ended before it told the others that
-/// an index is complete.
+/// Ends the work on the indexes, and the era: a process may have ended before it told the others
+/// that an index is complete.
 async fn end_work(store: &Postgres) -> Result<(), StoreError> {
     let tenant = store.tenant;
     let end = |c: Arc<Connection>| async move {

@@ -19,9 +19,9 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Current, IndexSql, Request, advance_clock_mark, change_keys, change_tenant, changed_keys,
-    deleted_page, deleted_user, end_index_check, forget, group, group_page, groups_of, head,
-    index_keys, key, keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
+    Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
+    deleted_user, end_index_check, forget, group, group_page, groups_of, head, index_keys, key,
+    keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
     tenants_with_index_work, totals,
 };
 
@@ -30,31 +30,18 @@ use crate::{
     establish::read_head,
     failure::ReadResult,
     offline_api_keys::note_use,
-    policy::{WRITE_SETTING, in_force},
+    policy::in_force,
     reads::{
         events,
         rows::{Rows, run, snapshot},
     },
     sqlite::Sqlite,
-    writer::preview_request,
+    writer::{INDEX_SQL, preview_request},
 };
 
 /// Writes the clock mark. Only the process that serves the store does.
 pub(crate) const WRITE_CLOCK_MARK: &str = "INSERT OR REPLACE INTO clock_mark \
      (id, revision, at, pending_at, waited_ms) VALUES (1, $1, $2, $3, $4)";
-
-/// The steps of the indexes that the schema of users names.
-pub(crate) const INDEX_SQL: IndexSql = IndexSql {
-    lock: "SELECT value FROM settings WHERE tenant = $1 AND name = 'indexes'",
-    users: "SELECT id, record FROM users INDEXED BY users_id WHERE tenant = $1 AND id > $2 \
-         ORDER BY id LIMIT $3",
-    drop: "DELETE FROM further_keys WHERE (tenant, kind, key, id) IN \
-         (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
-         ORDER BY kind, key, id LIMIT $3)",
-    keep: WRITE_SETTING,
-    // Each row is on another page of the index, and other writes wait for the step.
-    rows_max: 25,
-};
 
 /// Larger queries of groups and memberships do not run on the threads that handle requests.
 const FEW_GROUPS_MAX: usize = 200;

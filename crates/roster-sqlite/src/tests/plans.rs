@@ -381,7 +381,7 @@ fn shared_keys_are_counted_along_an_index() {
 
 #[test]
 fn indexes_that_the_schema_names_are_built_and_read_along_an_index() {
-    use crate::engine::INDEX_SQL as SQL;
+    use crate::writer::INDEX_SQL as SQL;
     let statements = [
         INDEX_WORK,
         SQL.lock,

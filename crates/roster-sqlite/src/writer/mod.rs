@@ -8,26 +8,26 @@
 mod apply;
 mod checkpoints;
 mod facts;
+mod indexes;
 mod shared;
 pub(crate) mod sql;
 mod transaction;
 
 use std::{sync::Arc, thread, time::Duration};
 
-use roster_core::{Erasure, Failure, IndexStep, Purged, StoreError, TenantId};
-use roster_engine::{Request, Results, Work, end_index_work, index_step};
+use roster_core::{Erasure, Failure, Purged, StoreError};
+use roster_engine::{Request, Results, Work};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use crate::{
-    engine::INDEX_SQL,
-    failure::{self, ReadError, ReadResult},
-    purge::{erasure, mark},
-    reads::rows::{Rows, run},
+    failure::{self, ReadError},
+    purge::erasure,
     wal::checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
 };
 use apply::Applied;
 pub(crate) use checkpoints::Maintenance;
+pub(crate) use indexes::INDEX_SQL;
 pub(crate) use shared::Shared;
 use transaction::Fault;
 pub(crate) use transaction::preview_request;
@@ -177,29 +177,6 @@ impl Writer {
             self.shared.forget(purged.tenant);
         }
         Ok(erasure)
-    }
-
-    /// Executes the next step for the indexes of a tenant. After the last row of a dropped index the
-    /// files are swept: a user who was purged meanwhile may have been in it.
-    pub(crate) fn index_step(&self, tenant: TenantId) -> Result<IndexStep, StoreError> {
-        let (position, checkpoints) = (self.position, &self.shared.checkpoints);
-        let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
-        let (step, schema) = self.write(|connection| -> ReadResult<_> {
-            let rows = Rows(connection, tenant);
-            let (step, schema) = run(index_step(rows, &INDEX_SQL, is_free))?;
-            if step == IndexStep::Dropped {
-                mark::set(connection, position)?;
-            }
-            if step == IndexStep::Done {
-                run(end_index_work(rows, &INDEX_SQL))?;
-            }
-            Ok((step, schema))
-        })?;
-        self.shared.replace_schema(tenant, schema);
-        if step == IndexStep::Dropped {
-            checkpoints.purged(position);
-        }
-        Ok(step)
     }
 
     pub(crate) fn write<T, E: Into<ReadError>>(

@@ -1,0 +1,50 @@
+//! The steps of the indexes that the schema of users names.
+
+use roster_core::{IndexStep, StoreError, TenantId};
+use roster_engine::{IndexSql, end_index_work, index_step};
+
+use super::Writer;
+use crate::{
+    failure::ReadResult,
+    policy::WRITE_SETTING,
+    purge::mark,
+    reads::rows::{Rows, run},
+};
+
+/// The steps of the indexes that the schema of users names.
+pub(crate) const INDEX_SQL: IndexSql = IndexSql {
+    lock: "SELECT value FROM settings WHERE tenant = $1 AND name = 'indexes'",
+    users: "SELECT id, record FROM users INDEXED BY users_id WHERE tenant = $1 AND id > $2 \
+         ORDER BY id LIMIT $3",
+    drop: "DELETE FROM further_keys WHERE (tenant, kind, key, id) IN \
+         (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
+         ORDER BY kind, key, id LIMIT $3)",
+    keep: WRITE_SETTING,
+    // Each row is on another page of the index, and other writes wait for the step.
+    rows_max: 25,
+};
+
+impl Writer {
+    /// Executes the next step for the indexes of a tenant. After the last row of a dropped index,
+    /// the files are swept: a user who was purged meanwhile may have been in it.
+    pub(crate) fn index_step(&self, tenant: TenantId) -> Result<IndexStep, StoreError> {
+        let (position, checkpoints) = (self.position, &self.shared.checkpoints);
+        let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
+        let (step, schema) = self.write(|connection| -> ReadResult<_> {
+            let rows = Rows(connection, tenant);
+            let (step, schema) = run(index_step(rows, &INDEX_SQL, is_free))?;
+            if step == IndexStep::Dropped {
+                mark::set(connection, position)?;
+            }
+            if step == IndexStep::Done {
+                run(end_index_work(rows, &INDEX_SQL))?;
+            }
+            Ok((step, schema))
+        })?;
+        self.shared.replace_schema(tenant, schema);
+        if step == IndexStep::Dropped {
+            checkpoints.purged(position);
+        }
+        Ok(step)
+    }
+}
