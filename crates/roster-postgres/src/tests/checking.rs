@@ -1,6 +1,14 @@
 //! What a check finds on PostgreSQL: every kind of damage, and nothing in a sound store.
 
-use roster_core::group::{GroupAct, GroupDraft, StatedKinds};
+use std::sync::Arc;
+
+use roster_core::{
+    SchemaDraft, Store as _,
+    group::{GroupAct, GroupDraft, StatedKinds},
+    json,
+    schema::IndexStatus,
+};
+use roster_testkit::conformance::{Harness, indexes::build_indexes};
 use tokio_postgres::Client;
 
 use super::support::{
@@ -14,7 +22,8 @@ async fn fill(store: &Postgres) {
     let user = |n| {
         format!(
             r#"{{"username":"u{n}","name":"Ada Nr{n}","emails":[{{"value":"u{n}@x.example",
-            "primary":true}},{{"value":"w{n}@x.example"}}],"external_id":"e{n}"}}"#
+            "primary":true}},{{"value":"w{n}@x.example"}}],"external_id":"e{n}",
+            "attributes":{{"badge":"B{n}"}}}}"#
         )
     };
     for n in 1..=6 {
@@ -36,6 +45,11 @@ async fn fill(store: &Postgres) {
         otherwise: None,
     };
     apply(store, command(22, act)).await.unwrap();
+    let declared = br#"{"attributes":[{"name":"badge","type":"string","unique":true}]}"#;
+    let draft = SchemaDraft::parse(json::read(declared).unwrap());
+    apply(store, command(23, draft)).await.unwrap();
+    build_indexes(&Harness::new(Arc::new(store.clone())), usize::MAX).await;
+    assert_eq!(store.schema().indexes[0].status, IndexStatus::Ready);
 }
 
 /// The findings of a check after this damage. The damage is repaired afterwards.
@@ -97,6 +111,24 @@ async fn every_kind_of_damage_is_found() {
         ("INSERT INTO words VALUES (0, 'eve', gen_random_uuid())", "there is no such user"),
         ("DELETE FROM further_keys", "one is missing"),
         ("UPDATE further_keys SET kind = 1", "one is not the record's"),
+        ("DELETE FROM further_keys WHERE kind = 2", "one is missing"),
+        ("UPDATE further_keys SET key = '1zz' WHERE key = '1b1'", "one is missing"),
+        (
+            "INSERT INTO further_keys SELECT tenant, 2, '1zz', id FROM users",
+            "one is not the record's",
+        ),
+        (
+            "INSERT INTO further_keys SELECT tenant, 9, '1zz', id FROM users",
+            "one is not the record's",
+        ),
+        (
+            "UPDATE further_keys SET key = '1b1' WHERE kind = 2",
+            "attributes.badge: 1 values that are to be unique are shared",
+        ),
+        (
+            "UPDATE settings SET value = 'x' WHERE name = 'indexes'",
+            "stored bytes are damaged at indexes",
+        ),
         (
             "UPDATE idempotency_keys SET version = 9 WHERE position = 2",
             "not what the request came to",

@@ -7,14 +7,16 @@ use std::{
     ops::Range,
     os::unix::fs::FileExt as _,
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use roster_core::{Command, Store};
+use roster_core::{Command, SchemaDraft, Store, json};
+use roster_testkit::conformance::{Harness, indexes::build_indexes};
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
-use super::support::{apply, create, delete, patch, purge, restore, settings};
+use super::support::{apply, command, create, delete, patch, purge, restore, settings};
 use crate::{
     Settings, Sqlite,
     purge::{mark, sweep},
@@ -287,4 +289,31 @@ fn the_pause_before_a_sweep_is_proportional_to_the_last_sweep() {
     pace.passed(Duration::from_mins(1));
     let wait = pace.wait();
     assert!((8..=9).contains(&(wait.as_secs().div_ceil(60))), "{wait:?}");
+}
+
+#[test]
+fn a_user_purged_while_an_index_is_dropped_is_not_left_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite::open(settings(directory.path())).unwrap();
+    let runtime = Runtime::new().unwrap();
+    let act = |command: Command| runtime.block_on(apply(&store, command)).unwrap();
+    for n in 1..=60 {
+        let user = format!(r#"{{"username":"u{n}","attributes":{{"badge":"zq{n:04}w"}}}}"#);
+        act(create(n, &user));
+    }
+    let build = || runtime.block_on(build_indexes(&Harness::new(Arc::new(store.clone())), 99));
+    let declare = |n, text: &str| {
+        act(command(n, SchemaDraft::parse(json::read(text.as_bytes()).unwrap())));
+    };
+    declare(70, r#"{"attributes":[{"name":"badge","type":"string","indexed":true}]}"#);
+    build();
+    declare(71, r#"{"attributes":[]}"#);
+    act(delete(72, 7));
+    act(purge(73, 7));
+    wait_until_swept(directory.path());
+    assert!(found(directory.path()).contains(&7), "it is still in the dropped index");
+    build();
+    wait_until_swept(directory.path());
+    assert!(!found(directory.path()).contains(&7));
+    assert!(found(directory.path()).contains(&8));
 }
