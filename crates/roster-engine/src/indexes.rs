@@ -76,20 +76,6 @@ pub async fn index_step<D: IndexWriter>(
     let Some(mut schema) = locked_schema(db, sql).await? else {
         return Ok((IndexStep::Done, None));
     };
-    let dropped = schema.indexes.iter().position(|index| index.status == IndexStatus::Dropped);
-    if let Some(at) = dropped {
-        let kind = schema.indexes.get(at).map_or(0, |index| index.kind);
-        let room = sql.rows_max;
-        let deleted = db.execute(sql.drop, &[tenant, i64::from(kind).into(), room.into()]).await?;
-        if deleted >= room.unsigned_abs() {
-            return Ok((IndexStep::Pending, None));
-        }
-        if !may_end {
-            return Ok((IndexStep::Waiting, None));
-        }
-        schema.indexes.remove(at);
-        return Ok((IndexStep::Dropped, Some(keep(db, sql, schema).await?)));
-    }
     let building = schema.indexes.iter().find_map(|index| match &index.status {
         IndexStatus::Building { reached, .. } => Some(*reached),
         IndexStatus::Checking
@@ -104,6 +90,20 @@ pub async fn index_step<D: IndexWriter>(
     let is_checked = |index: &&MemberIndex| index.status == IndexStatus::Checking;
     if let Some(index) = schema.indexes.iter().find(is_checked) {
         return Ok((IndexStep::Check(index.kind), None));
+    }
+    let dropped = schema.indexes.iter().position(|index| index.status == IndexStatus::Dropped);
+    if let Some(at) = dropped {
+        let kind = schema.indexes.get(at).map_or(0, |index| index.kind);
+        let room = sql.rows_max;
+        let deleted = db.execute(sql.drop, &[tenant, i64::from(kind).into(), room.into()]).await?;
+        if deleted >= room.unsigned_abs() {
+            return Ok((IndexStep::Pending, None));
+        }
+        if !may_end {
+            return Ok((IndexStep::Waiting, None));
+        }
+        schema.indexes.remove(at);
+        return Ok((IndexStep::Dropped, Some(keep(db, sql, schema).await?)));
     }
     if schema.has_index_work() {
         return Ok((IndexStep::Failed, None));

@@ -47,9 +47,13 @@ impl Directory {
     pub async fn begin_indexes(&self) {
         for _ in 0..FIRST_STEPS {
             let is_done = match self.store.index_step().await {
-                Ok(IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy) => false,
+                Ok(IndexStep::Pending | IndexStep::Busy) => false,
                 Ok(IndexStep::Check(kind)) => self.check_index(kind).await.is_err(),
-                Ok(IndexStep::Failed | IndexStep::Waiting | IndexStep::Done) | Err(_) => true,
+                // Dropped indexes come last.
+                Ok(
+                    IndexStep::Dropped | IndexStep::Failed | IndexStep::Waiting | IndexStep::Done,
+                )
+                | Err(_) => true,
             };
             if is_done {
                 return;

@@ -1,12 +1,24 @@
 //! The users that hold the unique keys which a command claims, after the commands before it.
 
-use roster_core::{Change, Claims, Keys, Sharing, UserId, decide::Holders};
-
-use crate::write::{
-    batch::Batch,
-    facts::{ClaimKind, CommandError, Facts},
-    writes::{is_live_after, live_keys_before},
+use roster_core::{
+    Change, Claims, Keys, Sharing, UserId,
+    decide::Holders,
+    schema::{IndexStatus, MemberIndex},
 };
+
+use crate::{
+    read::page_sql::FURTHER,
+    write::{
+        batch::Batch,
+        facts::{ClaimKind, CommandError, Facts},
+        writes::{UserWrite, is_live_after, live_keys_before},
+    },
+};
+
+/// Whether each value in a unique index belongs to one user.
+fn is_ready(index: &MemberIndex) -> bool {
+    index.status == IndexStatus::Ready
+}
 
 impl<F: Facts> Batch<'_, F> {
     /// The users that hold the claimed keys, except the one that claims them.
@@ -28,7 +40,10 @@ impl<F: Facts> Batch<'_, F> {
         for (kind, key) in &claims.indexed {
             match (self.holder(ClaimKind::Indexed(*kind), key, follows), &mut indexed) {
                 (Ok(Some(holder)), Ok(indexed)) if Some(holder) != own => {
-                    indexed.push((self.member_of(*kind), holder));
+                    let index = self.schema.index(*kind);
+                    let member = index.map(|index| index.member.name().into_owned());
+                    let selected = Some(holder).filter(|_| index.is_some_and(is_ready));
+                    indexed.push((member.unwrap_or_default(), selected));
                 }
                 (Err(error), _) => indexed = Err(error),
                 (Ok(_), _) => {}
@@ -36,11 +51,6 @@ impl<F: Facts> Batch<'_, F> {
         }
         let (username, email, external_id) = (username?, email?, external_id?);
         Ok(Holders { username, email, external_id, indexed: indexed? })
-    }
-
-    /// The name of the member of an index.
-    fn member_of(&self, kind: i16) -> String {
-        self.schema.index(kind).map_or_else(String::new, |index| index.member.name().into_owned())
     }
 
     /// The live user that holds a unique key after the commands so far.
@@ -51,10 +61,34 @@ impl<F: Facts> Batch<'_, F> {
         follows: bool,
     ) -> Result<Option<UserId>, CommandError> {
         match self.holders.get(&kind).and_then(|holders| holders.get(key)) {
-            Some(holder) => Ok(*holder),
+            Some(Some(holder)) => Ok(Some(*holder)),
+            Some(None) => self.sharer(kind, key),
             None if follows => self.facts.holder_to_follow(kind, key),
             None => self.facts.holder(kind, key),
         }
+    }
+
+    /// Another live user with a key that users of this batch gave up. There is one only in an index
+    /// in which users share values.
+    fn sharer(&mut self, kind: ClaimKind, key: &str) -> Result<Option<UserId>, CommandError> {
+        let ClaimKind::Indexed(number) = kind else { return Ok(None) };
+        if self.schema.index(number).is_none_or(is_ready) {
+            return Ok(None);
+        }
+        let changed = i64::try_from(self.writes.users.len()).unwrap_or(i64::MAX).saturating_add(1);
+        let parameters =
+            vec![self.facts.tenant().into(), i64::from(number).into(), key.into(), changed.into()];
+        for row in self.facts.rows(FURTHER.to_owned(), parameters)?.iter() {
+            let id = row.id(0, "further_keys.id")?;
+            let has_it = |write: &UserWrite| {
+                let gave_up = &write.index().removed.indexed;
+                !gave_up.iter().any(|(of, given)| *of == number && given == key)
+            };
+            if self.writes.users.get(&id).is_none_or(has_it) {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
     }
 
     /// Records who holds the unique keys that a change takes or releases.

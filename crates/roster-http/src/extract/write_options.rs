@@ -9,7 +9,7 @@ use http::{
 };
 use roster_core::{
     Directory, Effect, EventKind, MatchBy, Mode, OnConflict, Preconditions, Start, Terms, Upsert,
-    access::Scope,
+    access::Scope, schema::IndexStatus,
 };
 
 use super::{
@@ -219,6 +219,12 @@ pub(crate) fn read_upsert(
                      attributes.badge",
                 )
             })?;
+            if index.status != IndexStatus::Ready {
+                let detail = format!(
+                    "the index of {name} is not ready, so it selects no user; see GET /schema"
+                );
+                return Err(("index-not-ready", detail));
+            }
             upsert.match_by = MatchBy::Indexed(index.kind);
         }
         _ => return Ok(false),

@@ -369,10 +369,10 @@ pub const VIOLATIONS: &[ViolationKind] = &[
     ViolationKind {
         code: "index-not-ready",
         title: "The index is not ready",
-        meaning: "A list should be in the order of a member that the schema gives an index, and \
-            the index is still being built.",
-        remedy: "Wait until `GET /schema` shows that the index is ready. Filters on the member \
-            work meanwhile.",
+        meaning: "A list should be in the order of a member whose index is still being built, or \
+            `match` names a unique member whose index is not ready or has shared values.",
+        remedy: "Wait until `GET /schema` shows that the index is ready, and make shared values \
+            different. Filters on the member work meanwhile.",
         place: Place::Parameter("sort"),
         detail: "the index of attributes.badge is being built; GET /schema shows when the list can \
             be in its order",

@@ -111,24 +111,6 @@ async fn every_kind_of_damage_is_found() {
         ("INSERT INTO words VALUES (0, 'eve', gen_random_uuid())", "there is no such user"),
         ("DELETE FROM further_keys", "one is missing"),
         ("UPDATE further_keys SET kind = 1", "one is not the record's"),
-        ("DELETE FROM further_keys WHERE kind = 2", "one is missing"),
-        ("UPDATE further_keys SET key = '1zz' WHERE key = '1b1'", "one is missing"),
-        (
-            "INSERT INTO further_keys SELECT tenant, 2, '1zz', id FROM users",
-            "one is not the record's",
-        ),
-        (
-            "INSERT INTO further_keys SELECT tenant, 9, '1zz', id FROM users",
-            "one is not the record's",
-        ),
-        (
-            "UPDATE further_keys SET key = '1b1' WHERE kind = 2",
-            "attributes.badge: 1 values that are to be unique are shared",
-        ),
-        (
-            "UPDATE settings SET value = 'x' WHERE name = 'indexes'",
-            "stored bytes are damaged at indexes",
-        ),
         (
             "UPDATE idempotency_keys SET version = 9 WHERE position = 2",
             "not what the request came to",
@@ -153,4 +135,37 @@ async fn every_kind_of_damage_is_found() {
     let told = told_after(&client, &url, shared).await;
     assert!(told.contains("email-uniqueness: 1 keys that are to be unique"), "{told}");
     assert_sound(&url).await;
+}
+
+#[tokio::test]
+async fn damage_of_an_index_that_the_schema_names_is_found() {
+    let schema = schema();
+    let url = schema.url();
+    let store = open(&url).await;
+    fill(&store).await;
+    store.close().await;
+    let client = beside(&url).await;
+    for (damage, fault) in [
+        ("DELETE FROM further_keys WHERE kind = 2", "one is missing"),
+        ("UPDATE further_keys SET key = '1zz' WHERE key = '1b1'", "one is missing"),
+        (
+            "INSERT INTO further_keys SELECT tenant, 2, '1zz', id FROM users",
+            "one is not the record's",
+        ),
+        (
+            "INSERT INTO further_keys SELECT tenant, 9, '1zz', id FROM users",
+            "one is not the record's",
+        ),
+        (
+            "UPDATE further_keys SET key = '1b1' WHERE kind = 2",
+            "attributes.badge: 1 values that are to be unique are shared",
+        ),
+        (
+            "UPDATE settings SET value = 'x' WHERE name = 'indexes'",
+            "stored bytes are damaged at indexes",
+        ),
+    ] {
+        let told = told_after(&client, &url, damage).await;
+        assert!(told.contains(fault), "{damage}: {told}");
+    }
 }

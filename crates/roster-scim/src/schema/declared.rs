@@ -10,7 +10,7 @@ use std::{
 };
 
 use roster_core::{
-    Json, UserSchema,
+    Json, UserSchema, json,
     limits::TEXT_LENGTH_MAX,
     schema::{DeclaredMember, ValueType},
 };
@@ -182,7 +182,11 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
         (ValueType::String, value) => as_text(value, strictness),
         (ValueType::Integer | ValueType::Number, Json::Text(text)) => match text.parse() {
             Ok(number) => Json::Int(number),
-            Err(_) => Json::Text(text),
+            // A JSON number with a fraction or an exponent; the type decides whether it may be one.
+            Err(_) => match json::read(text.as_bytes()) {
+                Ok(number @ Json::Float(_)) => number,
+                _ => Json::Text(text),
+            },
         },
         (_, value) => value,
     };

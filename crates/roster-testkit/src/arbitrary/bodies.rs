@@ -132,10 +132,10 @@ fn free_object() -> BoxedStrategy<Json> {
     ];
     let names = || one_of(NAMES).prop_map(Json::Text);
     let typed = (
-        option::of(names()),
-        option::of(number),
-        option::of(vec(names(), 0..3).prop_map(Json::Array)),
-        option::of(one_of(MOMENTS).prop_map(Json::Text)),
+        option::weighted(0.8, names()),
+        option::weighted(0.8, number),
+        option::weighted(0.8, vec(names(), 0..3).prop_map(Json::Array)),
+        option::weighted(0.8, one_of(MOMENTS).prop_map(Json::Text)),
     );
     (btree_map("[a-c]{1,2}", tree(), 0..3), typed)
         .prop_map(|(members, (text, number, many, time))| {
@@ -170,7 +170,7 @@ fn member() -> BoxedStrategy<(String, Json)> {
         2 => named("external_id", json_text(text(EXTERNAL_IDS))),
         1 => named("email_verified", flag()),
         1 => named("phone_number_verified", flag()),
-        2 => named("attributes", free_object()),
+        5 => named("attributes", free_object()),
         1 => named("title", json_text(one_of(NAMES))),
         1 => named("version", (0_i64..4).prop_map(Json::Int).boxed()),
         1 => named("locale", json_text(one_of(&["en", "en_GB", "?"]))),

@@ -125,7 +125,7 @@ fn simple() -> BoxedStrategy<String> {
         1 => comparison(&["locale"], OF_TEXTS, piece(&["en", "en-GB", "EN_gb"])),
         2 => comparison(&["created_at", "updated_at"], OF_ORDER, moment()),
         1 => own,
-        3 => typed(number_literal()),
+        10 => typed(number_literal()),
         2 => path("emails", EMAILS),
         1 => path("phone_numbers", NUMBERS),
         1 => path("photos", URLS),

@@ -11,10 +11,15 @@ use proptest::{
 };
 use serde_json::{Value, json};
 
+fn likely(strategy: impl Strategy<Value = Value>) -> impl Strategy<Value = Option<Value>> {
+    option::weighted(0.8, strategy)
+}
+
 /// The body of a replacement of the schema.
 pub fn schema() -> BoxedStrategy<Value> {
     let built_in = subsequence(vec!["locale", "title", "nickname"], 0..3);
-    let flags = || (any::<bool>(), select(&[false, false, false, true][..]));
+    let indexed = || select(&[true, true, true, false][..]);
+    let flags = || (indexed(), select(&[false, false, false, true][..]));
     let text = (flags(), any::<bool>()).prop_map(|((indexed, unique), case_exact)| {
         json!({"name": "t", "type": "string", "indexed": indexed, "unique": unique,
                "case_exact": case_exact})
@@ -24,22 +29,17 @@ pub fn schema() -> BoxedStrategy<Value> {
             json!({"name": "n", "type": value_type, "indexed": indexed, "unique": unique})
         },
     );
-    let many = (any::<bool>(), any::<bool>()).prop_map(|(indexed, multi_valued)| {
+    // Users have lists here.
+    let many = (indexed(), indexed()).prop_map(|(indexed, multi_valued)| {
         json!({"name": "m", "type": "string", "multi_valued": multi_valued, "indexed": indexed})
     });
-    let time = any::<bool>()
-        .prop_map(|indexed| json!({"name": "d", "type": "date_time", "indexed": indexed}));
+    let time =
+        indexed().prop_map(|indexed| json!({"name": "d", "type": "date_time", "indexed": indexed}));
     // Users have values of any type here.
-    let other = (select(&["string", "number", "boolean"][..]), any::<bool>()).prop_map(
+    let other = (select(&["string", "number", "boolean"][..]), indexed()).prop_map(
         |(value_type, indexed)| json!({"name": "a", "type": value_type, "indexed": indexed}),
     );
-    let declared = (
-        option::of(text),
-        option::of(number),
-        option::of(many),
-        option::of(time),
-        option::of(other),
-    );
+    let declared = (likely(text), likely(number), likely(many), likely(time), option::of(other));
     (declared, built_in)
         .prop_map(|((text, number, many, time, other), built_in)| {
             let attributes: Vec<Value> =

@@ -77,7 +77,7 @@ pub async fn an_index_finds_the_users_that_the_filter_matches(harness: Harness) 
     for number in 0..40 {
         let at = format!("2026-01-{:02}T00:00:00Z", number % 9 + 1);
         let own = json!({"badge": format!("B{number}"), "level": number % 5, "at": at,
-            "tags": [format!("t{}", number % 3)]});
+            "tags": [format!("t{}", number % 3), "z"]});
         let department = format!("D{}", number % 4);
         let user = json!({"username": format!("u{number}"), "department": department,
             "attributes": own});
@@ -106,6 +106,8 @@ pub async fn an_index_finds_the_users_that_the_filter_matches(harness: Harness) 
         "attributes.at eq \"2026-01-02T00:00:00.000Z\"",
         "attributes.tags eq \"T1\"",
         "attributes.tags sw \"t\" and attributes.tags eq \"t2\"",
+        // Two values of one user, of which neither is in both ranges.
+        "attributes.tags gt \"t9\" and attributes.tags lt \"t1\"",
         "department eq \"d3\"",
         "department ge \"d2\" and department lt \"d3\"",
         "attributes.badge eq \"nobody\"",

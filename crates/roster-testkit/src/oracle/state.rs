@@ -12,6 +12,7 @@ use roster_core::{
     Status, StoreError, Stored, Target, Timestamp, Upsert, User, UserAct, UserId, UserSchema,
     UsernameOrigin, decide,
     decide::{Holders, MatchKey},
+    schema::IndexStatus,
 };
 
 /// All data of the oracle.
@@ -251,22 +252,24 @@ impl State {
         let username = holder(&claims.username, |keys| Some(&keys.username));
         let email = holder(&claims.email, |keys| keys.email.as_ref());
         let external_id = holder(&claims.external_id, |keys| keys.external_id.as_ref());
-        let indexed: Vec<(String, UserId)> = claims
+        let indexed: Vec<(String, Option<UserId>)> = claims
             .indexed
             .iter()
             .filter_map(|(kind, key)| {
                 let index = self.schema.index(*kind)?;
                 let mut others = self.live.values().filter(|entry| Some(entry.user.id) != own);
                 let holder = others.find(|entry| index.keys(&entry.user).contains(key))?;
-                Some((index.member.name().into_owned(), holder.user.id))
+                let selected = Some(holder.user.id).filter(|_| index.status == IndexStatus::Ready);
+                Some((index.member.name().into_owned(), selected))
             })
             .collect();
         let holders = Holders { username, email, external_id, indexed };
         let refusal = claims.refuse(&holders)?;
-        let indexed = holders.indexed.into_iter().map(|(_, holder)| holder).collect();
+        let selects = holders.indexed.iter().all(|(_, holder)| holder.is_some());
+        let indexed = holders.indexed.into_iter().filter_map(|(_, holder)| holder).collect();
         // A username that the client did not send selects no user.
         let username = username.filter(|_| claims.username_origin == UsernameOrigin::Given);
-        Some(Conflict { refusal, username, email, external_id, indexed })
+        Some(Conflict { refusal, username, email, external_id, indexed, selects })
     }
 
     pub(super) fn append(&mut self, event: Event, stored: Stored) -> Outcome {
@@ -342,11 +345,16 @@ struct Conflict {
     email: Option<UserId>,
     external_id: Option<UserId>,
     indexed: Vec<UserId>,
+    /// Whether it selects users at all: a value that users share does not.
+    selects: bool,
 }
 
 impl Conflict {
     /// Each holder once; the holder of the username first.
     fn holders(&self) -> Vec<UserId> {
+        if !self.selects {
+            return Vec::new();
+        }
         let mut seen = BTreeSet::new();
         let all = [self.username, self.email, self.external_id].into_iter().flatten();
         let all = all.chain(self.indexed.iter().copied());

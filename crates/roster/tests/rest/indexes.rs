@@ -114,6 +114,15 @@ pub(crate) async fn the_schema_shows_the_statuses_of_its_indexes(backend: Backen
     let failed = json!({"member": "attributes.badge", "status": "failed",
         "shared": [[ada["id"], grace["id"]]]});
     assert_eq!(index().await, failed);
+    // A shared value selects no user.
+    let post = async |query: &str| {
+        let body = json!({"username": "x", "attributes": {"badge": "B1"}});
+        service.request("POST", &format!("/users?{query}")).json(&body).send().await
+    };
+    post("on_conflict=merge").await.refused(409, "attribute-taken");
+    let refused = post("on_conflict=merge&match=attributes.badge").await;
+    let faults = refused.refused(400, "invalid-query").faults();
+    assert_eq!(faults, [("match".to_owned(), "index-not-ready".to_owned())]);
     let changed = json!({"attributes": {"badge": "B2"}});
     service.request("PATCH", &path(&grace)).json(&changed).send().await.expect(200);
     let body = json!({"attributes": [{"name": "badge", "type": "string", "indexed": true}]});

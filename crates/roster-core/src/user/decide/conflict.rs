@@ -7,7 +7,7 @@ use crate::{
     failure::{Refusal, UsernameOrigin},
     id::UserId,
     json::Json,
-    schema::UserSchema,
+    schema::{IndexStatus, UserSchema},
     text::email_key,
     user::{
         attribute::Attribute,
@@ -31,8 +31,9 @@ pub struct Holders {
     pub email: Option<UserId>,
     /// The user with the external id.
     pub external_id: Option<UserId>,
-    /// The users with values that the schema makes unique, each with the name of the member.
-    pub indexed: Vec<(String, UserId)>,
+    /// The users with values that the schema makes unique, each with the name of the member. While
+    /// its index is not ready, others may have the value too, so it selects no user.
+    pub indexed: Vec<(String, Option<UserId>)>,
 }
 
 /// How the command continues.
@@ -60,7 +61,10 @@ impl Claims {
         // A username that the client did not send selects no user: anyone may have taken the
         // address of another person as a username.
         let username = username.filter(|_| self.username_origin == UsernameOrigin::Given);
-        let of_indexes = indexed.into_iter().map(|(_, holder)| holder);
+        if indexed.iter().any(|(_, holder)| holder.is_none()) {
+            return Settlement::Refused(refusal);
+        }
+        let of_indexes = indexed.into_iter().filter_map(|(_, holder)| holder);
         let mut holders = [username, email, external_id].into_iter().flatten().chain(of_indexes);
         // The user with the username comes first.
         let Some(first) = holders.next() else { return Settlement::Refused(refusal) };
@@ -193,6 +197,11 @@ fn indexed(
         let detail = "the schema no longer makes the member of match unique";
         return violation(String::new(), ViolationCode::InvalidValue, detail);
     };
+    let pointer = || format!("/{}", index.member.name().replace('.', "/"));
+    if index.status != IndexStatus::Ready {
+        let detail = "match needs the index of this member, which is not ready: see GET /schema";
+        return violation(pointer(), ViolationCode::InvalidValue, detail);
+    }
     let keys = schema.unique_keys(free_members(draft));
     let mut own = keys.into_iter().filter(|(of, _)| *of == kind);
     match (own.next(), own.next()) {
@@ -200,9 +209,8 @@ fn indexed(
         (Some((kind, key)), None) => Ok(Some(MatchKey::Indexed(kind, key))),
         (None, _) if is_invalid(draft) => Ok(None),
         (None | Some(_), _) => {
-            let pointer = format!("/{}", index.member.name().replace('.', "/"));
             let detail = "send one value of the declared type: match needs it";
-            violation(pointer, ViolationCode::Required, detail)
+            violation(pointer(), ViolationCode::Required, detail)
         }
     }
 }
