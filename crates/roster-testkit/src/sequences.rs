@@ -22,7 +22,6 @@ use crate::{
         Harness, Image,
         groups::assert_replays,
         harness::{Conditional, deleting, only_if, purging, restoring, tree},
-        indexes::build_indexes,
     },
     replay::replay,
 };
@@ -118,13 +117,13 @@ impl Pair {
     /// would depend on the steps.
     pub(crate) async fn declare(&self, body: &Value, is_complete: bool) {
         // So that both give new indexes the same numbers.
-        build_indexes(&self.subject, usize::MAX).await;
+        self.subject.build_indexes(usize::MAX).await;
         let command = self.oracle.command(SchemaDraft::parse(tree(body)));
         let answers = self.subject.execute(vec![command.clone()]).await;
         assert_eq!(answers, self.oracle.execute(vec![command]).await, "{body}");
-        build_indexes(&self.oracle, usize::MAX).await;
+        self.oracle.build_indexes(usize::MAX).await;
         let is_complete = is_complete || self.schema().indexes.iter().any(|index| index.unique);
-        build_indexes(&self.subject, if is_complete { usize::MAX } else { 2 }).await;
+        self.subject.build_indexes(if is_complete { usize::MAX } else { 2 }).await;
         if is_complete {
             let [subject, oracle] = [&self.subject, &self.oracle].map(|one| one.store().schema());
             assert_eq!(subject, oracle, "{body}");

@@ -34,7 +34,7 @@ class Client:
         return value(get_user.sync(user_id, client=self.http))
 
     def list(self, filter=UNSET, fields=(), sort="id", **query):
-        query["sort"] = models.ListUsersSort(sort)
+        query["sort"] = sort
         query["fields"] = [models.ListUsersFieldsItem(name) for name in fields] or UNSET
         return value(list_users.sync(client=self.http, filter_=filter, **query))
 

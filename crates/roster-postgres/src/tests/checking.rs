@@ -8,7 +8,7 @@ use roster_core::{
     json,
     schema::IndexStatus,
 };
-use roster_testkit::conformance::{Harness, indexes::build_indexes};
+use roster_testkit::conformance::Harness;
 use tokio_postgres::Client;
 
 use super::support::{
@@ -48,7 +48,7 @@ async fn fill(store: &Postgres) {
     let declared = br#"{"attributes":[{"name":"badge","type":"string","unique":true}]}"#;
     let draft = SchemaDraft::parse(json::read(declared).unwrap());
     apply(store, command(23, draft)).await.unwrap();
-    build_indexes(&Harness::new(Arc::new(store.clone())), usize::MAX).await;
+    Harness::new(Arc::new(store.clone())).build_indexes(usize::MAX).await;
     assert_eq!(store.schema().indexes[0].status, IndexStatus::Ready);
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use roster_core::{Command, SchemaDraft, Store, json};
-use roster_testkit::conformance::{Harness, indexes::build_indexes};
+use roster_testkit::conformance::Harness;
 use rusqlite::Connection;
 use tokio::runtime::Runtime;
 
@@ -301,7 +301,7 @@ fn a_user_purged_while_an_index_is_dropped_is_not_left_in_it() {
         let user = format!(r#"{{"username":"u{n}","attributes":{{"badge":"zq{n:04}w"}}}}"#);
         act(create(n, &user));
     }
-    let build = || runtime.block_on(build_indexes(&Harness::new(Arc::new(store.clone())), 99));
+    let build = || runtime.block_on(Harness::new(Arc::new(store.clone())).build_indexes(99));
     let declare = |n, text: &str| {
         act(command(n, SchemaDraft::parse(json::read(text.as_bytes()).unwrap())));
     };

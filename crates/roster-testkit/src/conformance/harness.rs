@@ -3,12 +3,12 @@
 //! A conforming store returns no store errors, so each of them fails the case at once. Refusals are
 //! returned. This module does not know which engine it uses.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use roster_core::{
-    Act, Actor, Caller, Clock as _, Command, Directory, Draft, Failure, Idempotency, Json,
-    OnConflict, Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert, UserAct,
-    UserId, ViolationCode, json,
+    Act, Actor, Caller, Clock as _, Command, Directory, Draft, Failure, Idempotency, IndexStep,
+    Json, OnConflict, Outcome, Outlived, Preconditions, Refusal, Rules, Store, Stored, Upsert,
+    UserAct, UserId, ViolationCode, json,
 };
 use serde_json::Value;
 
@@ -94,6 +94,19 @@ impl Harness {
     pub fn directory(&self) -> Directory {
         let clock: Arc<TestClock> = Arc::clone(&self.clock);
         Directory::new(Arc::clone(&self.store), clock)
+    }
+
+    /// Executes steps of the indexes, and compares unique values, at most `steps` times.
+    pub async fn build_indexes(&self, steps: usize) {
+        for _ in 0..steps {
+            match self.store.index_step().await.expect("a step") {
+                IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy => {}
+                // An engine that sweeps its files waits for the end of a sweep.
+                IndexStep::Waiting => tokio::time::sleep(Duration::from_millis(5)).await,
+                IndexStep::Check(kind) => self.directory().check_index(kind).await.expect("keys"),
+                IndexStep::Failed | IndexStep::Done => return,
+            }
+        }
     }
 
     /// A new, unused id.

@@ -1,9 +1,9 @@
 //! Indexes of members that the schema names: lists, unique values, and their steps.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use roster_core::{
-    Effect, IndexStep, OnConflict, Refusal, Rules, SchemaDraft, Stored,
+    Effect, OnConflict, Refusal, Rules, SchemaDraft, Stored,
     list::{Direction, PageQuery, Sort, SortBy},
     schema::IndexStatus,
 };
@@ -13,20 +13,6 @@ use super::harness::{Harness, patching, tree, view};
 
 pub const RULES: Rules = super::DEFAULT;
 
-/// Executes steps of the indexes, and compares unique values, at most `steps` times.
-pub async fn build_indexes(harness: &Harness, steps: usize) {
-    for _ in 0..steps {
-        let store = harness.store();
-        match store.index_step().await.expect("a step") {
-            IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy => {}
-            // An engine that sweeps its files waits for the end of a sweep.
-            IndexStep::Waiting => tokio::time::sleep(Duration::from_millis(5)).await,
-            IndexStep::Check(kind) => harness.directory().check_index(kind).await.expect("keys"),
-            IndexStep::Failed | IndexStep::Done => return,
-        }
-    }
-}
-
 async fn declare(harness: &Harness, attributes: Value, indexed_members: Value) {
     let body = json!({"attributes": attributes, "indexed_members": indexed_members});
     harness.act(SchemaDraft::parse(tree(&body))).await.expect("a valid schema");
@@ -35,7 +21,7 @@ async fn declare(harness: &Harness, attributes: Value, indexed_members: Value) {
 /// Declares the badge as a unique string with these flags, and builds its index.
 async fn with_unique_badges(harness: &Harness) {
     declare(harness, json!([{"name": "badge", "type": "string", "unique": true}]), json!([])).await;
-    build_indexes(harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
 }
 
 async fn found(harness: &Harness, filter: &str) -> Vec<String> {
@@ -116,7 +102,7 @@ pub async fn an_index_finds_the_users_that_the_filter_matches(harness: Harness) 
     for filter in filters {
         examined.push(found(&harness, filter).await);
     }
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     for (filter, examined) in filters.into_iter().zip(examined) {
         assert_eq!(found(&harness, filter).await, examined, "{filter}");
     }
@@ -134,7 +120,7 @@ pub async fn users_are_listed_in_the_order_of_an_index(harness: Harness) {
     harness.user(json!({"username": "f", "attributes": {"badge": 7}})).await;
     declare(&harness, json!([{"name": "badge", "type": "string", "indexed": true}]), json!([]))
         .await;
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     // A value of another type is before all others, and no value is after them.
     let mut expected = vec!["f", "c", "a", "b", "d", "e"];
     let member = "attributes.badge";
@@ -151,7 +137,7 @@ pub async fn an_index_is_built_while_users_change(harness: Harness) {
     harness.delete(users[2].id).await.expect("there");
     declare(&harness, json!([{"name": "badge", "type": "string", "indexed": true}]), json!([]))
         .await;
-    build_indexes(&harness, 1).await;
+    harness.build_indexes(1).await;
     for number in [0, 299] {
         let changed = json!({"attributes": {"badge": format!("X{number}")}});
         harness.patch(users[number].id, changed).await.expect("there");
@@ -161,7 +147,7 @@ pub async fn an_index_is_built_while_users_change(harness: Harness) {
     }
     harness.restore(users[2].id).await.expect("deleted");
     badge(&harness, "new", json!("X7")).await;
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     assert_eq!(found(&harness, "attributes.badge sw \"x\"").await, ["u0", "u299", "new"]);
     assert_eq!(found(&harness, "attributes.badge pr").await.len(), 299);
     for (number, expected) in [(0, 0), (1, 0), (2, 1), (3, 1), (150, 1), (298, 0), (299, 0)] {
@@ -181,7 +167,7 @@ pub async fn values_of_another_type_are_found_as_before(harness: Harness) {
     }
     declare(&harness, json!([{"name": "badge", "type": "string", "indexed": true}]), json!([]))
         .await;
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     for (filter, before) in filters.into_iter().zip(before) {
         assert_eq!(found(&harness, filter).await, before, "{filter}");
     }
@@ -245,7 +231,7 @@ pub async fn shared_values_fail_a_unique_index_until_they_differ(harness: Harnes
     let kind = harness.store().schema().index_named("attributes.badge").expect("declared").kind;
     harness.directory().check_index(kind).await.expect("keys");
     assert_eq!(status(&harness, "attributes.badge"), IndexStatus::Ready);
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     assert_eq!(harness.store().tenants_with_index_work().await.expect("tenants"), []);
 }
 
@@ -253,7 +239,7 @@ pub async fn a_dropped_index_leaves_nothing(harness: Harness) {
     badge(&harness, "ada", json!("B1")).await;
     with_unique_badges(&harness).await;
     declare(&harness, json!([]), json!([])).await;
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     assert_eq!(harness.store().schema().indexes, []);
     badge(&harness, "grace", json!("B1")).await;
     badge(&harness, "number", json!(1)).await;
@@ -261,7 +247,7 @@ pub async fn a_dropped_index_leaves_nothing(harness: Harness) {
     // Another type is another index.
     declare(&harness, json!([{"name": "badge", "type": "integer", "indexed": true}]), json!([]))
         .await;
-    build_indexes(&harness, usize::MAX).await;
+    harness.build_indexes(usize::MAX).await;
     assert_eq!(found(&harness, "attributes.badge eq 1").await, ["number"]);
     assert_eq!(found(&harness, "attributes.badge eq \"B1\"").await, ["ada", "grace"]);
 }

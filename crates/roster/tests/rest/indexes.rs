@@ -1,7 +1,7 @@
 //! Indexes of members that the schema names: filters, orders, unique values, and their statuses.
 
 use roster_core::SchemaDraft;
-use roster_testkit::conformance::{Harness, harness::tree, indexes::build_indexes};
+use roster_testkit::conformance::{Harness, harness::tree};
 use serde_json::{Value, json};
 
 use crate::{
@@ -32,7 +32,7 @@ async fn declare_only(service: &Service, body: &Value) {
 }
 
 async fn build(service: &Service) {
-    build_indexes(&Harness::new(service.store.clone()), usize::MAX).await;
+    Harness::new(service.store.clone()).build_indexes(usize::MAX).await;
 }
 
 async fn user(service: &Service, name: &str, badge: &str, level: i64) -> Value {
