@@ -129,7 +129,37 @@ def everybody(connection, base=""):
     return users
 
 
-class Stranger(threading.Thread):
+class Beside(threading.Thread):
+    """Does its `work` beside a test, until its `with` ends. A fault of it is one of the test."""
+
+    def __init__(self, seed):
+        super().__init__()
+        self.random, self.done, self.fault = random.Random(seed), threading.Event(), None
+        self.due = time.monotonic()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.done.set()
+        self.join()
+        if kind is None:
+            expect(self.fault is None, f"{type(self).__name__}: {self.fault}")
+
+    def run(self):
+        try:
+            self.work()
+        except Exception as error:  # noqa: BLE001
+            self.fault = repr(error)
+
+    def pause(self, per_second):
+        """Waits until the next request is due at this rate."""
+        self.due = max(self.due + 1 / per_second, time.monotonic() - 1)
+        self.done.wait(max(0.0, self.due - time.monotonic()))
+
+
+class Stranger(Beside):
     """Asks for everything of `others` with the key of `tenant`, until its `with` ends."""
 
     REQUESTS = (
@@ -147,37 +177,25 @@ class Stranger(threading.Thread):
     )  # fmt: skip
 
     def __init__(self, operator, tenant, others, seed):
-        super().__init__()
+        super().__init__(f"stranger {seed}")
         self.operator, self.others = operator, others
         self.own = Tenant(tenant.service, "", tenant.key)
-        self.random, self.done = random.Random(f"stranger {seed}"), threading.Event()
-        self.asked, self.by_known_id, self.fault, self.expected = 0, 0, None, {}
-
-    def __enter__(self):
-        self.start()
-        return self
+        self.asked, self.by_known_id, self.expected = 0, 0, {}
 
     def __exit__(self, kind, error, trace):
-        self.done.set()
-        self.join()
+        super().__exit__(kind, error, trace)
         if kind is None:
-            expect(self.fault is None, f"a stranger: {self.fault}")
             expect(self.asked > 0, "a stranger asked nothing")
 
     def said(self):
         return f"a stranger asked {self.asked:,} times, {self.by_known_id:,} for ids there"
 
-    def run(self):
-        try:
-            while not self.done.is_set():
-                try:
-                    self.ask_a_tenant()
-                except (Closed, OSError):
-                    time.sleep(0.02)  # between a kill and the next start
-        except Fault as fault:
-            self.fault = str(fault)
-        except Exception as error:  # noqa: BLE001
-            self.fault = repr(error)
+    def work(self):
+        while not self.done.is_set():
+            try:
+                self.ask_a_tenant()
+            except (Closed, OSError):
+                time.sleep(0.02)  # between a kill and the next start
 
     def ask_a_tenant(self):
         """Twenty requests to one tenant, with ids of its users."""

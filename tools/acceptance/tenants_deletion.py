@@ -7,54 +7,35 @@ has all of its own, and its requests are at most twice as slow meanwhile as befo
 """
 
 import json
-import random
-import threading
 import time
 
 from purge_long import MARK, execute, search, wait
 from service import percentile
-from tenants_client import NDJSON, check, everybody, expect, import_users, operator, running
+from tenants_client import NDJSON, Beside, check, everybody, expect, import_users, operator, running
 
 RATE_PER_SECOND = 150
 ALONE_SECONDS = 8
 SLOWER_MAX = 2.0
 
 
-class Load(threading.Thread):
+class Load(Beside):
     """Changes and reads users of a tenant at a steady rate, until its `with` ends."""
 
     def __init__(self, tenant, users, seed):
-        super().__init__()
-        self.tenant, self.users = tenant, users
-        self.random, self.done = random.Random(seed), threading.Event()
-        self.took_ms, self.fault = [], None
+        super().__init__(seed)
+        self.tenant, self.users, self.took_ms = tenant, users, []
 
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, kind, error, trace):
-        self.done.set()
-        self.join()
-        if kind is None:
-            expect(self.fault is None, f"the other tenant: {self.fault}")
-
-    def run(self):
-        try:
-            connection = self.tenant.connect()
-            due = time.monotonic()
-            while not self.done.is_set():
-                user = self.random.choice(self.users)
-                writes = len(self.took_ms) % 2
-                body = {"nickname": f"n{len(self.took_ms)}"} if writes else None
-                began = time.monotonic()
-                answer = connection.request("PATCH" if writes else "GET", f"/users/{user}", body)
-                self.took_ms.append((time.monotonic() - began) * 1000)
-                expect(answer.status == 200, f"a request was answered {answer}")
-                due = max(due + 1 / RATE_PER_SECOND, time.monotonic() - 1)
-                self.done.wait(max(0.0, due - time.monotonic()))
-        except Exception as error:  # noqa: BLE001
-            self.fault = repr(error)
+    def work(self):
+        connection = self.tenant.connect()
+        while not self.done.is_set():
+            user = self.random.choice(self.users)
+            writes = len(self.took_ms) % 2
+            body = {"nickname": f"n{len(self.took_ms)}"} if writes else None
+            began = time.monotonic()
+            answer = connection.request("PATCH" if writes else "GET", f"/users/{user}", body)
+            self.took_ms.append((time.monotonic() - began) * 1000)
+            expect(answer.status == 200, f"a request was answered {answer}")
+            self.pause(RATE_PER_SECOND)
 
 
 def fill(tenant, size):

@@ -28,11 +28,6 @@ pub enum Refusal {
     Invalid(Violations),
     /// Another live user has a value that must be unique.
     Taken(Taken),
-    /// Another live user has a value that the schema makes unique.
-    IndexedTaken {
-        /// The member, as filters name it.
-        member: String,
-    },
     /// The id that a create should keep belongs to a user, a deleted user or a group, or to a
     /// purged user whose history is still being erased.
     IdTaken,
@@ -79,7 +74,7 @@ impl From<GroupRefusal> for Refusal {
 }
 
 /// The values that another live user has. The user is not identified.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// The username, and its origin.
     pub username: Option<UsernameOrigin>,
@@ -87,12 +82,14 @@ pub struct Taken {
     pub email: bool,
     /// The external id.
     pub external_id: bool,
+    /// The members with values that the schema makes unique, as filters name them.
+    pub indexed: Vec<String>,
 }
 
 impl Taken {
     /// Whether any value is taken.
-    pub const fn any(self) -> bool {
-        self.username.is_some() || self.email || self.external_id
+    pub const fn any(&self) -> bool {
+        self.username.is_some() || self.email || self.external_id || !self.indexed.is_empty()
     }
 }
 

@@ -36,7 +36,7 @@ use crate::{
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
 /// The operations of an engine on one tenant, and on the whole store.
-pub trait Store: KeyStore + GroupStore + IndexStore + TenantStore {
+pub trait Store: KeyStore + GroupStore + TenantStore {
     /// Executes commands in order, each as one atomic step, with shared commits where possible. The
     /// results have the order of the commands. A success is durable.
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>>;
@@ -117,6 +117,9 @@ pub trait Store: KeyStore + GroupStore + IndexStore + TenantStore {
     /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
     /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
+
+    /// The steps of the indexes that the schema of users names.
+    fn indexes(&self) -> &dyn IndexStore;
 }
 
 /// The indexes that the schema of users names: they are built and deleted in bounded steps, which

@@ -175,6 +175,10 @@ impl Store for Postgres {
     fn walks(&self) -> Option<&dyn WalkStore> {
         Some(self)
     }
+
+    fn indexes(&self) -> &dyn IndexStore {
+        self
+    }
 }
 
 impl IndexStore for Postgres {

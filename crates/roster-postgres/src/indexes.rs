@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use roster_core::{IndexStep, StoreError, UserId};
+use roster_core::{IndexStep, StoreError, UserId, UserSchema};
 use roster_engine::{Database as _, IndexSql, end_index_check, end_index_work, index_step};
 
 use crate::{
@@ -47,13 +47,11 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
         end_work(store).await?;
     }
     let Some(schema) = schema else { return Ok(step) };
+    let complete = |schema: &UserSchema| -> Vec<(i16, bool)> {
+        schema.indexes.iter().map(|index| (index.kind, index.is_complete())).collect()
+    };
     let known = store.in_force.known(tenant).schema;
-    let completes =
-        known.is_some_and(|known| {
-            known.indexes.iter().zip(&schema.indexes).any(|(one, other)| {
-                one.kind != other.kind || one.is_complete() != other.is_complete()
-            }) || known.indexes.len() != schema.indexes.len()
-        });
+    let completes = known.is_some_and(|known| complete(&known) != complete(&schema));
     store.in_force.note_index_progress(tenant, schema);
     if completes {
         end_era(store).await?;

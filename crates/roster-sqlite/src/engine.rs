@@ -178,6 +178,10 @@ impl Store for Sqlite {
     fn walks(&self) -> Option<&dyn WalkStore> {
         None
     }
+
+    fn indexes(&self) -> &dyn IndexStore {
+        self
+    }
 }
 
 impl IndexStore for Sqlite {

@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId,
+    GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged, Rules,
+    Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId,
     UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
@@ -165,32 +165,6 @@ impl Watched {
     fn fault(&self) -> Result<(), StoreError> {
         let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
         fault.map_or(Ok(()), |fault| Err(fault.error()))
-    }
-}
-
-impl IndexStore for Watched {
-    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
-        self.inner.tenants_with_index_work()
-    }
-
-    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
-        self.inner.index_step()
-    }
-
-    fn index_keys(
-        &self,
-        kind: i16,
-        after: Option<(String, UserId)>,
-    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
-        self.inner.index_keys(kind, after)
-    }
-
-    fn end_index_check(
-        &self,
-        kind: i16,
-        shared: Vec<Vec<UserId>>,
-    ) -> Answer<'_, Result<(), StoreError>> {
-        self.inner.end_index_check(kind, shared)
     }
 }
 
@@ -438,5 +412,9 @@ impl Store for Watched {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.inner.walks()
+    }
+
+    fn indexes(&self) -> &dyn IndexStore {
+        self.inner.indexes()
     }
 }

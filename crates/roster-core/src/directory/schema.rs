@@ -1,6 +1,9 @@
 //! The schema of users, and the indexes that it names, which housekeeping builds.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use super::Directory;
 use crate::{
@@ -13,8 +16,11 @@ use crate::{
     write::{command::Terms, outcome::Outcome},
 };
 
-/// The number of steps that the request executes which declares an index.
-const FIRST_STEPS: usize = 80;
+/// How long the request that declares an index executes its steps.
+const FIRST_STEPS_FOR: Duration = Duration::from_millis(300);
+
+/// The number of pages of keys that such a request compares.
+const FIRST_PAGES: usize = 1;
 
 impl Directory {
     /// The current schema of users.
@@ -34,21 +40,24 @@ impl Directory {
 
     /// The tenants whose indexes need steps.
     pub async fn tenants_with_index_work(&self) -> Result<Vec<TenantId>, StoreError> {
-        self.store.tenants_with_index_work().await
+        self.store.indexes().tenants_with_index_work().await
     }
 
     /// Executes the next step for the indexes of this tenant.
     pub async fn index_step(&self) -> Result<IndexStep, StoreError> {
-        self.store.index_step().await
+        self.store.indexes().index_step().await
     }
 
     /// Executes the first steps for the indexes of this tenant, so that those of a small one are
     /// complete afterwards. Housekeeping continues, also after an error.
     pub async fn begin_indexes(&self) {
-        for _ in 0..FIRST_STEPS {
-            let is_done = match self.store.index_step().await {
+        let began = Instant::now();
+        while began.elapsed() < FIRST_STEPS_FOR {
+            let is_done = match self.store.indexes().index_step().await {
                 Ok(IndexStep::Pending | IndexStep::Busy) => false,
-                Ok(IndexStep::Check(kind)) => self.check_index(kind).await.is_err(),
+                Ok(IndexStep::Check(kind)) => {
+                    !matches!(self.check_index(kind, FIRST_PAGES).await, Ok(true))
+                }
                 // Dropped indexes come last.
                 Ok(
                     IndexStep::Dropped | IndexStep::Failed | IndexStep::Waiting | IndexStep::Done,
@@ -62,36 +71,49 @@ impl Directory {
     }
 
     /// Finds users that share values of a unique index, and stores the result. Meanwhile no further
-    /// user can take a shared value, so pages of different snapshots are enough.
-    pub async fn check_index(&self, kind: i16) -> Result<(), StoreError> {
-        let mut shared: Vec<Vec<UserId>> = Vec::new();
+    /// user can take a shared value, so pages of different snapshots are enough. Returns `false`,
+    /// with nothing stored, if the index has more than `pages` pages of [`INDEX_KEYS_MAX`] keys.
+    pub async fn check_index(&self, kind: i16, pages: usize) -> Result<bool, StoreError> {
+        let Some(shared) = self.shared_values(kind, pages).await? else { return Ok(false) };
+        self.store.indexes().end_index_check(kind, shared).await?;
+        Ok(true)
+    }
+
+    /// The users of the first shared values of an index; `None` if it has more pages.
+    async fn shared_values(
+        &self,
+        kind: i16,
+        pages: usize,
+    ) -> Result<Option<Vec<Vec<UserId>>>, StoreError> {
+        let mut shared: Vec<(String, Vec<UserId>)> = Vec::new();
         let mut last: Option<(String, UserId)> = None;
-        let mut is_shared = false;
-        loop {
-            let page = self.store.index_keys(kind, last.clone()).await?;
+        for _ in 0..pages {
+            let page = self.store.indexes().index_keys(kind, last.clone()).await?;
             let is_end = page.len() < INDEX_KEYS_MAX;
             for (key, id) in page {
-                match last.replace((key.clone(), id)) {
-                    Some((before, first)) if before == key => {
-                        if !is_shared {
-                            if shared.len() == SHARED_VALUES_MAX {
-                                return self.store.end_index_check(kind, shared).await;
-                            }
-                            shared.push(vec![first]);
-                        }
-                        is_shared = true;
-                        let users = shared.last_mut();
-                        let room = users.filter(|users| users.len() < SHARING_USERS_MAX);
-                        if let Some(users) = room {
-                            users.push(id);
-                        }
+                let before = last.replace((key.clone(), id));
+                let Some((_, first)) = before.filter(|(before, _)| *before == key) else {
+                    continue;
+                };
+                let known = shared.last_mut().filter(|(value, _)| *value == key);
+                if let Some((_, users)) = known {
+                    if users.len() < SHARING_USERS_MAX {
+                        users.push(id);
                     }
-                    _ => is_shared = false,
+                } else if shared.len() == SHARED_VALUES_MAX {
+                    return Ok(Some(users_of(shared)));
+                } else {
+                    shared.push((key, vec![first, id]));
                 }
             }
             if is_end {
-                return self.store.end_index_check(kind, shared).await;
+                return Ok(Some(users_of(shared)));
             }
         }
+        Ok(None)
     }
+}
+
+fn users_of(shared: Vec<(String, Vec<UserId>)>) -> Vec<Vec<UserId>> {
+    shared.into_iter().map(|(_, users)| users).collect()
 }

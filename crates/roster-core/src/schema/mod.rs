@@ -285,9 +285,7 @@ impl DeclaredMember {
             violations.push(|| Violation::new(pointer(), code, "give a value"));
         }
     }
-}
 
-impl DeclaredMember {
     /// An index has no key for a longer text.
     fn check_length(
         &self,

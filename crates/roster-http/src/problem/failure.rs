@@ -32,13 +32,6 @@ impl From<Refusal> for Problem {
                 Self::listing(ProblemCode::InvalidUser, "member", violations.map(Fault::from))
             }
             Refusal::Taken(taken) => taken.into(),
-            Refusal::IndexedTaken { member } => {
-                let code = ProblemCode::AttributeTaken;
-                let pointer = format!("/{}", member.replace('.', "/"));
-                let detail = format!("another user has this value of {member}");
-                let fault = Fault::at(pointer, code.as_str(), detail.clone());
-                Self::saying(code, detail).with_faults(fault.into())
-            }
             Refusal::IdTaken => {
                 let code = ProblemCode::IdTaken;
                 let fault = Fault::at("/id", code.as_str(), code.kind().detail);
@@ -122,11 +115,16 @@ fn precondition_required(cleared: &[Attribute]) -> Problem {
     Problem::saying(ProblemCode::PreconditionRequired, detail)
 }
 
+/// The pointer to a member with the name that filters have for it.
+pub(crate) fn pointer_of(member: &str) -> String {
+    format!("/{}", member.replace('.', "/"))
+}
+
 impl From<Taken> for Problem {
     fn from(taken: Taken) -> Self {
         let mut faults = Vec::new();
-        let mut add = |code: ProblemCode, pointer: &str, detail: &'static str| {
-            faults.push((code, pointer.to_owned(), detail));
+        let mut add = |code: ProblemCode, pointer: &str, detail: &str| {
+            faults.push((code, pointer.to_owned(), detail.to_owned()));
         };
         // An error of a username in the request comes before that of the address. A username that
         // was derived from the address comes after it.
@@ -144,12 +142,17 @@ impl From<Taken> for Problem {
             let detail = "another user has this external id";
             add(ProblemCode::ExternalIdTaken, "/external_id", detail);
         }
-        let first = faults.first().map(|(code, _, detail)| (*code, *detail));
-        let fault = |(code, pointer, detail): (ProblemCode, String, &'static str)| {
+        for member in &taken.indexed {
+            let detail = format!("another user has this value of {member}");
+            add(ProblemCode::AttributeTaken, &pointer_of(member), &detail);
+        }
+        let first = faults.first().map(|(code, _, detail)| (*code, detail.clone()));
+        let fault = |(code, pointer, detail): (ProblemCode, String, String)| {
             Fault::at(pointer, code.as_str(), detail)
         };
         let faults = faults.into_iter().map(fault).collect();
-        let (code, detail) = first.unwrap_or((ProblemCode::UsernameTaken, "something is taken"));
+        let something = || (ProblemCode::UsernameTaken, "something is taken".to_owned());
+        let (code, detail) = first.unwrap_or_else(something);
         Self::saying(code, detail).with_faults(faults)
     }
 }

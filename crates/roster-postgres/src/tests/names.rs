@@ -53,6 +53,6 @@ async fn a_conflict_within_a_batch_lists_all_taken_names() {
     let both = r#"{"username":"ada","email":"grace@x.example"}"#;
     let results = store.apply(vec![create(2, grace), create(3, both)]).await;
     assert!(results[0].is_ok(), "{results:?}");
-    let Err(Failure::Refused(Refusal::Taken(taken))) = results[1] else { panic!("{results:?}") };
+    let Err(Failure::Refused(Refusal::Taken(taken))) = &results[1] else { panic!("{results:?}") };
     assert!(taken.username.is_some() && taken.email, "{taken:?}");
 }

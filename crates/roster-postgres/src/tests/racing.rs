@@ -23,10 +23,10 @@ const UNIQUE: Rules = Rules {
 };
 
 /// Whether one command succeeded and the other was rejected with these taken keys.
-fn is_won(one: &Result<Outcome, Failure>, other: &Result<Outcome, Failure>, taken: Taken) -> bool {
+fn is_won(one: &Result<Outcome, Failure>, other: &Result<Outcome, Failure>, taken: &Taken) -> bool {
     match (one, other) {
         (Ok(_), Err(Failure::Refused(refusal))) | (Err(Failure::Refused(refusal)), Ok(_)) => {
-            *refusal == Refusal::Taken(taken)
+            matches!(refusal, Refusal::Taken(found) if found == taken)
         }
         _ => false,
     }
@@ -50,7 +50,7 @@ async fn race(
         let races = rounds.iter().map(async |round| {
             let (first, second) = pair(*round);
             let (first, second) = join!(apply(&one, first), apply(&other, second));
-            assert!(is_won(&first, &second, taken), "{round}: {first:?} {second:?}");
+            assert!(is_won(&first, &second, &taken), "{round}: {first:?} {second:?}");
         });
         join_all(races).await;
     }

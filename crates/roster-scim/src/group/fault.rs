@@ -20,7 +20,6 @@ pub fn refused(refusal: &Refusal) -> ScimError {
         Refusal::PreconditionRequired { .. }
         | Refusal::Invalid(_)
         | Refusal::Taken(_)
-        | Refusal::IndexedTaken { .. }
         | Refusal::IdTaken
         | Refusal::QuotaExceeded
         | Refusal::TenantNotFound

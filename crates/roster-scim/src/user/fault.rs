@@ -29,11 +29,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
             ScimError::of_status(428, "send If-Match with the version that you want to change")
         }
         Refusal::Invalid(violations) => invalid(violations),
-        Refusal::Taken(taken) => is_taken(*taken),
-        Refusal::IndexedTaken { member } => ScimError::new(
-            ScimType::Uniqueness,
-            format!("{member}: another user has this value; send another"),
-        ),
+        Refusal::Taken(taken) => is_taken(taken),
         // SCIM creates no user with the id of a client.
         Refusal::IdTaken => ScimError::new(ScimType::Uniqueness, "id: it is taken"),
         Refusal::QuotaExceeded => {
@@ -48,7 +44,7 @@ pub fn refused(refusal: &Refusal) -> ScimError {
     }
 }
 
-fn is_taken(taken: Taken) -> ScimError {
+fn is_taken(taken: &Taken) -> ScimError {
     let detail = if taken.username == Some(UsernameOrigin::Given) {
         "userName: another user has it; choose another"
     } else if taken.email {
@@ -56,6 +52,9 @@ fn is_taken(taken: Taken) -> ScimError {
          `roster policy set email-uniqueness none`"
     } else if taken.external_id {
         "externalId: another user has it; send another"
+    } else if let (None, Some(member)) = (taken.username, taken.indexed.first()) {
+        let detail = format!("{member}: another user has this value; send another");
+        return ScimError::new(ScimType::Uniqueness, detail);
     } else {
         "userName: another user has this address as userName; send a userName"
     };

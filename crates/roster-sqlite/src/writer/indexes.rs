@@ -20,8 +20,9 @@ pub(crate) const INDEX_SQL: IndexSql = IndexSql {
          (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
          ORDER BY kind, key, id LIMIT $3)",
     keep: WRITE_SETTING,
-    // Each row is on another page of the index, and other writes wait for the step.
-    rows_max: 25,
+    // Each row is on another page of the index. Other writes wait for the step, and for the
+    // checkpoints of its pages.
+    rows_max: 8,
 };
 
 impl Writer {

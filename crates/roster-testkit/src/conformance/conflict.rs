@@ -165,10 +165,15 @@ pub async fn two_different_holders_reject_a_replacement(harness: Harness) {
     harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let before = harness.image().await;
     let body = json!({"username": "Grace", "email": "ADA@example.com"});
-    let taken = Taken { username: Some(UsernameOrigin::Given), email: true, external_id: false };
+    let taken = Taken {
+        username: Some(UsernameOrigin::Given),
+        email: true,
+        external_id: false,
+        ..Taken::default()
+    };
     for on_conflict in [OnConflict::Fail, OnConflict::Replace, OnConflict::Merge] {
         let result = create_or(&harness, on_conflict, body.clone()).await;
-        assert_eq!(result, Err(Refusal::Taken(taken)), "{on_conflict:?}");
+        assert_eq!(result, Err(Refusal::Taken(taken.clone())), "{on_conflict:?}");
     }
     assert_eq!(harness.image().await, before);
 }
@@ -199,16 +204,22 @@ pub async fn a_default_username_selects_no_user(harness: Harness) {
     let before = harness.image().await;
     let body = json!({"email": "Ada@example.com", "name": "Ada"});
     let list = json!({"emails": [{"value": "Ada@example.com", "primary": true}]});
-    let taken = Taken { username: Some(UsernameOrigin::Email), email: false, external_id: false };
+    let taken = Taken {
+        username: Some(UsernameOrigin::Email),
+        email: false,
+        external_id: false,
+        ..Taken::default()
+    };
     for on_conflict in ALL {
         for body in [&body, &list] {
             let result = create_or(&harness, on_conflict, body.clone()).await;
-            assert_eq!(result, Err(Refusal::Taken(taken)), "{on_conflict:?} {body}");
+            assert_eq!(result, Err(Refusal::Taken(taken.clone())), "{on_conflict:?} {body}");
         }
     }
     let lines = ALL.map(|on_conflict| harness.creating_or(&body, on_conflict));
     let results = harness.apply(lines.to_vec()).await;
-    assert!(results.iter().all(|result| *result == Err(Refusal::Taken(taken))), "{results:?}");
+    let refused = Err(Refusal::Taken(taken));
+    assert!(results.iter().all(|result| *result == refused), "{results:?}");
     assert_eq!(harness.image().await, before);
 
     let ada = harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;

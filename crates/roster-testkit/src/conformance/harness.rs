@@ -99,11 +99,13 @@ impl Harness {
     /// Executes steps of the indexes, and compares unique values, at most `steps` times.
     pub async fn build_indexes(&self, steps: usize) {
         for _ in 0..steps {
-            match self.store.index_step().await.expect("a step") {
+            match self.store.indexes().index_step().await.expect("a step") {
                 IndexStep::Pending | IndexStep::Dropped | IndexStep::Busy => {}
                 // An engine that sweeps its files waits for the end of a sweep.
                 IndexStep::Waiting => tokio::time::sleep(Duration::from_millis(5)).await,
-                IndexStep::Check(kind) => self.directory().check_index(kind).await.expect("keys"),
+                IndexStep::Check(kind) => {
+                    self.directory().check_index(kind, usize::MAX).await.expect("keys");
+                }
                 IndexStep::Failed | IndexStep::Done => return,
             }
         }

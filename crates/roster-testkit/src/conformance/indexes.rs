@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Effect, OnConflict, Refusal, Rules, SchemaDraft, Stored,
+    Effect, OnConflict, Refusal, Rules, SchemaDraft, Stored, Taken, UsernameOrigin,
     list::{Direction, PageQuery, Sort, SortBy},
     schema::IndexStatus,
 };
@@ -56,7 +56,7 @@ async fn badge(harness: &Harness, username: &str, badge: Value) -> Stored {
 }
 
 fn taken() -> Refusal {
-    Refusal::IndexedTaken { member: "attributes.badge".to_owned() }
+    Refusal::Taken(Taken { indexed: vec!["attributes.badge".to_owned()], ..Taken::default() })
 }
 
 pub async fn an_index_finds_the_users_that_the_filter_matches(harness: Harness) {
@@ -212,7 +212,9 @@ pub async fn a_unique_value_selects_the_user_that_exists(harness: Harness) {
     badge(&harness, "grace", json!("B2")).await;
     let both = json!({"username": "grace", "attributes": {"badge": "B1"}});
     let refused = harness.act(harness.creating_or(&both, OnConflict::Replace)).await;
-    assert!(matches!(refused, Err(Refusal::Taken(_))), "{refused:?}");
+    let username = Some(UsernameOrigin::Given);
+    let all = Taken { username, indexed: vec!["attributes.badge".to_owned()], ..Taken::default() };
+    assert_eq!(refused, Err(Refusal::Taken(all)));
 }
 
 pub async fn shared_values_fail_a_unique_index_until_they_differ(harness: Harness) {
@@ -229,10 +231,30 @@ pub async fn shared_values_fail_a_unique_index_until_they_differ(harness: Harnes
     assert_eq!(harness.create(third).await, Err(taken()));
     harness.patch(other.id, json!({"attributes": {"badge": "B2"}})).await.expect("free");
     let kind = harness.store().schema().index_named("attributes.badge").expect("declared").kind;
-    harness.directory().check_index(kind).await.expect("keys");
+    harness.directory().check_index(kind, usize::MAX).await.expect("keys");
     assert_eq!(status(&harness, "attributes.badge"), IndexStatus::Ready);
     harness.build_indexes(usize::MAX).await;
-    assert_eq!(harness.store().tenants_with_index_work().await.expect("tenants"), []);
+    assert_eq!(harness.store().indexes().tenants_with_index_work().await.expect("tenants"), []);
+}
+
+pub async fn a_comparison_of_values_reads_at_most_its_pages(harness: Harness) {
+    for user in ["a", "b", "c"] {
+        let values: Vec<String> = (0..700).map(|n| format!("{user}{n}")).collect();
+        badge(&harness, user, json!(values)).await;
+    }
+    let declaration = |unique: bool| {
+        json!([{"name": "badge", "type": "string", "multi_valued": true, "indexed": true,
+            "unique": unique}])
+    };
+    declare(&harness, declaration(false), json!([])).await;
+    harness.build_indexes(usize::MAX).await;
+    declare(&harness, declaration(true), json!([])).await;
+    let kind = harness.store().schema().index_named("attributes.badge").expect("declared").kind;
+    for (pages, expected) in [(1, IndexStatus::Checking), (2, IndexStatus::Ready)] {
+        let is_complete = harness.directory().check_index(kind, pages).await.expect("keys");
+        assert_eq!(is_complete, pages == 2);
+        assert_eq!(status(&harness, "attributes.badge"), expected);
+    }
 }
 
 pub async fn a_dropped_index_leaves_nothing(harness: Harness) {

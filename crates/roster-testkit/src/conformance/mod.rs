@@ -147,6 +147,7 @@ macro_rules! conformance {
                 a_unique_value_belongs_to_one_user,
                 a_unique_value_selects_the_user_that_exists,
                 shared_values_fail_a_unique_index_until_they_differ,
+                a_comparison_of_values_reads_at_most_its_pages,
                 a_dropped_index_leaves_nothing,
             }
             $crate::conformance_cases! { $factory, tenants:

@@ -23,7 +23,7 @@ pub const RULES: Rules = super::DEFAULT;
 
 fn taken(username: bool, email: bool) -> Refusal {
     let username = username.then_some(UsernameOrigin::Given);
-    Refusal::Taken(Taken { username, email, external_id: false })
+    Refusal::Taken(Taken { username, email, external_id: false, ..Taken::default() })
 }
 
 fn deleting_group(id: GroupId) -> GroupAct {

@@ -12,7 +12,7 @@ pub const RULES: Rules =
     Rules { email: Sharing::Shared, external_id: Sharing::Unique, ..super::DEFAULT };
 
 const EXTERNAL_ID_TAKEN: Refusal =
-    Refusal::Taken(Taken { username: None, email: false, external_id: true });
+    Refusal::Taken(Taken { username: None, email: false, external_id: true, indexed: Vec::new() });
 
 pub async fn shared_mailboxes_are_allowed_by_the_setting(harness: Harness) {
     harness.user(json!({"username": "ada", "email": "team@example.com"})).await;
@@ -77,7 +77,7 @@ pub async fn a_conflict_of_external_ids_follows_on_conflict(harness: Harness) {
     let two = json!({"username": "grace", "external_id": "E7"});
     let refused = harness.act(create(two.clone(), OnConflict::Replace)).await;
     let origin = Some(roster_core::UsernameOrigin::Given);
-    let taken = Taken { username: origin, email: false, external_id: true };
+    let taken = Taken { username: origin, email: false, external_id: true, ..Taken::default() };
     assert_eq!(refused, Err(Refusal::Taken(taken)));
     let skipped = harness.act(create(two, OnConflict::Skip)).await.expect("passed over");
     assert_eq!(skipped.stored, grace, "the holder of the name is told");

@@ -12,9 +12,10 @@ const NAME_TAKEN: Refusal = Refusal::Taken(Taken {
     username: Some(UsernameOrigin::Given),
     email: false,
     external_id: false,
+    indexed: Vec::new(),
 });
 const EMAIL_TAKEN: Refusal =
-    Refusal::Taken(Taken { username: None, email: true, external_id: false });
+    Refusal::Taken(Taken { username: None, email: true, external_id: false, indexed: Vec::new() });
 
 pub async fn a_username_is_unique_by_its_key(harness: Harness) {
     for (held, wanted) in [
@@ -118,7 +119,12 @@ pub async fn all_taken_values_are_reported_together(harness: Harness) {
     harness.user(json!({"username": "ada", "email": "ada@example.com"})).await;
     harness.user(json!({"username": "grace", "email": "grace@example.com"})).await;
     let result = harness.create(json!({"username": "Ada", "email": "Grace@example.com"})).await;
-    let taken = Taken { username: Some(UsernameOrigin::Given), email: true, external_id: false };
+    let taken = Taken {
+        username: Some(UsernameOrigin::Given),
+        email: true,
+        external_id: false,
+        ..Taken::default()
+    };
     assert_eq!(result, Err(Refusal::Taken(taken)));
 }
 
@@ -181,6 +187,7 @@ pub async fn names_are_taken_and_freed_within_one_batch(harness: Harness) {
         username: Some(UsernameOrigin::Given),
         email: true,
         external_id: false,
+        ..Taken::default()
     }));
     let results = harness.apply(acts).await;
     let [Ok(_), second, Ok(_), Ok(fourth), fifth, Ok(_)] = &results[..] else {

@@ -176,6 +176,10 @@ impl Store for Oracle {
     fn walks(&self) -> Option<&dyn WalkStore> {
         None
     }
+
+    fn indexes(&self) -> &dyn IndexStore {
+        self
+    }
 }
 
 impl IndexStore for Oracle {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId,
+    GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged, Rules,
+    Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId,
     UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
@@ -165,31 +165,9 @@ impl Store for OneTenant {
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.store.walks()
     }
-}
 
-impl IndexStore for OneTenant {
-    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
-        self.store.tenants_with_index_work()
-    }
-
-    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
-        self.store.index_step()
-    }
-
-    fn index_keys(
-        &self,
-        kind: i16,
-        after: Option<(String, UserId)>,
-    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
-        self.store.index_keys(kind, after)
-    }
-
-    fn end_index_check(
-        &self,
-        kind: i16,
-        shared: Vec<Vec<UserId>>,
-    ) -> Answer<'_, Result<(), StoreError>> {
-        self.store.end_index_check(kind, shared)
+    fn indexes(&self) -> &dyn IndexStore {
+        self.store.indexes()
     }
 }
 

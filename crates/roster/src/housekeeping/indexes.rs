@@ -11,6 +11,9 @@ use super::failures::Failures;
 /// Interval of the search for work.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long the steps of one tenant go on before those of the next.
+const TURN: Duration = Duration::from_secs(1);
+
 /// The pause after a step, as a multiple of the time that it took: while others write, and
 /// otherwise. A step changes many pages of the file, whose writing delays other writes too.
 const PAUSES_BESIDE_WRITES: u32 = 10;
@@ -73,24 +76,34 @@ impl Indexes {
         }
     }
 
-    /// Completes everything that is due. A tenant that fails does not delay the others.
+    /// Completes everything that is due, in turns: neither a tenant that fails nor a large one
+    /// delays the others.
     pub async fn round(&mut self) {
-        let tenants = match self.directory.tenants_with_index_work().await {
-            Ok(tenants) => tenants,
-            Err(error) => return self.failures.failed(Duty::Indexes, None, &error),
-        };
-        self.checked.retain(|tenant, _| tenants.contains(tenant));
-        for tenant in tenants {
-            match self.work_on(tenant).await {
-                Ok(()) => self.failures.succeeded(Duty::Indexes),
-                Err(error) => self.failures.failed(Duty::Indexes, None, &error),
+        let mut is_pending = true;
+        while is_pending {
+            is_pending = false;
+            let tenants = match self.directory.tenants_with_index_work().await {
+                Ok(tenants) => tenants,
+                Err(error) => return self.failures.failed(Duty::Indexes, None, &error),
+            };
+            self.checked.retain(|tenant, _| tenants.contains(tenant));
+            for tenant in tenants {
+                match self.work_on(tenant).await {
+                    Ok(pending) => {
+                        is_pending |= pending;
+                        self.failures.succeeded(Duty::Indexes);
+                    }
+                    Err(error) => self.failures.failed(Duty::Indexes, None, &error),
+                }
             }
         }
     }
 
-    async fn work_on(&mut self, tenant: TenantId) -> Result<(), StoreError> {
+    /// Executes the steps of a tenant for one turn. Returns whether more are due.
+    async fn work_on(&mut self, tenant: TenantId) -> Result<bool, StoreError> {
         let directory = self.directory.of_tenant(tenant).await?;
-        loop {
+        let end = Instant::now() + TURN;
+        while Instant::now() < end {
             let began = Instant::now();
             match directory.index_step().await? {
                 IndexStep::Pending | IndexStep::Dropped => {
@@ -98,11 +111,17 @@ impl Indexes {
                     sleep(took * self.writers.pauses(&directory).await?).await;
                 }
                 IndexStep::Busy => sleep(BUSY).await,
-                IndexStep::Check(kind) => directory.check_index(kind).await?,
-                IndexStep::Failed => return self.check_again(tenant, &directory).await,
-                IndexStep::Waiting | IndexStep::Done => return Ok(()),
+                IndexStep::Check(kind) => {
+                    directory.check_index(kind, usize::MAX).await?;
+                }
+                IndexStep::Failed => {
+                    self.check_again(tenant, &directory).await?;
+                    return Ok(false);
+                }
+                IndexStep::Waiting | IndexStep::Done => return Ok(false),
             }
         }
+        Ok(true)
     }
 
     async fn check_again(
@@ -116,7 +135,7 @@ impl Indexes {
         }
         for index in &directory.schema().indexes {
             if matches!(index.status, IndexStatus::Failed { .. }) {
-                directory.check_index(index.kind).await?;
+                directory.check_index(index.kind, usize::MAX).await?;
             }
         }
         self.checked.insert(tenant, Instant::now());

@@ -11,8 +11,8 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived,
-    Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp,
+    Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
+    Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp,
     UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
@@ -91,32 +91,6 @@ impl TenantStore for Failing {
         change: TenantChange,
     ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
         self.store.change_tenant(change)
-    }
-}
-
-impl IndexStore for Failing {
-    fn tenants_with_index_work(&self) -> Answer<'_, Result<Vec<TenantId>, StoreError>> {
-        self.store.tenants_with_index_work()
-    }
-
-    fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>> {
-        self.store.index_step()
-    }
-
-    fn index_keys(
-        &self,
-        kind: i16,
-        after: Option<(String, UserId)>,
-    ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
-        self.store.index_keys(kind, after)
-    }
-
-    fn end_index_check(
-        &self,
-        kind: i16,
-        shared: Vec<Vec<UserId>>,
-    ) -> Answer<'_, Result<(), StoreError>> {
-        self.store.end_index_check(kind, shared)
     }
 }
 
@@ -246,5 +220,9 @@ impl Store for Failing {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.store.walks()
+    }
+
+    fn indexes(&self) -> &dyn IndexStore {
+        self.store.indexes()
     }
 }

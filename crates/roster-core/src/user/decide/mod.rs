@@ -91,12 +91,12 @@ impl Claims {
     pub fn refuse(&self, holders: &Holders) -> Option<Refusal> {
         let username = holders.username.is_some().then_some(self.username_origin);
         let (email, external_id) = (holders.email.is_some(), holders.external_id.is_some());
-        let taken = Taken { username, email, external_id };
-        if taken.any() {
-            return Some(Refusal::Taken(taken));
-        }
-        let indexed = holders.indexed.first();
-        indexed.map(|(member, _)| Refusal::IndexedTaken { member: member.clone() })
+        let mut indexed: Vec<_> =
+            holders.indexed.iter().map(|(member, _)| member.clone()).collect();
+        // A user may have several values of a member.
+        indexed.dedup();
+        let taken = Taken { username, email, external_id, indexed };
+        Some(taken).filter(Taken::any).map(Refusal::Taken)
     }
 }
 

@@ -14,7 +14,8 @@ use std::{
 
 use roster_core::{
     Effect, EventKind, Failure, Keys, MatchBy, OnConflict, Outcome, Refusal, Rules, Sharing, Taken,
-    Upsert, User, UserSchema, UsernameOrigin, schema::VALUE,
+    Upsert, User, UserSchema, UsernameOrigin,
+    schema::{MemberIndex, VALUE},
 };
 
 /// The maximum number of stored names and addresses: the capacity of a hash map of 2^21 buckets.
@@ -80,7 +81,7 @@ impl Clashes {
                 self.remember(&claims, first);
                 Ok(Outcome { effect: Effect::Changed(EventKind::Updated), ..outcome })
             }
-            _ => Err(Failure::Refused(self.refusal(&held, origin))),
+            _ => Err(Failure::Refused(Refusal::Taken(self.taken(&held, origin)))),
         }
     }
 
@@ -128,20 +129,15 @@ enum Claim {
 }
 
 impl Clashes {
-    fn refusal(&self, held: &[(Claim, Holder)], origin: UsernameOrigin) -> Refusal {
+    fn taken(&self, held: &[(Claim, Holder)], origin: UsernameOrigin) -> Taken {
         let is_taken = |claim| held.iter().any(|(taken, _)| *taken == claim);
-        let taken = Taken {
+        let taken_in = |index: &&MemberIndex| is_taken(Claim::Indexed(index.kind));
+        let indexed = self.schema.indexes.iter().filter(taken_in);
+        Taken {
             username: is_taken(Claim::Username).then_some(origin),
             email: is_taken(Claim::Email),
             external_id: is_taken(Claim::ExternalId),
-        };
-        let indexed = held.iter().find_map(|(claim, _)| match claim {
-            Claim::Indexed(kind) => self.schema.index(*kind),
-            Claim::Username | Claim::Email | Claim::ExternalId => None,
-        });
-        match indexed.filter(|_| !taken.any()) {
-            Some(index) => Refusal::IndexedTaken { member: index.member.name().into_owned() },
-            None => Refusal::Taken(taken),
+            indexed: indexed.map(|index| index.member.name().into_owned()).collect(),
         }
     }
 }

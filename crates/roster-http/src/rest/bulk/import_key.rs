@@ -49,9 +49,7 @@ pub(super) async fn write_again(
         let Some(request_id) = &line.request_id else { continue };
         let met = match result {
             Ok(outcome) if outcome.effect == Effect::Skipped => outcome.clone(),
-            Err(Failure::Refused(
-                Refusal::Taken(_) | Refusal::IndexedTaken { .. } | Refusal::IdTaken,
-            )) => {
+            Err(Failure::Refused(Refusal::Taken(_) | Refusal::IdTaken)) => {
                 let BulkWrite::Create(draft, upsert) = line.write else { continue };
                 let upsert = Upsert { on_conflict: OnConflict::Skip, ..upsert };
                 let skipping = vec![BulkWrite::Create(draft, upsert).into()];

@@ -29,7 +29,7 @@ use crate::{
         deleted_user_not_found,
     },
     limits::admission::Class,
-    problem::{Fault, Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode, pointer_of},
     request::Call,
     state::AppState,
 };
@@ -127,22 +127,25 @@ fn deleted_user_problem(failure: Failure) -> Problem {
     }
 }
 
-/// The problem if other users took the username, address or external id meanwhile.
+/// The problem if other users took unique values of the deleted one meanwhile.
 fn taken(by_others: Taken) -> Problem {
-    let Taken { username, email, external_id } = by_others;
+    let Taken { username, email, external_id, indexed } = by_others;
     let held = [
         (username.is_some(), ProblemCode::UsernameTaken, "/username", "username"),
         (email, ProblemCode::EmailTaken, "/email", "primary address"),
         (external_id, ProblemCode::ExternalIdTaken, "/external_id", "external id"),
     ];
-    let held: Vec<_> = held.into_iter().filter(|(taken, ..)| *taken).collect();
-    let code = held.first().map_or(ProblemCode::UsernameTaken, |(_, code, ..)| *code);
-    let names: Vec<&str> = held.iter().map(|(.., name)| *name).collect();
+    let held = held.into_iter().filter(|(taken, ..)| *taken);
+    let held = held.map(|(_, code, pointer, name)| (code, pointer.to_owned(), name.to_owned()));
+    let of_index = |member: String| (ProblemCode::AttributeTaken, pointer_of(&member), member);
+    let held: Vec<_> = held.chain(indexed.into_iter().map(of_index)).collect();
+    let code = held.first().map_or(ProblemCode::UsernameTaken, |(code, ..)| *code);
+    let names: Vec<&str> = held.iter().map(|(.., name)| name.as_str()).collect();
     let detail = format!(
         "another user has the {} now; change or delete that user, then restore this one",
         names.join(" and the ")
     );
-    let faults = held.into_iter().map(|(_, code, pointer, name)| {
+    let faults = held.into_iter().map(|(code, pointer, name)| {
         Fault::at(pointer, code.as_str(), format!("another user has this {name} now"))
     });
     Problem::saying(code, detail).with_faults(faults.collect())
