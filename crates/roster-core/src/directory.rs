@@ -30,7 +30,7 @@ use crate::{
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
-    store::{Head, LogId, Outlived, Secret, Store, WriteFaults},
+    store::{ExpiredUser, Head, LogId, Outlived, Secret, Store, WriteFaults},
     tenant::{
         Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantId,
         TenantName, TenantPage, TenantQuery,
@@ -65,8 +65,11 @@ impl Directory {
         Self { store, clock, tenant: TenantId::DEFAULT }
     }
 
-    /// The directory of another tenant of the same store.
+    /// The directory of a tenant of the same store.
     pub async fn of_tenant(&self, tenant: TenantId) -> Result<Self, StoreError> {
+        if tenant == self.tenant {
+            return Ok(self.clone());
+        }
         let (store, clock) = (self.store.of_tenant(tenant).await?, Arc::clone(&self.clock));
         Ok(Self { store, clock, tenant })
     }
@@ -258,6 +261,15 @@ impl Directory {
     /// Deletes one batch of expired data and returns its size.
     pub async fn forget(&self, before: Outlived) -> Result<u64, StoreError> {
         self.store.forget(before).await
+    }
+
+    /// The active users of all tenants that have expired by this time, after this one.
+    pub async fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Result<Vec<ExpiredUser>, StoreError> {
+        self.store.expired_users(now, after).await
     }
 
     /// What is purged and not yet erased.

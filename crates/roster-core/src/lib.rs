@@ -98,8 +98,8 @@ pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
 pub use store::{
-    GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, OfflineKeyStore, Outlived, Position,
-    Store, TenantStore,
+    ExpiredUser, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, OfflineKeyStore,
+    Outlived, Position, Store, TenantStore,
 };
 pub use tenant::{Tenant, TenantId, TenantName};
 pub use timestamp::Timestamp;

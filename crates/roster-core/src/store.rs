@@ -35,6 +35,22 @@ use crate::{
 /// The maximum number of pending erasures that are returned at once.
 pub const PENDING_ERASURES_MAX: usize = 1000;
 
+/// The maximum number of expired users that are returned at once.
+pub const EXPIRED_USERS_MAX: usize = 500;
+
+/// An active user whose `expires_at` has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpiredUser {
+    /// The tenant, which is not deleted.
+    pub tenant: TenantId,
+    /// The user's id.
+    pub id: UserId,
+    /// The version.
+    pub version: i64,
+    /// When the user expired.
+    pub expires_at: Timestamp,
+}
+
 /// The operations of an engine on one tenant, and on the whole store.
 pub trait Store: KeyStore + GroupStore + TenantStore {
     /// Executes commands in order, each as one atomic step, with shared commits where possible. The
@@ -66,6 +82,14 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// Deletes one batch of expired data, oldest first, and returns its size; 0 once nothing is
     /// left.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;
+
+    /// The active users of all tenants that have expired by this time, in the order of the times
+    /// and ids after this one, up to [`EXPIRED_USERS_MAX`].
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>>;
 
     /// What is purged and not yet erased, in the order of tenants and ids, up to
     /// [`PENDING_ERASURES_MAX`].

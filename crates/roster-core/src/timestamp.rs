@@ -37,6 +37,13 @@ impl Timestamp {
         let after = before + i64::from(nanos.rem_euclid(1_000_000) > 0);
         Some((Self(before), Self(after)))
     }
+
+    /// The form in records, whose order as text is that of times; `None` before the year 0 and
+    /// after the last day of the year 9999, which RFC 3339 cannot express in UTC.
+    pub fn stored_form(self) -> Option<String> {
+        let text = self.to_string();
+        (Self::parse(&text) == Some(self)).then_some(text)
+    }
 }
 
 impl fmt::Display for Timestamp {

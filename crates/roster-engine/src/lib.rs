@@ -66,7 +66,7 @@ pub use read::stored_groups::{
 pub use retention::{
     CLOCK_MARK, END_ERASURE, END_ERASURES_OF_TENANT, ErasureSql, FORGET_EVENTS, FORGET_KEYS,
     MOVE_ERASURE, NEWEST_EVENT, OLDEST_EVENTS, PENDING_ERASURES, advance_clock_mark, erase,
-    erase_tenant, forget, pending_erasures,
+    erase_tenant, expired_users, expired_users_sql, forget, pending_erasures,
 };
 pub use settings::{
     INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, SECRET_SETTING, SETTING, rules_with,

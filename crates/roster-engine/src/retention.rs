@@ -4,12 +4,15 @@
 use std::slice;
 
 use roster_core::{
-    ClockMark, ClockReading, Erasure, Outlived, Purged, StoreError, UserId,
-    clock_mark::PendingMark, erasure::STEP_MAX, page::Flow, store::PENDING_ERASURES_MAX,
+    ClockMark, ClockReading, Erasure, ExpiredUser, Outlived, Purged, StoreError, Timestamp, UserId,
+    clock_mark::PendingMark,
+    erasure::STEP_MAX,
+    page::Flow,
+    store::{EXPIRED_USERS_MAX, PENDING_ERASURES_MAX},
 };
 
 use crate::{
-    database::{Cell, Database, Values, corrupt, first, rows},
+    database::{Cell, Database, Dialect, Values, corrupt, first, rows},
     tables::Table,
     tenants::{END_TENANT, WHOLE_TENANT},
 };
@@ -196,6 +199,46 @@ pub async fn erase_tenant<D: Database>(
     db.execute(END_ERASURES_OF_TENANT, slice::from_ref(&tenant)).await?;
     db.execute(END_TENANT, &[tenant]).await?;
     Ok(Some(Erasure::Done))
+}
+
+/// Finds the active users that have expired by `$1`, after the time `$2` and the id `$3`. Those of
+/// a deleted tenant stay as they are.
+pub fn expired_users_sql<D: Dialect>() -> String {
+    let (along, absent) = (D::indexed_by("users_expiring"), D::ABSENT_KEY);
+    format!(
+        "SELECT tenant, id, version, expires_at_key FROM users{along} \
+         WHERE status = 0 AND expires_at_key < {absent} AND expires_at_key <= $1 \
+         AND (expires_at_key, id) > ($2, $3) \
+         AND (SELECT deleted_at FROM tenants WHERE tenants.id = users.tenant) IS NULL \
+         ORDER BY expires_at_key, id LIMIT $4"
+    )
+}
+
+/// The active users that have expired by this time, after this one.
+pub async fn expired_users<D: Database>(
+    db: D,
+    now: Timestamp,
+    after: Option<ExpiredUser>,
+) -> Result<Vec<ExpiredUser>, D::Error> {
+    let limit = i64::try_from(EXPIRED_USERS_MAX).unwrap_or(i64::MAX);
+    let (time, id) = after.map_or_else(
+        || (String::new(), UserId::from_bytes([0; 16])),
+        |after| (after.expires_at.to_string(), after.id),
+    );
+    let parameters =
+        [now.to_string().as_str().into(), time.as_str().into(), id.into(), limit.into()];
+    let rows = rows(db, &expired_users_sql::<D>(), &parameters).await?;
+    let expired = |row: &Values| {
+        let expires_at = row.text(3, "users.expires_at_key")?;
+        Ok(ExpiredUser {
+            tenant: row.tenant(0, "users.tenant")?,
+            id: row.id(1, "users.id")?,
+            version: row.number(2, "users.version")?,
+            expires_at: Timestamp::parse(expires_at)
+                .ok_or_else(|| corrupt("users.expires_at_key"))?,
+        })
+    };
+    Ok(rows.iter().map(expired).collect::<Result<_, StoreError>>()?)
 }
 
 /// What is purged and not yet erased.

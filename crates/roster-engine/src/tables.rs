@@ -36,7 +36,8 @@ impl Table {
             name: "users",
             key: "tenant, id",
             columns: "tenant, id, version, status, updated_at, username_key, email_key, \
-                      phone_number_key, external_id, family_name_key, name_key, record",
+                      phone_number_key, external_id, family_name_key, name_key, \
+                      expires_at_key, record",
         },
         Self {
             name: "deleted_users",

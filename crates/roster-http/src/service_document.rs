@@ -63,7 +63,8 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
     ]);
     let of_service = of_service.into_iter().filter(|_| app.tenant.is_none());
     let links = Json::Object(of_tenant.into_iter().chain(of_service).collect());
-    let sorts = ["id", "created_at", "updated_at", "username", "email", "family_name", "name"];
+    let by = ["username", "email", "family_name", "name", "expires_at"];
+    let sorts = [&["id", "created_at", "updated_at"][..], &by].concat();
     let filters = ["id", "username", "email", "external_id", "status", "phone_number"];
     let unique_email = if rules.email == Sharing::Unique { "primary" } else { "none" };
     let capabilities = object([

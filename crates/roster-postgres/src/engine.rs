@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
+    ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId,
+    Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId,
+    UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -14,9 +15,9 @@ use roster_core::{
 };
 
 use roster_engine::{
-    Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, forget, group,
-    group_page, groups_of, head, index_keys, key, keys, members_page, pending_erasures,
-    tenants_with_index_work,
+    Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, expired_users,
+    forget, group, group_page, groups_of, head, index_keys, key, keys, members_page,
+    pending_erasures, tenants_with_index_work,
 };
 
 use crate::{
@@ -123,6 +124,16 @@ impl Store for Postgres {
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         let forget = move |c: Arc<_>| async move { forget(Rows::of_store(&c), before).await };
         Box::pin(self.exclusive.run(LONG, forget))
+    }
+
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>> {
+        let read =
+            move |c: Arc<_>| async move { expired_users(Rows::of_store(&c), now, after).await };
+        Box::pin(self.shared.run(read))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {

@@ -301,6 +301,7 @@ fn sort(
         Some(("emails", "" | "value")) => SortBy::Email,
         Some(("name", "familyName")) => SortBy::FamilyName,
         Some(("name", "formatted")) => SortBy::Name,
+        Some(("expires_at", _)) => SortBy::ExpiresAt,
         Some(_) | None => match indexed(schema, by) {
             Some(index) if index.is_sortable() => SortBy::Indexed(index.kind),
             Some(_) => {
@@ -310,7 +311,7 @@ fn sort(
             None => {
                 let wanted = "lists can be ordered by id, userName, emails.value, \
                               name.familyName, name.formatted, meta.created, meta.lastModified, \
-                              or an attribute that the schema of users gives an index";
+                              expires_at, or an attribute that the schema of users gives an index";
                 return Err(wrong("sortBy", wanted));
             }
         },

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 
 /// The key columns of `users`, in the order of [`key_values`]: the parameter of each in the
 /// statements that write it, and its name.
-pub(crate) const KEY_COLUMNS: [(usize, &str); 7] = [
+pub(crate) const KEY_COLUMNS: [(usize, &str); 8] = [
     (5, "status"),
     (6, "username_key"),
     (7, "email_key"),
@@ -17,10 +17,11 @@ pub(crate) const KEY_COLUMNS: [(usize, &str); 7] = [
     (9, "external_id"),
     (10, "family_name_key"),
     (11, "name_key"),
+    (12, "expires_at_key"),
 ];
 
 /// The values of the key columns of `users`.
-pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 7] {
+pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 8] {
     [
         ValueRef::Integer(status_number(keys.status)),
         ValueRef::Text(keys.username.as_bytes()),
@@ -29,6 +30,7 @@ pub(crate) fn key_values(keys: &Keys) -> [ValueRef<'_>; 7] {
         keys.external_id.as_deref().into(),
         sort_text(keys.family_name.as_deref()),
         sort_text(keys.name.as_deref()),
+        sort_text(keys.expires_at.as_deref()),
     ]
 }
 

@@ -5,9 +5,9 @@ use std::{future, sync::Arc};
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupAct, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome,
-    Outlived, Purged, Rules, Store, StoreError, Stored, Target, Tenant, TenantId, TenantName,
-    TenantStore, Timestamp, UserAct, UserId, UserSchema,
+    ExpiredUser, Failure, GroupAct, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore,
+    LogId, Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, Target, Tenant, TenantId,
+    TenantName, TenantStore, Timestamp, UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -20,8 +20,8 @@ use roster_core::{
 
 use roster_engine::{
     Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
-    deleted_user, end_index_check, forget, group, group_page, groups_of, head, index_keys, key,
-    keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
+    deleted_user, end_index_check, expired_users, forget, group, group_page, groups_of, head,
+    index_keys, key, keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
     tenants_with_index_work, totals,
 };
 
@@ -114,6 +114,14 @@ impl Store for Sqlite {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(self.write(move |connection| run(forget(Rows::of_store(connection), before))))
+    }
+
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>> {
+        ready(self.read_now(|rows| run(expired_users(rows, now, after))))
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {

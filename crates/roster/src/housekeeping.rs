@@ -1,4 +1,4 @@
-//! Housekeeping: deletes data whose retention time is over.
+//! Housekeeping: deletes data whose retention time is over, and suspends users who have expired.
 //!
 //! A round starts with the oldest data and does a limited amount of work. While more is due, the
 //! next round follows at once, but other writes have half of the time. A record or a task that
@@ -7,6 +7,7 @@
 //! indexes that the schemas of users name.
 
 mod erasures;
+mod expiry;
 mod failures;
 mod indexes;
 mod retention_clock;
@@ -30,8 +31,9 @@ use failures::Failures;
 pub use indexes::Indexes;
 use retention_clock::RetentionClock;
 
-/// Time between two rounds, unless a retention time is shorter.
-const INTERVAL: Duration = Duration::from_mins(1);
+/// Time between two rounds, unless a retention time is shorter. A user is suspended within a minute
+/// after it has expired.
+const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Time between two rounds while more is due.
 const BUSY_INTERVAL: Duration = Duration::from_millis(100);
@@ -82,6 +84,8 @@ pub struct Housekeeping {
 /// The result of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Round {
+    /// Expired users suspended.
+    pub suspended: u64,
     /// Users and tenants purged.
     pub purged: u64,
     /// Events and idempotency records deleted.
@@ -111,9 +115,9 @@ impl Housekeeping {
     async fn run_rounds(mut self) {
         let every = self.keep.deleted.map_or(INTERVAL, |keep| keep.min(INTERVAL));
         loop {
-            let Round { purged, forgotten, is_more_due, .. } = self.round().await;
-            if purged > 0 || forgotten > 0 {
-                tracing::info!(purged, forgotten, "housekeeping");
+            let Round { suspended, purged, forgotten, is_more_due, .. } = self.round().await;
+            if suspended > 0 || purged > 0 || forgotten > 0 {
+                tracing::info!(suspended, purged, forgotten, "housekeeping");
             }
             sleep(if is_more_due { every.min(BUSY_INTERVAL) } else { every }).await;
         }
@@ -125,6 +129,7 @@ impl Housekeeping {
         match self.clock.now(&self.directory, &self.metrics).await {
             Ok(now) => {
                 self.failures.succeeded(Duty::Clock);
+                self.suspend_expired(now, &mut round).await;
                 self.delete_events(now, &mut round).await;
                 self.purge(now, &mut round).await;
                 self.purge_tenants(now, &mut round).await;

@@ -29,14 +29,23 @@ pub enum SortBy {
     FamilyName,
     /// The case-folded full name.
     Name,
+    /// When the user expires.
+    ExpiresAt,
     /// The keys of the index with this number, which the schema names.
     Indexed(i16),
 }
 
 impl SortBy {
     /// The orders that every tenant has.
-    pub const ALL: &[Self] =
-        &[Self::Id, Self::UpdatedAt, Self::Username, Self::Email, Self::FamilyName, Self::Name];
+    pub const ALL: &[Self] = &[
+        Self::Id,
+        Self::UpdatedAt,
+        Self::Username,
+        Self::Email,
+        Self::FamilyName,
+        Self::Name,
+        Self::ExpiresAt,
+    ];
 
     /// The name in requests; cursors contain it. An index of the schema has only its number here.
     pub fn name(self) -> Cow<'static, str> {
@@ -47,6 +56,7 @@ impl SortBy {
             Self::Email => "email",
             Self::FamilyName => "family_name",
             Self::Name => "name",
+            Self::ExpiresAt => "expires_at",
             Self::Indexed(kind) => return Cow::Owned(format!("index {kind}")),
         })
     }

@@ -142,6 +142,7 @@ pub fn can_be_indexed(attribute: Attribute) -> bool {
         | TextRule::Email
         | TextRule::PhoneNumber
         | TextRule::Url
+        | TextRule::Time
         | TextRule::Certificate => false,
     };
     let has_index = matches!(

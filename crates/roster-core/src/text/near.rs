@@ -10,8 +10,9 @@ const LENGTH_MAX: usize = 64;
 
 /// The names of our members in other directories, in standards, and in the tables of people who
 /// speak English, French, German or Spanish, in lower case without separators.
-const SYNONYMS: [(&str, &str); 95] = [
+const SYNONYMS: [(&str, &str); 102] = [
     ("abteilung", "department"),
+    ("accountexpires", "expires_at"),
     ("accountname", "username"),
     ("active", "status"),
     ("address", "addresses"),
@@ -36,6 +37,12 @@ const SYNONYMS: [(&str, &str); 95] = [
     ("emailwork", "email"),
     ("employeeid", "employee_number"),
     ("enabled", "status"),
+    ("enddate", "expires_at"),
+    ("expiration", "expires_at"),
+    ("expirationdate", "expires_at"),
+    ("expires", "expires_at"),
+    ("expiry", "expires_at"),
+    ("expirydate", "expires_at"),
     ("firma", "organization"),
     ("firstname", "given_name"),
     ("forename", "given_name"),
@@ -78,7 +85,6 @@ const SYNONYMS: [(&str, &str); 95] = [
     ("primaryemail", "email"),
     ("profileurl", "profile"),
     ("properties", "attributes"),
-    ("prénom", "given_name"),
     ("samaccountname", "username"),
     ("secondname", "middle_name"),
     ("sprache", "preferred_language"),
@@ -93,13 +99,14 @@ const SYNONYMS: [(&str, &str); 95] = [
     ("telefono", "phone_number"),
     ("telephone", "phone_number"),
     ("telephonenumber", "phone_number"),
-    ("teléfono", "phone_number"),
     ("timezone", "zoneinfo"),
     ("tz", "zoneinfo"),
     ("updated", "updated_at"),
     ("userid", "username"),
     ("userprincipalname", "username"),
     ("uuid", "id"),
+    ("validto", "expires_at"),
+    ("validuntil", "expires_at"),
     ("vollername", "name"),
     ("vorname", "given_name"),
     ("website", "profile"),

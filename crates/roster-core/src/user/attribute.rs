@@ -64,6 +64,7 @@ attributes! {
     Id "id" Kind::ServerMade,
     Version "version" Kind::ServerMade,
     Status "status" Kind::Status,
+    ExpiresAt "expires_at" Kind::Text(TextRule::Time),
     Username "username" Kind::Text(TextRule::Username),
     UsernameFromEmail "username_from_email" Kind::Mark,
     Name "name" Kind::Text(TextRule::Name),
@@ -198,6 +199,8 @@ pub enum TextRule {
     LanguageTag,
     /// An IANA time zone.
     Zone,
+    /// A time (RFC 3339), stored in the form of [`Timestamp`](crate::Timestamp).
+    Time,
     /// An ISO 3166-1 alpha-2 code.
     Country,
     /// A certificate in base64 (RFC 7643 section 4.1.2).
@@ -213,6 +216,7 @@ impl TextRule {
             | Self::Username
             | Self::LanguageTag
             | Self::Zone
+            | Self::Time
             | Self::Country => TEXT_LENGTH_MAX,
             Self::EntryText => ENTRY_TEXT_LENGTH_MAX,
             Self::AddressLines => ADDRESS_TEXT_LENGTH_MAX,

@@ -27,6 +27,8 @@ pub struct Keys {
     pub family_name: Option<String>,
     /// The case-folded full name.
     pub name: Option<String>,
+    /// When the user expires, as text: its order is that of times.
+    pub expires_at: Option<String>,
     /// The status.
     pub status: Status,
     /// The time of the last change.
@@ -44,6 +46,7 @@ impl Keys {
             external_id: profile.text(Attribute::ExternalId).map(str::to_owned),
             family_name: profile.text(Attribute::FamilyName).map(fold_key),
             name: profile.text(Attribute::Name).map(fold_key),
+            expires_at: profile.text(Attribute::ExpiresAt).map(str::to_owned),
             status: user.status,
             updated_at: user.updated_at,
         }

@@ -65,6 +65,8 @@ pub enum Actor {
     Anonymous,
     /// The service itself.
     System,
+    /// The service itself, because a user has expired.
+    Expiry,
     /// An API key.
     Key(KeyId),
     /// The subject of a token.
@@ -82,6 +84,7 @@ impl fmt::Display for Actor {
         match self {
             Self::Anonymous => f.write_str("anonymous"),
             Self::System => f.write_str("system"),
+            Self::Expiry => f.write_str("roster:expiry"),
             Self::Key(id) => write!(f, "key:{id}"),
             Self::Subject { issuer, subject } => write!(f, "{issuer}:{subject}"),
         }

@@ -43,6 +43,7 @@ fn valid_text(rule: TextRule) -> &'static str {
         TextRule::Url => "https://example.com/",
         TextRule::LanguageTag => "en",
         TextRule::Zone => "Europe/London",
+        TextRule::Time => "2027-01-31T12:00:00.000Z",
         TextRule::Country => "GB",
         TextRule::Certificate => "AAAA",
     }

@@ -20,7 +20,7 @@ use super::{
 use crate::{database::Cell, settings::user_schema};
 
 const USERS: &str = "SELECT id, version, record, updated_at, status, username_key, email_key, \
-     phone_number_key, external_id, family_name_key, name_key \
+     phone_number_key, external_id, family_name_key, name_key, expires_at_key \
      FROM users WHERE tenant = $1 AND id > $2 ORDER BY id";
 
 const DELETED_USERS: &str = "SELECT id, version, record, deleted_at, username_key, email_key, \
@@ -176,7 +176,7 @@ fn written(user: &User) -> (UserId, i64, Bytes) {
 }
 
 /// The columns of `users` after the record.
-fn columns(keys: &Keys) -> [(&'static str, Cell); 8] {
+fn columns(keys: &Keys) -> [(&'static str, Cell); 9] {
     let absent = || Cell::from([].as_slice());
     let sort_text = |key: Option<&String>| key.map_or_else(absent, |key| text(Some(key)));
     let status = i64::from(keys.status == Status::Suspended);
@@ -189,5 +189,6 @@ fn columns(keys: &Keys) -> [(&'static str, Cell); 8] {
         ("external_id", text(keys.external_id.as_ref())),
         ("family_name_key", sort_text(keys.family_name.as_ref())),
         ("name_key", sort_text(keys.name.as_ref())),
+        ("expires_at_key", sort_text(keys.expires_at.as_ref())),
     ]
 }

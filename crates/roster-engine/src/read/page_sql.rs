@@ -222,7 +222,8 @@ const fn key_column(by: SortBy) -> &'static str {
         | SortBy::Username
         | SortBy::Email
         | SortBy::FamilyName
-        | SortBy::Name => Index::Sort(by).column(),
+        | SortBy::Name
+        | SortBy::ExpiresAt => Index::Sort(by).column(),
     }
 }
 
@@ -294,6 +295,7 @@ fn follow<D: Dialect>(sql: &mut String, sort: Sort, after: &PageKey, to: &mut Pa
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
+        | SortBy::ExpiresAt
         | SortBy::Indexed(_) => {
             let (key, id) = (to.sort_key::<D>(&after.key), to.push(after.id));
             write!(sql, " AND ({column}, id) {comparison} ({key}, {id})")
@@ -366,6 +368,7 @@ fn from<D: Dialect>(index: Index) -> String {
         Index::Sort(SortBy::Email) => "users_email",
         Index::Sort(SortBy::FamilyName) => "users_family_name",
         Index::Sort(SortBy::Name) => "users_name",
+        Index::Sort(SortBy::ExpiresAt) => "users_expires_at",
         Index::ExternalId => "users_external_id",
         Index::PhoneNumber => "users_phone_number",
         Index::Status => "users_status",

@@ -58,7 +58,10 @@ fn the_context_of_a_list_of_users_has_this_form() {
 #[test]
 fn each_order_and_list_has_its_own_written_name() {
     let names: Vec<_> = SortBy::ALL.iter().map(|by| by.name()).collect();
-    assert_eq!(names, ["id", "updated_at", "username", "email", "family_name", "name"]);
+    assert_eq!(
+        names,
+        ["id", "updated_at", "username", "email", "family_name", "name", "expires_at"]
+    );
     let codes = [
         List::Users,
         List::DeletedUsers,

@@ -19,13 +19,21 @@ pub enum Duty {
     Erasures,
     /// Deleting old events.
     Events,
+    /// Suspending users who have expired.
+    Expiry,
     /// Building and deleting indexes of members.
     Indexes,
 }
 
 impl Duty {
-    const ALL: [Self; 5] =
-        [Self::Clock, Self::DeletedUsers, Self::Erasures, Self::Events, Self::Indexes];
+    const ALL: [Self; 6] = [
+        Self::Clock,
+        Self::DeletedUsers,
+        Self::Erasures,
+        Self::Events,
+        Self::Expiry,
+        Self::Indexes,
+    ];
 
     const fn word(self) -> &'static str {
         match self {
@@ -33,6 +41,7 @@ impl Duty {
             Self::DeletedUsers => "deleted_users",
             Self::Erasures => "erasures",
             Self::Events => "events",
+            Self::Expiry => "expiry",
             Self::Indexes => "indexes",
         }
     }

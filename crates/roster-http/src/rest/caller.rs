@@ -26,7 +26,7 @@ pub(crate) async fn get(
 ) -> Result<Response, Problem> {
     let authority = call.authority();
     let (kind, name) = match authority.actor() {
-        Actor::Anonymous | Actor::System => ("anonymous", None),
+        Actor::Anonymous | Actor::System | Actor::Expiry => ("anonymous", None),
         Actor::Subject { subject, .. } => ("subject", Some(subject.to_string())),
         Actor::Key(id) => {
             let key = app

@@ -23,6 +23,7 @@ CREATE TABLE users (
     external_id      bytea,
     family_name_key  bytea    NOT NULL,
     name_key         bytea    NOT NULL,
+    expires_at_key   bytea    NOT NULL,
     record           text COLLATE "C" NOT NULL, -- canonical JSON
     PRIMARY KEY (tenant, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
@@ -44,6 +45,12 @@ CREATE INDEX users_family_name ON users (tenant, family_name_key, id);
 CREATE INDEX users_name ON users (tenant, name_key, id);
 
 CREATE INDEX users_updated_at ON users (tenant, updated_at, id);
+
+CREATE INDEX users_expires_at ON users (tenant, expires_at_key, id);
+
+-- The active users that expire, of all tenants.
+CREATE INDEX users_expiring ON users (expires_at_key, id)
+    WHERE status = 0 AND expires_at_key < '\xff'::bytea;
 
 -- Deleted users: the last record of each.
 CREATE TABLE deleted_users (

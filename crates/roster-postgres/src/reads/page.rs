@@ -144,6 +144,7 @@ pub(crate) fn with_head(rows: &str, by: SortBy, tenant: usize) -> String {
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
+        | SortBy::ExpiresAt
         | SortBy::Indexed(_) => "bytea",
     };
     format!(

@@ -31,9 +31,9 @@ pub(super) enum Enters {
 const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 
 /// Conditions that a plan may test on rows of an index: on a bounded stretch of the log, on one
-/// row, on groups, on the pages of one walk, on the record that the purge itself leaves, or on the
-/// keys that a batch claims.
-const TESTED: [&str; 11] = [
+/// row, on groups, on the pages of one walk, on the record that the purge itself leaves, on the
+/// keys that a batch claims, or on the tenants of expired users.
+const TESTED: [&str; 12] = [
     "(kind = ",
     "(tenant = 0)",
     "(pg_advisory_xact_lock(claim) IS NULL",
@@ -45,6 +45,7 @@ const TESTED: [&str; 11] = [
     "(last_used_at < ",
     "(at >= ",
     "(effect <> 'user.purged'",
+    "((SubPlan 1) IS NULL)",
 ];
 
 /// The suffix of an index that enforces the uniqueness of a key, if the policy requires it. A plan
@@ -59,7 +60,8 @@ INSERT INTO users SELECT
     ('user' || n)::bytea, CASE WHEN n % 5 = 0 THEN '\xff' ELSE ('user' || n || '@x')::bytea END,
     CASE WHEN n % 4 = 0 THEN ('+44' || n)::bytea END, CASE WHEN n % 3 = 0 THEN n::text::bytea END,
     CASE WHEN n % 10 = 0 THEN '\xff' ELSE ('family' || n % 40)::bytea END,
-    ('name' || n % 5000)::bytea, repeat('record ', 60)
+    ('name' || n % 5000)::bytea,
+    CASE WHEN n % 20 = 0 THEN ('2027-01-' || n % 28)::bytea ELSE '\xff' END, repeat('record ', 60)
 FROM generate_series(1, 20000) AS n;
 INSERT INTO keys SELECT
     lpad(n::text, 10, 'k'), tenant, 'key', 'scim', n, 'system', 0, 0, 0, 0, '\xaa', '', 0, n

@@ -70,9 +70,10 @@ pub(super) fn clock_marks() -> Vec<Statement> {
     ]
 }
 
-/// Deletion by age.
+/// Deletion by age, and users who expire.
 pub(super) fn outlived() -> Vec<Statement> {
     vec![
+        at_key(&["users_expiring", "tenants_pkey"], engine::expired_users_sql::<Rows<'_>>()),
         at_key(&["idempotency_keys_at", "idempotency_keys_pkey"], engine::FORGET_KEYS),
         at_start(&["events_pkey"], engine::OLDEST_EVENTS),
         at_key(&["events_pkey"], engine::FORGET_EVENTS),

@@ -225,7 +225,7 @@ async fn a_unique_index_enforces_the_address_policy() {
         assert_eq!(column(&client, UNIQUE_INDEXES).await, indexes);
     }
     let twin = "INSERT INTO users SELECT 0, gen_random_uuid(), 1, 0, 0, \
-         gen_random_uuid()::text::bytea, 'a@x', NULL, NULL, '\\xff', '\\xff', '{}'";
+         gen_random_uuid()::text::bytea, 'a@x', NULL, NULL, '\\xff', '\\xff', '\\xff', '{}'";
     client.batch_execute(twin).await.unwrap();
     let refused = client.batch_execute(twin).await.unwrap_err();
     let constraint = refused.as_db_error().unwrap().constraint();

@@ -151,6 +151,7 @@ fn index_of(index: Index) -> &'static [&'static str] {
         Index::Sort(SortBy::Email) => &["users_email"],
         Index::Sort(SortBy::FamilyName) => &["users_family_name"],
         Index::Sort(SortBy::Name) => &["users_name"],
+        Index::Sort(SortBy::ExpiresAt) => &["users_expires_at"],
         Index::Sort(SortBy::Indexed(_)) => &["further_keys_pkey", "users_pkey"],
         Index::ExternalId => &["users_external_id"],
         Index::PhoneNumber => &["users_phone_number"],
@@ -168,6 +169,7 @@ fn with_tenants(index: Index) -> &'static [&'static str] {
         Index::Sort(SortBy::Email) => &["users_email", "tenants_pkey"],
         Index::Sort(SortBy::FamilyName) => &["users_family_name", "tenants_pkey"],
         Index::Sort(SortBy::Name) => &["users_name", "tenants_pkey"],
+        Index::Sort(SortBy::ExpiresAt) => &["users_expires_at", "tenants_pkey"],
         Index::Sort(SortBy::Indexed(_)) => &["further_keys_pkey", "users_pkey", "tenants_pkey"],
         Index::ExternalId => &["users_external_id", "tenants_pkey"],
         Index::PhoneNumber => &["users_phone_number", "tenants_pkey"],
@@ -184,6 +186,7 @@ fn page_key(by: SortBy) -> PageKey {
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
+        | SortBy::ExpiresAt
         | SortBy::Indexed(_) => SortKey::Text(Some(text())),
     };
     PageKey { key, id: UserId::from_bytes([7; 16]) }
@@ -236,6 +239,7 @@ fn ranges(by: SortBy) -> [Range; 4] {
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
+        | SortBy::ExpiresAt
         | SortBy::Indexed(_) => RangeKey::Text(text()),
     };
     [

@@ -52,6 +52,7 @@ pub(super) fn users<'w>(rows: &'w [&Change]) -> Columns<'w> {
         column(rows, |row| plain(row.keys.external_id.as_ref())),
         column(rows, |row| sort_text(row.keys.family_name.as_deref())),
         column(rows, |row| sort_text(row.keys.name.as_deref())),
+        column(rows, |row| sort_text(row.keys.expires_at.as_deref())),
         column(rows, |row| Record(&row.record)),
     ]
 }

@@ -115,25 +115,26 @@ pub(crate) const DROP_DELETED: &str =
 /// Inserts new users, and all new words and further keys: one statement costs less than three.
 pub(crate) const CREATE: &str = "WITH created AS (INSERT INTO users (tenant, id, version, status, \
      updated_at, username_key, email_key, phone_number_key, external_id, family_name_key, \
-     name_key, record) SELECT $1::integer, * FROM unnest($2::uuid[], $3::bigint[], \
-     $4::smallint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], \
-     $10::bytea[], $11::bytea[], $12::text[])), \
+     name_key, expires_at_key, record) SELECT $1::integer, * FROM unnest($2::uuid[], \
+     $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[], \
+     $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::text[])), \
      worded AS (INSERT INTO words (tenant, word, id) \
-     SELECT $1::integer, * FROM unnest($13::bytea[], $14::uuid[])) \
+     SELECT $1::integer, * FROM unnest($14::bytea[], $15::uuid[])) \
      INSERT INTO further_keys (tenant, kind, key, id) \
-     SELECT $1::integer, * FROM unnest($15::smallint[], $16::bytea[], $17::uuid[])";
+     SELECT $1::integer, * FROM unnest($16::smallint[], $17::bytea[], $18::uuid[])";
 
 pub(crate) const REPLACE: &str = "UPDATE users SET version = new.version, status = new.status, \
      updated_at = new.updated_at, username_key = new.username_key, email_key = new.email_key, \
      phone_number_key = new.phone_number_key, external_id = new.external_id, \
-     family_name_key = new.family_name_key, name_key = new.name_key, record = new.record \
+     family_name_key = new.family_name_key, name_key = new.name_key, \
+     expires_at_key = new.expires_at_key, record = new.record \
      FROM (SELECT found.ctid AS place, new.* FROM unnest($2::uuid[], $3::bigint[], \
      $4::smallint[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], \
-     $10::bytea[], $11::bytea[], $12::text[]) \
+     $10::bytea[], $11::bytea[], $12::bytea[], $13::text[]) \
      AS new (id, version, status, updated_at, username_key, email_key, phone_number_key, \
-     external_id, family_name_key, name_key, record) CROSS JOIN LATERAL (SELECT ctid FROM users \
-     WHERE tenant = $1 AND id BETWEEN new.id AND new.id ORDER BY id LIMIT 1) AS found) AS new \
-     WHERE users.ctid = new.place";
+     external_id, family_name_key, name_key, expires_at_key, record) CROSS JOIN LATERAL \
+     (SELECT ctid FROM users WHERE tenant = $1 AND id BETWEEN new.id AND new.id \
+     ORDER BY id LIMIT 1) AS found) AS new WHERE users.ctid = new.place";
 
 pub(crate) const KEEP_DELETED: &str = "INSERT INTO deleted_users \
      (tenant, id, version, deleted_at, username_key, email_key, external_id, record) \

@@ -176,7 +176,7 @@ fn constant_attributes_are_compared_without_reading_users() {
     means(r#"schemas co "core:2.0:User""#, "id pr");
     means(r#"schemas eq "urn:nobody""#, "not (id pr)");
     means("schemas pr", "id pr");
-    let own = "email_verified pr or phone_number_verified pr or attributes pr";
+    let own = "expires_at pr or email_verified pr or phone_number_verified pr or attributes pr";
     means(&format!(r#"schemas eq "{ROSTER}""#), own);
     means(r#"meta.resourceType eq "User""#, "id pr");
     means(r#"meta.resourceType eq "Group""#, "not (id pr)");

@@ -1,6 +1,6 @@
 //! Attributes of a user that only Roster has.
 
-use super::{AttributeSchema, ROSTER_URN, Returned, Schema, common::text};
+use super::{AttributeSchema, AttributeType, ROSTER_URN, Returned, Schema, common::text};
 
 /// The extension of Roster.
 pub static ROSTER_USER: Schema = Schema {
@@ -16,6 +16,10 @@ pub static ROSTER_USER: Schema = Schema {
                 .exact()
                 .read_only()
                 .suggesting(&["active", "suspended"])
+        },
+        AttributeSchema {
+            kind: AttributeType::DateTime,
+            ..text("expires_at", "When the user is suspended").exact()
         },
         AttributeSchema::boolean("email_verified", "Whether the primary address was verified"),
         AttributeSchema::boolean(

@@ -47,6 +47,7 @@ pub const fn scim_path(attribute: Attribute) -> Option<ScimPath> {
         Attribute::Id => path!(USER_URN, "id"),
         Attribute::Version => path!(USER_URN, "meta", "version"),
         Attribute::Status => path!(USER_URN, "active"),
+        Attribute::ExpiresAt => path!(ROSTER_URN, "expires_at"),
         Attribute::Username => path!(USER_URN, "userName"),
         Attribute::Name => path!(USER_URN, "name", "formatted"),
         Attribute::GivenName => path!(USER_URN, "name", "givenName"),

@@ -47,8 +47,12 @@ pub(super) const ENTERPRISE: &[Attribute] = &[
     Attribute::Department,
     Attribute::Manager,
 ];
-const ROSTER: &[Attribute] =
-    &[Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes];
+pub(super) const ROSTER: &[Attribute] = &[
+    Attribute::ExpiresAt,
+    Attribute::EmailVerified,
+    Attribute::PhoneNumberVerified,
+    Attribute::Attributes,
+];
 
 /// The members to return, in their order.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use roster_core::{
     json::size_of_members, schema::DeclaredMember, violation::TOLERATED,
 };
 
-use super::value;
+use super::{plan::ROSTER, value};
 use crate::{
     error::{ScimError, ScimType},
     schema::{
@@ -23,11 +23,6 @@ use crate::{
     value::unknown as unknown_name,
     work_email,
 };
-
-/// The members of the record that a replacement keeps if the body does not have them: a client that
-/// does not send an attribute of Roster's extension may not know it (RFC 7644 section 3.5.1).
-const KEPT: [Attribute; 3] =
-    [Attribute::EmailVerified, Attribute::PhoneNumberVerified, Attribute::Attributes];
 
 /// How many bytes of a body are read in the time of one comparison.
 const READ_BYTES_PER_COMPARISON: usize = 8;
@@ -89,7 +84,9 @@ pub fn read(
         let is_sent = scim_path(*member).is_some_and(|path| reading.is_sent(path));
         sent == Sent::Replaced && !is_sent
     };
-    let kept = KEPT.iter().copied().filter(is_unknown).collect();
+    // A client that does not send an attribute of Roster's extension may not know it (RFC 7644
+    // section 3.5.1).
+    let kept = ROSTER.iter().copied().filter(is_unknown).collect();
     let members = reading.record();
     let Reading { changes, dropped, .. } = reading;
     Ok(UserBody { members, changes, kept, strictness, dropped })
@@ -110,6 +107,7 @@ impl UserBody {
         let mut members = self.members.clone();
         for member in &self.kept {
             let stored = match user.profile.get(*member) {
+                Some(Value::Text(text)) => Json::Text(text.clone()),
                 Some(Value::Flag(flag)) => Json::Bool(*flag),
                 Some(Value::Object(attributes)) => Json::Object(attributes.clone()),
                 _ => continue,

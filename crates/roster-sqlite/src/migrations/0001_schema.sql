@@ -19,6 +19,7 @@ CREATE TABLE users (
     external_id     TEXT,
     family_name_key ANY     NOT NULL,
     name_key        ANY     NOT NULL,
+    expires_at_key  ANY     NOT NULL,
     record          TEXT    NOT NULL  -- canonical JSON
 ) STRICT;
 
@@ -33,6 +34,10 @@ CREATE INDEX users_status ON users (tenant, status, id);
 CREATE INDEX users_family_name ON users (tenant, family_name_key, id);
 CREATE INDEX users_name ON users (tenant, name_key, id);
 CREATE INDEX users_updated_at ON users (tenant, updated_at, id);
+CREATE INDEX users_expires_at ON users (tenant, expires_at_key, id);
+-- The active users that expire, of all tenants: a text is less than a blob.
+CREATE INDEX users_expiring ON users (expires_at_key, id)
+    WHERE status = 0 AND expires_at_key < x'';
 
 -- Deleted users: the last record of each.
 CREATE TABLE deleted_users (

@@ -17,9 +17,10 @@ use roster_engine::{
     HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
     KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT,
     PUT_KEY, Parameters, REVOKE_KEYS, Table, UPDATE_TENANT, USERS_ROOM, WORDS,
-    count_of_external_id, count_of_range, deleted_users, direct_groups, groups_above, groups_along,
-    groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range, members_among, newcomers,
-    places_of_ids, rows_along, rows_of_ids, tenant_of_name, tenants_along,
+    count_of_external_id, count_of_range, deleted_users, direct_groups, expired_users_sql,
+    groups_above, groups_along, groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range,
+    members_among, newcomers, places_of_ids, rows_along, rows_of_ids, tenant_of_name,
+    tenants_along,
 };
 use rusqlite::Connection;
 
@@ -57,6 +58,7 @@ fn ranges() -> Vec<(Range, SortBy)> {
             | SortBy::Email
             | SortBy::FamilyName
             | SortBy::Name
+            | SortBy::ExpiresAt
             | SortBy::Indexed(_) => text(),
         };
         let bounds = [
@@ -259,6 +261,7 @@ fn page_key(by: SortBy) -> PageKey {
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
+        | SortBy::ExpiresAt
         | SortBy::Indexed(_) => SortKey::Text(Some("x".to_owned())),
     };
     PageKey { key, id: UserId::from_bytes([7; 16]) }
@@ -362,7 +365,8 @@ fn what_a_purge_erases_is_found_along_an_index() {
         FORGET_KEYS,
         FORGET_EVENTS,
     ];
-    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+    let expired = expired_users_sql::<Rows<'_>>();
+    insta::assert_snapshot!(explain(statements.map(str::to_owned).into_iter().chain([expired])));
 }
 
 #[test]

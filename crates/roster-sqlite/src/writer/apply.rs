@@ -154,7 +154,7 @@ fn apply_users(rows: Rows<'_>, writes: &Writes, row_numbers: &HashMap<UserId, i6
     for (id, write) in &writes.users {
         if let (None, Some(change)) = (write.keys_before(), write.after()) {
             let Change { user, record, keys, .. } = &**change;
-            let [status, username, email, phone_number, external_id, family_name, name] =
+            let [status, username, email, phone_number, external_id, family_name, name, expires] =
                 key_values(keys).map(ToSqlOutput::Borrowed);
             create.execute(params![
                 tenant,
@@ -168,6 +168,7 @@ fn apply_users(rows: Rows<'_>, writes: &Writes, row_numbers: &HashMap<UserId, i6
                 external_id,
                 family_name,
                 name,
+                expires,
                 text(record)?,
             ])?;
         }

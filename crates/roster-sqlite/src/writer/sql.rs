@@ -25,7 +25,8 @@ pub(crate) const INDEXED_HOLDER: &str =
 
 pub(crate) const CREATE: &str = "INSERT INTO users (tenant, id, version, status, \
      updated_at, username_key, email_key, phone_number_key, external_id, family_name_key, \
-     name_key, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+     name_key, expires_at_key, record) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 
 pub(crate) const DELETE: &str = "DELETE FROM users WHERE number = ?1";
 

@@ -163,6 +163,7 @@ fn member() -> BoxedStrategy<(String, Json)> {
         3 => named("name", json_text(text(NAMES))),
         3 => named("family_name", json_text(text(NAMES))),
         2 => named("status", status()),
+        2 => named("expires_at", json_text(one_of(MOMENTS))),
         2 => named("phone_number", json_text(one_of(NUMBERS))),
         1 => named("phone_numbers", entries(one_of(NUMBERS))),
         1 => named("photos", entries(one_of(URLS))),

@@ -86,6 +86,9 @@ impl Place {
                 SortKey::Text(Some(username_lookup(self.text.as_deref().unwrap_or_default())))
             }
             SortBy::Email => SortKey::Text(self.text.as_deref().map(email_key)),
+            SortBy::ExpiresAt => {
+                SortKey::Text(self.text.as_ref().map(|_| after_start(self.time).to_string()))
+            }
             SortBy::FamilyName | SortBy::Name => SortKey::Text(self.text.as_deref().map(fold_key)),
             SortBy::Indexed(_) => {
                 let text = self.text.as_deref();

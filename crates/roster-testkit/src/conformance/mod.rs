@@ -15,6 +15,7 @@ pub mod deleted;
 pub mod dry_run;
 pub mod erasure;
 pub mod events;
+pub mod expiry;
 pub mod filter;
 pub mod forget;
 pub mod group_lists;
@@ -184,6 +185,13 @@ macro_rules! conformance {
                 users_without_an_external_id_do_not_clash,
                 a_restore_checks_the_external_id_and_not_a_shared_mailbox,
                 a_conflict_of_external_ids_follows_on_conflict,
+            }
+            $crate::conformance_cases! { $factory, expiry:
+                a_time_of_expiry_is_stored_in_utc_with_milliseconds,
+                what_is_no_time_is_rejected,
+                filters_compare_times_of_expiry,
+                expired_users_are_found_earliest_first,
+                only_active_users_of_tenants_that_are_not_deleted_expire,
             }
             $crate::conformance_cases! { $factory, order:
                 names_are_ordered_by_code_point_of_their_folded_key,

@@ -22,7 +22,12 @@ pub(super) fn sorted(by: SortBy, direction: Direction, limit: usize) -> PageQuer
     PageQuery { sort: Sort { by, direction }, ..PageQuery::first(limit) }
 }
 
-async fn listed(harness: &Harness, by: SortBy, direction: Direction, member: &str) -> Vec<Value> {
+pub(super) async fn listed(
+    harness: &Harness,
+    by: SortBy,
+    direction: Direction,
+    member: &str,
+) -> Vec<Value> {
     let users = harness.walk(sorted(by, direction, 2)).await;
     users.iter().map(|user| view(user).get(member).cloned().unwrap_or_default()).collect()
 }
@@ -148,6 +153,12 @@ pub(super) async fn crowd(harness: &Harness) -> Vec<Stored> {
             "phone_number": pick(&[Some("+44 20 1"), Some("4420 1"), None]),
             "external_id": pick(&[Some("x"), Some("X"), None, None, Some("%")]),
             "status": pick(&[Some("active"), Some("active"), Some("suspended")]),
+            "expires_at": pick(&[
+                None,
+                Some("2026-01-01T00:00:00Z"),
+                Some("2026-01-01T01:00:00+01:00"),
+                Some("2025-12-31T23:59:59.999Z"),
+            ]),
         });
         let user = harness.user(body).await;
         users.insert(user.id, user);
@@ -155,7 +166,8 @@ pub(super) async fn crowd(harness: &Harness) -> Vec<Stored> {
     let ids: Vec<_> = users.keys().copied().collect();
     for (number, id) in ids.into_iter().enumerate() {
         if number % 5 == 1 {
-            let patch = json!({"title": "x", "family_name": "M"});
+            let patch =
+                json!({"title": "x", "family_name": "M", "expires_at": "2027-01-01T00:00:00Z"});
             let after = harness.patch(id, patch).await.expect("valid").stored;
             users.insert(id, after);
         } else if number % 7 == 3 {
@@ -216,6 +228,7 @@ pub(super) fn order(users: &mut [Stored], by: SortBy, direction: Direction) {
             SortBy::Email => keys.email,
             SortBy::FamilyName => keys.family_name,
             SortBy::Name => keys.name,
+            SortBy::ExpiresAt => keys.expires_at,
         };
         (text.is_none(), text, user.id)
     });

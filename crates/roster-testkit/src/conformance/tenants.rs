@@ -66,7 +66,7 @@ pub(crate) async fn find(harness: &Harness, tenant: &str) -> Option<(Tenant, Ten
 }
 
 /// A harness on the users of a tenant.
-async fn of(harness: &Harness, tenant: &Tenant) -> Harness {
+pub(super) async fn of(harness: &Harness, tenant: &Tenant) -> Harness {
     harness.on(harness.store().of_tenant(tenant.id).await.expect("the store answers"))
 }
 

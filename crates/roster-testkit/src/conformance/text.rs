@@ -113,6 +113,10 @@ pub async fn a_record_of_the_maximum_size_is_stored_and_a_larger_one_rejected(ha
     assert_eq!(faults(harness.create(more).await), too_large);
     assert_eq!(harness.image().await, before);
     assert_eq!(before.users, [largest]);
+    let suspended = harness.patch(user.id, json!({"status": "suspended"})).await;
+    assert!(
+        suspended.expect("a full record may be suspended").stored.record.len() > USER_BYTES_MAX
+    );
     harness.delete(user.id).await.expect("a full record may leave");
 }
 

@@ -15,9 +15,10 @@ mod tenants;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use roster_core::{
-    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId, UserSchema,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
+    ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId,
+    Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId,
+    UserSchema,
     access::{
         ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, KeyView, Keyring,
         Reach, decide_keys,
@@ -126,6 +127,14 @@ impl Store for Oracle {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move { Ok(self.state().forget(before)) })
+    }
+
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>> {
+        Box::pin(async move { Ok(self.shared.expired_users(now, after)) })
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {

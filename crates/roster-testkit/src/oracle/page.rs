@@ -73,6 +73,7 @@ fn page_key(query: &PageQuery, entry: &Entry) -> PageKey {
         SortBy::Email => SortKey::Text(keys.email.clone()),
         SortBy::FamilyName => SortKey::Text(keys.family_name.clone()),
         SortBy::Name => SortKey::Text(keys.name.clone()),
+        SortBy::ExpiresAt => SortKey::Text(keys.expires_at.clone()),
         SortBy::Indexed(kind) => {
             SortKey::Text(query.schema.index(kind).map(|index| index.sort_key(&entry.user)))
         }

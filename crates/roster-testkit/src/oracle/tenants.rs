@@ -11,9 +11,10 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Answer, EventsPage, EventsQuery, Head, Store, StoreError, Tenant, TenantId, TenantName,
-    TenantStore,
+    Answer, Attribute, EventsPage, EventsQuery, ExpiredUser, Head, Status, Store, StoreError,
+    Tenant, TenantId, TenantName, TenantStore, Timestamp, User,
     access::{KeyId, Keyring, Reach},
+    store::EXPIRED_USERS_MAX,
     tenant::{
         TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
         TenantQuery, TenantSelection, decide_tenant,
@@ -75,6 +76,32 @@ impl Shared {
             state.lock().unwrap_or_else(PoisonError::into_inner).schema.has_index_work()
         };
         states.iter().filter(|(_, state)| has_work(state)).map(|(tenant, _)| *tenant).collect()
+    }
+
+    pub(super) fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Vec<ExpiredUser> {
+        let mut expired = Vec::new();
+        for (tenant, state) in self.states.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.is_deleted {
+                continue;
+            }
+            for entry in state.live.values().filter(|entry| entry.user.status == Status::Active) {
+                let text = entry.user.profile.text(Attribute::ExpiresAt);
+                let expires_at = text.and_then(Timestamp::parse).filter(|time| *time <= now);
+                let User { id, version, .. } = entry.user;
+                let user = |expires_at| ExpiredUser { tenant: *tenant, id, version, expires_at };
+                expired.extend(expires_at.map(user));
+            }
+        }
+        let place = |user: &ExpiredUser| (user.expires_at, user.id);
+        expired.sort_unstable_by_key(place);
+        expired.retain(|user| after.is_none_or(|after| place(user) > place(&after)));
+        expired.truncate(EXPIRED_USERS_MAX);
+        expired
     }
 
     pub(super) fn is_deleted(&self, tenant: TenantId) -> bool {

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery, Failure,
-    GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged, Rules,
-    Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp, UserId,
-    UserSchema,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
+    ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome,
+    Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore,
+    Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -125,6 +125,14 @@ impl Store for OneTenant {
 
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         self.store.forget(before)
+    }
+
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>> {
+        self.store.expired_users(now, after)
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {

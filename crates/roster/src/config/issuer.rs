@@ -12,7 +12,7 @@ use super::Config;
 /// The name of an issuer without a given name.
 const NAME: &str = "jwt";
 /// Names that the change log uses for other actors.
-const RESERVED: [&str; 3] = ["key", "system", "anonymous"];
+const RESERVED: [&str; 4] = ["key", "system", "anonymous", "roster"];
 /// Maximum length of a name, in characters.
 const NAME_CHARS_MAX: usize = 32;
 /// Maximum length of a text, in characters.

@@ -11,9 +11,9 @@ use std::{
 
 use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome, Outlived, Purged,
-    Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore, Timestamp,
-    UserAct, UserId, UserSchema,
+    ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome,
+    Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore,
+    Timestamp, UserAct, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -181,6 +181,14 @@ impl Store for Failing {
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
         self.store.events(query)
+    }
+
+    fn expired_users(
+        &self,
+        now: Timestamp,
+        after: Option<ExpiredUser>,
+    ) -> Answer<'_, Result<Vec<ExpiredUser>, StoreError>> {
+        self.store.expired_users(now, after)
     }
 
     fn pending_erasures(&self) -> Answer<'_, Result<Vec<Purged>, StoreError>> {

@@ -3,6 +3,7 @@
 
 mod clocks;
 mod erasures;
+mod expiry;
 mod failing;
 mod rounds;
 mod service;

@@ -23,7 +23,7 @@ pub(crate) async fn a_schema_is_read_replaced_and_read_again(backend: Backend) {
         .iter()
         .map(|one| one["name"].as_str().expect("a value"))
         .collect();
-    assert!(names.starts_with(&["id", "version", "status", "username"]), "{names:?}");
+    assert!(names.starts_with(&["id", "version", "status", "expires_at", "username"]), "{names:?}");
     let emails = members
         .as_array()
         .expect("a value")

@@ -197,6 +197,7 @@ cases! {
         a_patch_checks_the_named_version,
         patches_at_once_lose_nothing,
         a_changed_address_loses_its_proof_unless_the_patch_names_it,
+        a_user_expires_by_an_attribute_of_the_extension,
     }
     mod patch_rules {
         p1_operations_are_in_order_and_atomic,

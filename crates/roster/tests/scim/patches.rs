@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::{
     client::Reply,
     service::{Backend, Service},
-    support::{ENTERPRISE_URN, ROSTER_URN, at, create, named, post, read, refused, send, with},
+    support::{
+        ENTERPRISE_URN, ROSTER_URN, at, create, named, post, put, read, refused, send, with,
+    },
 };
 
 fn operations(operations: Value) -> Value {
@@ -170,4 +172,42 @@ pub(crate) async fn a_changed_address_loses_its_proof_unless_the_patch_names_it(
     let cleared = json!([{"op": "remove", "path": format!("{ROSTER_URN}:email_verified")}]);
     let now = patch(&service, &user, cleared).await.expect(200).json();
     assert_eq!(now[ROSTER_URN].get("email_verified"), None);
+}
+
+pub(crate) async fn a_user_expires_by_an_attribute_of_the_extension(backend: Backend) {
+    let service = backend.open().await;
+    let name = format!("{ROSTER_URN}:expires_at");
+    let ending = |at: &str| json!({ROSTER_URN: {"expires_at": at}});
+    let body = with(named("ada"), ending("2027-01-31T13:00:00+01:00"));
+    let ada = create(&service, body.clone()).await;
+    assert_eq!(ada[ROSTER_URN]["expires_at"], "2027-01-31T12:00:00.000Z");
+    let eve = create(&service, with(named("eve"), ending("2026-12-31T12:00:00Z"))).await;
+    create(&service, named("bob")).await;
+
+    let users = |query: &str| format!("/Users?{query}");
+    let names = async |query: &str| {
+        let page = read(&service, &users(query)).await;
+        let users = page["Resources"].as_array().expect("users").iter();
+        users.map(|user| user["userName"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    let sorted = format!("sortBy={}", name.replace(':', "%3A"));
+    assert_eq!(names(&sorted).await, ["eve", "ada", "bob"]);
+    assert_eq!(names(&format!("{sorted}&sortOrder=descending")).await, ["bob", "ada", "eve"]);
+    let filter = |test: &str| format!("filter={name}%20{test}").replace(':', "%3A");
+    assert_eq!(names(&filter("pr")).await, ["ada", "eve"]);
+    assert_eq!(names(&filter("lt%20%222027-01-01T00:00:00Z%22")).await, ["eve"]);
+
+    // A client that does not know the attribute keeps it.
+    let after = put(&service, &ada, with(named("ada"), json!({"title": "Countess"}))).await;
+    assert_eq!(after.expect(200).json()[ROSTER_URN], ada[ROSTER_URN]);
+    let set = |value: Value| json!([{"op": "replace", "path": name, "value": value}]);
+    let later = patch(&service, &eve, set(json!("2028-02-29T00:00:00Z"))).await.expect(200).json();
+    assert_eq!(later[ROSTER_URN]["expires_at"], "2028-02-29T00:00:00.000Z");
+    for wrong in [json!("soon"), json!("2027-02-29T00:00:00Z"), json!("2028-02-29")] {
+        refused(patch(&service, &eve, set(wrong)).await, 400, Some("invalidValue"));
+    }
+    assert_eq!(read(&service, &at(&eve)).await, later);
+    let cleared = json!([{"op": "remove", "path": name}]);
+    let now = patch(&service, &eve, cleared).await.expect(200).json();
+    assert_eq!(now.get(ROSTER_URN), None, "{now}");
 }

@@ -169,6 +169,7 @@ fn value(random: &mut Random, attribute: &Attribute) -> Value {
             let parts = names.into_iter().map(|part| (part.name.clone(), value(random, part)));
             Value::Object(parts.collect::<Map<_, _>>())
         }
+        "dateTime" => json!(random.pick(&["2026-01-01T00:00:00.000Z", "2027-01-31T12:00:00.500Z"])),
         "binary" => json!(random.pick(&["MIIB", "miib", "MIIDQzCC"])),
         "reference" => json!(random.pick(&["https://a.example/A", "https://a.example/a"])),
         _ if attribute.name == "type" => json!(random.pick(&KINDS)),

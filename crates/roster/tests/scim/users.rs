@@ -314,7 +314,8 @@ pub(crate) async fn every_attribute_of_the_tables_comes_back_as_it_was_sent(back
         ENTERPRISE_URN: {"employeeNumber": "701984", "costCenter": "4130",
             "organization": "Universal Studios", "division": "Theme Park",
             "department": "Tour Operations", "manager": {"value": "26118915"}},
-        ROSTER_URN: {"email_verified": true, "phone_number_verified": false,
+        ROSTER_URN: {"expires_at": "2027-01-31T12:00:00.000Z",
+            "email_verified": true, "phone_number_verified": false,
             "attributes": {"team": "core", "n": 7, "deep": [{"True": "True"}]}}
     });
     let mut user = create(&service, sent.clone()).await;

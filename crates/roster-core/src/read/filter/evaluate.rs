@@ -306,8 +306,8 @@ fn order<P: Compared>(
 ) -> Option<Ordering> {
     match (found, &test.operand) {
         (Found::Time(time), Operand::Time(wanted)) => Some(time.cmp(wanted)),
-        (Found::Json(Json::Text(value)), Operand::Time(wanted)) => {
-            Timestamp::parse(value).map(|time| time.cmp(wanted))
+        (Found::Json(Json::Text(_)) | Found::Text(_), Operand::Time(wanted)) => {
+            Timestamp::parse(text_of(found)?).map(|time| time.cmp(wanted))
         }
         (Found::Integer(number), Operand::Integer(wanted)) => Some(number.cmp(wanted)),
         (Found::Json(value), Operand::Integer(wanted)) => {

@@ -265,6 +265,7 @@ const fn of_rule(rule: TextRule) -> Comparison {
         TextRule::Username => Comparison::Username,
         TextRule::Email => Comparison::Email,
         TextRule::PhoneNumber => Comparison::PhoneNumber,
+        TextRule::Time => Comparison::Time,
         TextRule::Url | TextRule::Certificate => Comparison::Exact,
         TextRule::Plain
         | TextRule::Name

@@ -111,6 +111,7 @@ impl Index {
             Self::Sort(SortBy::Email) => "email_key",
             Self::Sort(SortBy::FamilyName) => "family_name_key",
             Self::Sort(SortBy::Name) => "name_key",
+            Self::Sort(SortBy::ExpiresAt) => "expires_at_key",
             Self::ExternalId => "external_id",
             Self::PhoneNumber => "phone_number_key",
             Self::Status => "status",

@@ -82,6 +82,7 @@ fn candidate(test: &Test, schema: &UserSchema) -> Option<Candidate> {
         (Attribute::UpdatedAt, Operand::Time(time)) => {
             between(SortBy::UpdatedAt, *operator, RangeKey::Time(*time))
         }
+        (Attribute::ExpiresAt, operand) => expiring(*operator, operand),
         (Attribute::Username, Operand::Text { key: Some(key), .. }) => {
             text(SortBy::Username, *operator, key)
         }
@@ -158,6 +159,20 @@ fn between(by: SortBy, operator: Operator, key: RangeKey) -> Option<Candidate> {
         | Operator::Present => return None,
     };
     Some(Candidate { range: Range { index: Index::Sort(by), from, to }, rank, exact: true })
+}
+
+/// The range of the times at which users expire.
+fn expiring(operator: Operator, operand: &Operand) -> Option<Candidate> {
+    let by = SortBy::ExpiresAt;
+    if let Operand::Time(time) = operand {
+        // No user expires at a time without a stored form; the filter decides.
+        return between(by, operator, RangeKey::Text(time.stored_form()?));
+    }
+    if operator != Operator::Present {
+        return None;
+    }
+    // Every value is at or after the empty text.
+    between(by, Operator::GreaterOrEqual, RangeKey::Text(String::new()))
 }
 
 /// The range of ids for a time of creation, which is the first part of an id.

@@ -1,6 +1,9 @@
 //! Parses one member of a body into a draft, by its kind in the attribute table.
 
-use super::{Draft, rule::check_rule};
+use super::{
+    Draft,
+    rule::{check_rule, stored_time},
+};
 use crate::{
     json::Json,
     text::{Pointer, nearest, nfc},
@@ -50,9 +53,14 @@ impl Draft {
         let Json::Text(text) = sent else {
             return self.add_wrong_type(pointer, "a string", &sent);
         };
-        let text = nfc(text);
+        let mut text = nfc(text);
         if let Err(fault) = check_rule(rule, &text) {
             self.add_violation(Excuse::Member(attribute), fault.code, || (pointer(), fault.detail));
+        }
+        if rule == TextRule::Time
+            && let Some(time) = stored_time(&text)
+        {
+            text = time;
         }
         self.set(attribute, Value::Text(text));
     }

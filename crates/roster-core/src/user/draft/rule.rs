@@ -5,6 +5,7 @@ use crate::{
         Controls, Detail, check_absolute_url, check_controls, check_country, check_email,
         check_language_tag, check_phone, check_zone, is_script_url, is_visible, username_key,
     },
+    timestamp::Timestamp,
     user::attribute::TextRule,
     write::violation::ViolationCode,
 };
@@ -49,9 +50,18 @@ pub(crate) fn check_rule(rule: TextRule, text: &str) -> Result<(), TextFault> {
             check_language_tag(text).map_err(fault(ViolationCode::InvalidLanguageTag))
         }
         TextRule::Zone => check_zone(text).map_err(fault(ViolationCode::InvalidZone)),
+        TextRule::Time => stored_time(text).map(drop).ok_or_else(|| TextFault {
+            code: ViolationCode::InvalidValue,
+            detail: "write a time of RFC 3339, with its offset, like 2027-01-31T12:00:00Z".into(),
+        }),
         TextRule::Country => check_country(text).map_err(fault(ViolationCode::InvalidCountry)),
         TextRule::Certificate => check_base64(text),
     }
+}
+
+/// The form in which a time is stored.
+pub(super) fn stored_time(text: &str) -> Option<String> {
+    Timestamp::parse(text).and_then(Timestamp::stored_form)
 }
 
 fn fault(code: ViolationCode) -> impl FnOnce(Detail) -> TextFault {

@@ -8,7 +8,7 @@ use roster_server::Identity;
 /// The identity to which a request of this actor from this address is charged.
 pub(crate) fn identity(actor: &Actor, address: IpAddr) -> Identity<'_> {
     match actor {
-        Actor::Anonymous | Actor::System => Identity::of_address(address),
+        Actor::Anonymous | Actor::System | Actor::Expiry => Identity::of_address(address),
         Actor::Key(id) => Identity::Key(id.as_str()),
         Actor::Subject { issuer, subject } => Identity::Subject { issuer, subject },
     }

@@ -196,8 +196,8 @@ fn sort(text: &str, schema: &UserSchema) -> Result<Sort, ParameterFault> {
             Err(("index-not-ready", detail))
         }
         None => Err(invalid(
-            "give id, created_at, updated_at, username, email, family_name, name, or a member \
-             that the schema gives an index, like attributes.badge; a leading - descends",
+            "give id, created_at, updated_at, username, email, family_name, name, expires_at, or a \
+             member that the schema gives an index, like attributes.badge; a leading - descends",
         )),
     }
 }

@@ -261,7 +261,7 @@ mod tests {
         INSERT INTO tenants VALUES (0, NULL, 1, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, 0, 0); \
         INSERT INTO users VALUES \
         (0, '00000000-0000-7000-8000-000000000001', 1, 0, 0, 'a', 'b', NULL, NULL, 'c', 'd', \
-        repeat('x', 300)); INSERT INTO words SELECT 0, 'a', id FROM users; \
+        'e', repeat('x', 300)); INSERT INTO words SELECT 0, 'a', id FROM users; \
         INSERT INTO words SELECT 0, 'b', id FROM users; \
         INSERT INTO further_keys SELECT 0, 0, 'b', id FROM users; \
         INSERT INTO events SELECT 1, 0, 'user.created', 0, '', '', id, 1, '', record FROM users";
