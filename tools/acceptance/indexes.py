@@ -15,7 +15,6 @@ import random
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from urllib.parse import quote
 
 from engines import engine
@@ -172,12 +171,6 @@ def check_badges(options, chief, ids, badges):
     connection.close()
 
 
-def cpu(service):
-    """The seconds that the process has used."""
-    fields = Path(f"/proc/{service.process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
 def lookups(options, service, chief, ids, badges):
     connection, chance = chief.connect(), random.Random(options.seed)
     used = {"badge": [], "email": []}
@@ -194,11 +187,11 @@ def lookups(options, service, chief, ids, badges):
     for _ in range(ROUNDS):
         for kind in used:
             paths = [path(kind, number) for number in known]
-            began = cpu(service)
+            began = service.cpu()
             for one in paths:
                 answer = connection.request("GET", one)
                 expect(answer.status == 200, f"{one} was answered {answer}")
-            used[kind].append((cpu(service) - began) / len(paths) * 1e6)
+            used[kind].append((service.cpu() - began) / len(paths) * 1e6)
             expect(len(answer.json()["items"]) == 1, f"{one} was answered {answer}")
     connection.close()
     best = {kind: min(values) for kind, values in used.items()}

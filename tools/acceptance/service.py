@@ -200,6 +200,12 @@ class Service:
         line = next((line for line in status.splitlines() if line.startswith(name + ":")), "")
         return int(line.split()[1]) / 1024 if line else 0.0
 
+    def cpu(self):
+        """The seconds of processor time that the process has used."""
+        status = Path(f"/proc/{self.process.pid}/stat").read_text()
+        fields = status.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, within=30.0):
         """Sends SIGTERM. Returns the exit code; a process that does not end is an error."""
         if self.process is None or self.process.poll() is not None:

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use roster_core::{
-    Json, UserSchema,
+    Attribute, Json, UserSchema,
     filter::Path,
     json::write_text,
     limits::PAGE_SIZE_MAX,
@@ -301,7 +301,9 @@ fn sort(
         Some(("emails", "" | "value")) => SortBy::Email,
         Some(("name", "familyName")) => SortBy::FamilyName,
         Some(("name", "formatted")) => SortBy::Name,
-        Some(("expires_at", _)) => SortBy::ExpiresAt,
+        Some(_) | None if member(schema, by) == Some(Path::Member(Attribute::ExpiresAt)) => {
+            SortBy::ExpiresAt
+        }
         Some(_) | None => match indexed(schema, by) {
             Some(index) if index.is_sortable() => SortBy::Indexed(index.kind),
             Some(_) => {
@@ -319,10 +321,14 @@ fn sort(
     Ok(Sort { by, direction })
 }
 
+/// The path of an attribute of users, also of an extension without its URN.
+fn member(schema: &UserSchema, by: &str) -> Option<Path> {
+    UserNames::new(Strictness::Tolerant, schema).path(by)
+}
+
 /// The index of an attribute that the schema of users gives one.
 fn indexed<'s>(schema: &'s UserSchema, by: &str) -> Option<&'s MemberIndex> {
-    let names = UserNames::new(Strictness::Tolerant, schema);
-    match names.path(by)? {
+    match member(schema, by)? {
         path @ (Path::Member(_) | Path::Free(_)) => {
             schema.indexes.iter().find(|index| index.is_live() && index.has_values_of(&path))
         }

@@ -10,7 +10,7 @@ const LENGTH_MAX: usize = 64;
 
 /// The names of our members in other directories, in standards, and in the tables of people who
 /// speak English, French, German or Spanish, in lower case without separators.
-const SYNONYMS: [(&str, &str); 102] = [
+const SYNONYMS: [(&str, &str); 101] = [
     ("abteilung", "department"),
     ("accountexpires", "expires_at"),
     ("accountname", "username"),
@@ -37,7 +37,6 @@ const SYNONYMS: [(&str, &str); 102] = [
     ("emailwork", "email"),
     ("employeeid", "employee_number"),
     ("enabled", "status"),
-    ("enddate", "expires_at"),
     ("expiration", "expires_at"),
     ("expirationdate", "expires_at"),
     ("expires", "expires_at"),

@@ -7,7 +7,7 @@ use axum::{extract::State, response::Response};
 use roster_core::{
     Attribute, Failure, Json, Mode, Outcome, Refusal, SchemaDraft, Stored, UserId, UserSchema,
     access::{ReadUsers, WriteSchema},
-    attribute::{Kind, PartKind, Shape},
+    attribute::{Kind, PartKind, Shape, TextRule},
     json,
     schema::{IndexStatus, MemberIndex},
 };
@@ -96,7 +96,7 @@ fn built_in(attribute: Attribute) -> Json {
     let (value_type, shape): (_, Option<&Shape>) = match attribute.kind() {
         Kind::ServerMade if attribute == Attribute::Id => ("string", None),
         Kind::ServerMade if attribute == Attribute::Version => ("integer", None),
-        Kind::ServerMade => ("date_time", None),
+        Kind::ServerMade | Kind::Text(TextRule::Time) => ("date_time", None),
         Kind::Status | Kind::Text(_) | Kind::ShortForm { .. } => ("string", None),
         Kind::Flag { .. } | Kind::Mark => ("boolean", None),
         Kind::One(shape) | Kind::Many(shape) => ("object", Some(shape)),

@@ -43,7 +43,8 @@ impl RetentionClock {
             let ahead_s = ahead.as_secs();
             tracing::warn!(
                 ahead_s,
-                "the wall clock jumped forward; deletion by age follows it after 7 days of uptime"
+                "the wall clock jumped forward; deletion by age, and the suspension of users that \
+                 expire, follow it after 7 days of uptime"
             );
         }
         if !is_ahead && self.is_jump_logged {

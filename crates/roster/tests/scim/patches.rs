@@ -192,6 +192,7 @@ pub(crate) async fn a_user_expires_by_an_attribute_of_the_extension(backend: Bac
     };
     let sorted = format!("sortBy={}", name.replace(':', "%3A"));
     assert_eq!(names(&sorted).await, ["eve", "ada", "bob"]);
+    assert_eq!(names("sortBy=expires_at").await, ["eve", "ada", "bob"]);
     assert_eq!(names(&format!("{sorted}&sortOrder=descending")).await, ["bob", "ada", "eve"]);
     let filter = |test: &str| format!("filter={name}%20{test}").replace(':', "%3A");
     assert_eq!(names(&filter("pr")).await, ["ada", "eve"]);

@@ -1,0 +1,164 @@
+"""What requests cost beside 10,000 tenants of 100 users each, and in them.
+
+Two services have 1,000,000 users in the default tenant; one of them also has the tenants. The CPU of
+the services for each kind of request is measured in turns: in the default tenant of both, and in
+tenants that are chosen at random. Beside and in tenants it is at most 1.15 times that without any.
+"""
+
+import contextlib
+import random
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+from engines import engine
+from service import Workplace, arguments
+from tenants import IMPORTERS, found
+from tenants_client import Fault, check, expect, import_users, operator, running
+
+BATCH = 20_000
+CPU_MAX = 1.15
+
+
+def crowded(chief, size):
+    """Creates the users of the default tenant. Returns their ids."""
+    connection, ids = chief.connect(600.0), []
+    for start in range(0, size, BATCH):
+        users = [
+            {
+                "username": f"user{number}",
+                "email": f"user{number}@example.com",
+                "name": f"Ada Lovelace {number % 4000}",
+            }
+            for number in range(start, min(start + BATCH, size))
+        ]
+        ids += import_users(connection, "", users)
+    connection.close()
+    return ids
+
+
+class Place:
+    """Where requests go: the default tenant of a service, or any of its tenants."""
+
+    def __init__(self, chief, ids, seed):
+        self.chief, self.ids = chief, ids
+        self.connection, self.random = chief.connect(), random.Random(seed)
+        self.names, self.created = sorted(ids), 0
+        self.used = {kind: [] for kind in KINDS}
+
+    def ask(self, kind):
+        name = self.random.choice(self.names)
+        self.connection.base = f"/tenants/{name}" if name else ""
+        method, path, body, status = KINDS[kind](self, name)
+        answer = self.connection.request(method, path, body)
+        expect(answer.status == status, f"{method} {path} of {name!r} was answered {answer}")
+        return answer
+
+    def id(self, name):
+        return self.random.choice(self.ids[name])
+
+    def measure(self, kind, requests):
+        began = self.chief.service.cpu()
+        for _ in range(requests):
+            self.ask(kind)
+        self.used[kind].append((self.chief.service.cpu() - began) / requests * 1e6)
+
+
+def get(place, name):
+    return "GET", f"/users/{place.id(name)}", None, 200
+
+
+def page(place, name):
+    after = place.random.randrange(len(place.ids[name]))
+    condition = quote(f'id gt "{place.ids[name][after]}"')
+    return "GET", f"/users?limit=20&filter={condition}", None, 200
+
+
+def lookup(place, name):
+    number = place.random.randrange(len(place.ids[name]))
+    condition = quote(f'email eq "user{number}@example.com"')
+    return "GET", f"/users?filter={condition}", None, 200
+
+
+def create(place, name):
+    place.created += 1
+    username = f"new{place.created}"
+    body = {"username": username, "email": f"{username}@example.com", "name": "Grace Hopper"}
+    return "POST", "/users", body, 201
+
+
+def patch(place, name):
+    body = {"title": f"title {place.random.random()}"}
+    return "PATCH", f"/users/{place.id(name)}", body, 200
+
+
+KINDS = {"GET": get, "page": page, "lookup": lookup, "POST": create, "PATCH": patch}
+
+
+def measured(options, alone, beside):
+    with ThreadPoolExecutor(IMPORTERS) as pool:
+        names = [f"customer-{number}" for number in range(options.tenants)]
+        parts = [
+            pool.submit(found, beside, names, options.each, number) for number in range(IMPORTERS)
+        ]
+        tenants = {name: ids for part in parts for name, ids in part.result().items()}
+    ids = [{"": crowded(chief, options.users)} for chief in (alone, beside)]
+    places = {
+        "alone": Place(alone, ids[0], options.seed),
+        "beside tenants": Place(beside, ids[1], options.seed),
+        "in tenants": Place(beside, tenants, options.seed),
+    }
+    for turn in range(options.turns + 1):
+        for kind in KINDS:
+            for place in places.values():
+                place.measure(kind, options.requests)
+        if turn == 0:
+            # Statements and caches are warm now.
+            for place in places.values():
+                place.used = {kind: [] for kind in KINDS}
+    for chief in (alone, beside):
+        check(options, chief.service)
+    if options.slice:
+        # Too few requests to measure: it shows that each is answered.
+        return
+    worst = 0.0
+    for kind in KINDS:
+        cost = {name: sorted(place.used[kind]) for name, place in places.items()}
+        cost = {name: values[len(values) // 2] for name, values in cost.items()}
+        ratios = {name: value / max(cost["alone"], 1) for name, value in cost.items() if name != "alone"}
+        worst = max(worst, *ratios.values())
+        said = ", ".join(f"{ratio:.2f} {name}" for name, ratio in ratios.items())
+        print(f"{kind}: {cost['alone']:.0f} us alone; {said}", flush=True)
+    expect(worst <= CPU_MAX, f"{worst:.2f} times the CPU")
+
+
+def main():
+    options = arguments(
+        __doc__,
+        engines=True,
+        users=(1_000_000, 2000, "users of the default tenant"),
+        tenants=(10_000, 8, "tenants"),
+        each=(100, 10, "users of each of them"),
+        turns=(7, 1, "turns of each kind of request"),
+        requests=(4000, 200, "requests of one kind in a turn"),
+    )
+    faults, began = 0, time.monotonic()
+    with Workplace("tenants-cost") as place, engine(options) as store:
+        with contextlib.ExitStack() as stack:
+            services = [
+                stack.enter_context(running(store, options, place / name))
+                for name in ("alone", "beside")
+            ]
+            try:
+                measured(options, *[operator(service) for service in services])
+            except Fault as fault:
+                faults += 1
+                print(f"tenants_cost: {fault}"[:8000], flush=True)
+        took = time.monotonic() - began
+        print(f"tenants_cost ({options.engine}): {faults} faults; {took:.0f} s")
+        sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
