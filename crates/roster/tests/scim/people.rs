@@ -158,7 +158,9 @@ fn repeats(user: &Value) -> bool {
 }
 
 fn value(random: &mut Random, attribute: &Attribute) -> Value {
+    const TIMES: [&str; 2] = ["2026-01-01T00:00:00.000Z", "2027-01-31T12:00:00.500Z"];
     match attribute.kind.as_str() {
+        _ if attribute.name == "expires_at" => json!(random.pick(&TIMES)),
         "boolean" => json!(random.once_in(2)),
         "complex" => {
             let parts = attribute.parts.iter().filter(|part| {
@@ -169,7 +171,6 @@ fn value(random: &mut Random, attribute: &Attribute) -> Value {
             let parts = names.into_iter().map(|part| (part.name.clone(), value(random, part)));
             Value::Object(parts.collect::<Map<_, _>>())
         }
-        "dateTime" => json!(random.pick(&["2026-01-01T00:00:00.000Z", "2027-01-31T12:00:00.500Z"])),
         "binary" => json!(random.pick(&["MIIB", "miib", "MIIDQzCC"])),
         "reference" => json!(random.pick(&["https://a.example/A", "https://a.example/a"])),
         _ if attribute.name == "type" => json!(random.pick(&KINDS)),
