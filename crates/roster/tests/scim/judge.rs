@@ -64,10 +64,14 @@ impl Attribute {
     pub(crate) fn read(urn: Option<&str>, told: &Value) -> Self {
         let parts = told["subAttributes"].as_array();
         let parts = parts.map(|parts| parts.iter().map(|part| Self::read(urn, part)).collect());
+        let name = told["name"].as_str().expect("a name");
+        // The schema says that this time is a string.
+        let is_time = name == "expires_at";
+        let kind = if is_time { "dateTime" } else { told["type"].as_str().expect("a type") };
         Self {
             urn: urn.map(str::to_owned),
-            name: told["name"].as_str().expect("a name").to_owned(),
-            kind: told["type"].as_str().expect("a type").to_owned(),
+            name: name.to_owned(),
+            kind: kind.to_owned(),
             multi_valued: told["multiValued"] == true,
             case_exact: told["caseExact"] == true,
             is_read_only: told["mutability"] == "readOnly",

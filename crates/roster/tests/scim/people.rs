@@ -158,9 +158,8 @@ fn repeats(user: &Value) -> bool {
 }
 
 fn value(random: &mut Random, attribute: &Attribute) -> Value {
-    const TIMES: [&str; 2] = ["2026-01-01T00:00:00.000Z", "2027-01-31T12:00:00.500Z"];
     match attribute.kind.as_str() {
-        _ if attribute.name == "expires_at" => json!(random.pick(&TIMES)),
+        "dateTime" => json!(random.pick(&["2026-01-01T00:00:00.000Z", "2027-01-31T12:00:00.500Z"])),
         "boolean" => json!(random.once_in(2)),
         "complex" => {
             let parts = attribute.parts.iter().filter(|part| {
