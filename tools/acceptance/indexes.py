@@ -19,9 +19,8 @@ from urllib.parse import quote
 
 from engines import engine
 from service import Closed, Workplace, arguments, percentile
-from tenants_client import Beside, Fault, Tenant, check, expect, import_users, operator, running
+from tenants_client import Beside, Fault, Tenant, check, expect, filled, operator, running
 
-BATCH = 20_000
 RATE_PER_SECOND = 200
 ALONE_SECONDS = 30
 SLOWER_MAX = 2.0
@@ -73,16 +72,6 @@ class Writes(Beside):
             self.pause(RATE_PER_SECOND)
 
 
-def filled(chief, size):
-    """Creates the users. Returns their ids."""
-    connection, ids = chief.connect(600.0), []
-    for start in range(0, size, BATCH):
-        users = [user(number) for number in range(start, min(start + BATCH, size))]
-        ids += import_users(connection, "", users)
-    connection.close()
-    return ids
-
-
 def statuses(connection):
     answer = connection.request("GET", "/schema")
     expect(answer.status == 200, f"the schema was answered {answer}")
@@ -109,7 +98,7 @@ def found(connection, condition):
 
 
 def building(options, service, chief):
-    ids = filled(chief, options.users)
+    ids = filled(chief, options.users, user)
     with Writes(chief, ids, f"{options.seed} alone") as alone:
         time.sleep(1 if options.slice else ALONE_SECONDS)
     badges = dict(alone.badges)

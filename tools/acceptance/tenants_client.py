@@ -117,6 +117,16 @@ def import_users(connection, base, users):
     return [result["id"] for result in results]
 
 
+def filled(chief, size, user, batch=20_000):
+    """Creates the users of the default tenant that `user` makes of numbers. Returns their ids."""
+    connection, ids = chief.connect(600.0), []
+    for start in range(0, size, batch):
+        numbers = range(start, min(start + batch, size))
+        ids += import_users(connection, "", [user(number) for number in numbers])
+    connection.close()
+    return ids
+
+
 def everybody(connection, base=""):
     """All users, by their ids."""
     users, cursor = {}, ""

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use roster_core::{
-    Actor, BulkWrite, Caller, ExpiredUser, Failure, Json, Mode, Preconditions, StoreError, Tags,
-    TenantId, Timestamp,
+    Actor, BulkWrite, Caller, ExpiredUser, Failure, Json, Mode, Preconditions, Refusal, StoreError,
+    Tags, TenantId, Timestamp,
 };
 use roster_http::Duty;
 use tokio::time::{Instant, sleep};
@@ -69,8 +69,15 @@ impl Housekeeping {
         for (user, result) in users.iter().zip(results) {
             match result {
                 Ok(_) => round.suspended += 1,
-                // Another write changed or deleted the user meanwhile.
-                Err(Failure::Refused(_)) => {}
+                // Another write changed or deleted the user, or deleted its tenant, meanwhile.
+                Err(Failure::Refused(
+                    Refusal::VersionMismatch { .. } | Refusal::NotFound | Refusal::TenantNotFound,
+                )) => {}
+                Err(Failure::Refused(refusal)) => {
+                    let error = StoreError::Internal(format!("not suspended: {refusal:?}").into());
+                    round.failed += 1;
+                    self.failures.failed(Duty::Expiry, Some(user.id), &error);
+                }
                 Err(Failure::Store(error)) => {
                     round.failed += 1;
                     self.failures.failed(Duty::Expiry, Some(user.id), &error);

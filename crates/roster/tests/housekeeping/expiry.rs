@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use roster::housekeeping::{Retention, Round};
+use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
     Directory, Draft, EventKind, EventsQuery, Mode, Preconditions, Status, TenantName, User,
     UserId, json,
@@ -54,6 +54,16 @@ async fn patch(directory: &Directory, id: UserId, body: &str) {
     directory.patch(may(), id, read(body), terms()).await.unwrap();
 }
 
+/// A place with a user that has expired and was suspended.
+async fn after_an_expiry(engine: Engine) -> (Place, Housekeeping, UserId) {
+    let place = Place::new(engine).await;
+    let ada = expiring(&place.directory, "ada", MINUTE).await;
+    let mut housekeeping = place.start(KEEP, &HousekeepingMetrics::default());
+    place.clock.elapse(MINUTE);
+    assert_eq!(housekeeping.round().await, suspended(1));
+    (place, housekeeping, ada)
+}
+
 fn users_are_suspended_once_their_time_has_passed(engine: Engine) {
     block_on(async {
         let (place, metrics) = (Place::new(engine).await, HousekeepingMetrics::default());
@@ -89,11 +99,7 @@ fn users_are_suspended_once_their_time_has_passed(engine: Engine) {
 
 fn an_expired_user_that_is_activated_is_suspended_again(engine: Engine) {
     block_on(async {
-        let (place, metrics) = (Place::new(engine).await, HousekeepingMetrics::default());
-        let ada = expiring(&place.directory, "ada", MINUTE).await;
-        let mut housekeeping = place.start(KEEP, &metrics);
-        place.clock.elapse(MINUTE);
-        assert_eq!(housekeeping.round().await, suspended(1));
+        let (place, mut housekeeping, ada) = after_an_expiry(engine).await;
         patch(&place.directory, ada, r#"{"status":"active"}"#).await;
         assert_eq!(housekeeping.round().await, suspended(1));
         patch(&place.directory, ada, r#"{"status":"active","expires_at":null}"#).await;
@@ -104,11 +110,7 @@ fn an_expired_user_that_is_activated_is_suspended_again(engine: Engine) {
 
 fn a_later_time_does_not_activate_a_user(engine: Engine) {
     block_on(async {
-        let (place, metrics) = (Place::new(engine).await, HousekeepingMetrics::default());
-        let ada = expiring(&place.directory, "ada", MINUTE).await;
-        let mut housekeeping = place.start(KEEP, &metrics);
-        place.clock.elapse(MINUTE);
-        assert_eq!(housekeeping.round().await, suspended(1));
+        let (place, mut housekeeping, ada) = after_an_expiry(engine).await;
         patch(&place.directory, ada, r#"{"expires_at":"2100-01-01T00:00:00Z"}"#).await;
         assert_eq!(housekeeping.round().await, Round::default());
         assert_eq!(user(&place.directory, ada).await.status, Status::Suspended);
