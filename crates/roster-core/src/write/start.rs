@@ -1,5 +1,5 @@
-//! What the caller of a command and the engine share about it: whether it was begun or cancelled,
-//! whichever is first, and how many bytes it added to the change log.
+//! What the caller of a command and the engine share about it: whether it was queued, whether it
+//! was begun or cancelled, whichever is first, and how many bytes it added to the change log.
 //!
 //! A caller waits for a command for a limited time, and the engine may begin it at any time. The
 //! first of [`Start::begin`] and [`Start::give_up`] decides: a cancelled command is never begun,
@@ -11,7 +11,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
 };
 
@@ -32,6 +32,7 @@ pub struct Start(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     state: AtomicU8,
+    queued: AtomicBool,
     sent: AtomicUsize,
     logged: AtomicUsize,
     account: Option<Arc<dyn LogAccount>>,
@@ -56,6 +57,16 @@ impl Start {
     #[must_use]
     pub fn give_up(&self) -> bool {
         self.set(GIVEN_UP)
+    }
+
+    /// Notes that the engine executes the command before all that it gets later.
+    pub fn note_queued(&self) {
+        self.0.queued.store(true, Ordering::Release);
+    }
+
+    /// Whether the engine executes the command before all that it gets later.
+    pub fn is_queued(&self) -> bool {
+        self.0.queued.load(Ordering::Acquire)
     }
 
     /// Notes the size of the request of the command.

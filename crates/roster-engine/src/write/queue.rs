@@ -152,6 +152,10 @@ impl Queue {
             }
             requests.push(request(command));
         }
+        // No other task of the caller runs until they are queued.
+        if let Some(start) = requests.last().and_then(|last| last.command.start.as_ref()) {
+            start.note_queued();
+        }
         let (job, answer) = Job::new(requests);
         let error = match self.push(job) {
             Ok(()) => match answer.await {

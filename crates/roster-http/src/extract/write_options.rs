@@ -107,7 +107,7 @@ impl WriteOptions {
         let headers = &parts.headers;
         let RequestContext { authority, client, .. } = RequestContext::of(parts)?;
         let log_charges = app.admission.log_charges(authority.actor(), *client);
-        let start = log_charges.start(0).unwrap_or_default();
+        let start = log_charges.start(0);
         Ok(Self {
             mode: Mode::Write,
             joins_groups: false,

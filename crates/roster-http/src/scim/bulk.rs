@@ -231,7 +231,7 @@ impl BulkCall<'_> {
         let version = step.version.as_deref().filter(|_| !matches!(step.act, Act::Create(_)));
         Terms {
             preconditions: preconditions(version),
-            start: self.log_charges.start(bytes),
+            start: Some(self.log_charges.start(bytes)),
             ..Terms::of(self.caller.clone())
         }
     }

@@ -72,10 +72,10 @@ impl LogCharges {
     }
 
     /// What a write of this size takes to the engine, to be charged for its events.
-    pub(crate) fn start(&self, sent: usize) -> Option<Start> {
-        let start = Start::charging(self.0.clone()?);
+    pub(crate) fn start(&self, sent: usize) -> Start {
+        let start = self.0.clone().map_or_else(Start::default, |account| Start::charging(account));
         start.note_sent(sent);
-        Some(start)
+        start
     }
 }
 

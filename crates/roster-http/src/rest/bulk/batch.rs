@@ -68,7 +68,7 @@ impl Batch {
                         }
                         let start = charges.start(text.len());
                         let request_id = key.map(|key| key.request_id(number, text));
-                        self.writes.push(BulkLine { write, start, request_id });
+                        self.writes.push(BulkLine { write, start: Some(start), request_id });
                         None
                     }
                     Ok(Err(problem)) | Err(problem) => Some(problem),

@@ -296,6 +296,7 @@ impl Intake {
             Err(problem) => return self.stop(problem),
         };
         let (slots, mut writes) = mem::take(&mut self.batch).into_parts();
+        let last = writes.last().and_then(|line| line.start.clone());
         if let Some(keep) = self.keep {
             for line in &mut writes {
                 if let BulkWrite::Create(draft, _) = &mut line.write {
@@ -323,7 +324,7 @@ impl Intake {
             drop(permit);
             (slots, results)
         };
-        self.flight.launch(answer).await;
+        self.flight.launch(answer, last).await;
     }
 
     async fn finish(&mut self, (slots, results): Finished) {

@@ -372,7 +372,7 @@ impl Run {
         self.changed.extend(users.iter().map(|user| user.id));
         // The request has one body for all users, so no write has bytes of its own.
         let start = || self.log_charges.start(0);
-        let write = |user| BulkLine { start: start(), ..self.change.of(user).into() };
+        let write = |user| BulkLine { start: Some(start()), ..self.change.of(user).into() };
         let writes = users.iter().map(write).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A separate task releases the permit, even if the client is slow to read results.
@@ -385,7 +385,7 @@ impl Run {
         let results = async move {
             task.await.unwrap_or_else(|_| iter::repeat_with(failed).take(count).collect())
         };
-        self.flight.launch(results).await;
+        self.flight.launch(results, None).await;
         Ok(())
     }
 
