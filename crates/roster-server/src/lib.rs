@@ -56,7 +56,10 @@
 //! # }
 //! ```
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{body::Body, response::Response};
 use http::Request;
@@ -137,6 +140,17 @@ pub struct Port {
 }
 
 impl Peer {
+    /// The peer of a request that this process itself makes, without a connection. Its body has no
+    /// minimum speed.
+    pub fn in_process() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            tls: false,
+            body_floor: Floor { bytes_per_s: 0, grace_ms: u32::MAX },
+            state: Arc::default(),
+        }
+    }
+
     /// The memory that the connection uses.
     pub fn memory(&self) -> &Arc<ConnectionMemory> {
         self.state.memory()

@@ -16,7 +16,7 @@ use crate::{
     lock::is_there,
     migrations,
     open_error::OpenError,
-    settings::{DATABASE, PAGE_BYTES, Settings},
+    settings::{DATABASE, Journal, PAGE_BYTES, Settings},
     wal::checkpoint::EMPTY,
 };
 
@@ -57,8 +57,16 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     let mut connection = open(&settings.directory, READ_WRITE)?;
     migrations::recognize(&connection)?;
     configure(&connection, BUSY_WAIT, settings.writer_cache_kib)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
     configure_writes(&connection)?;
+    match settings.journal {
+        Journal::Log => connection.pragma_update(None, "journal_mode", "WAL")?,
+        Journal::Memory => {
+            connection.pragma_update(None, "journal_mode", "MEMORY")?;
+            connection.pragma_update(None, "synchronous", "OFF")?;
+            // The rows to sort may need more memory than there is.
+            connection.pragma_update(None, "temp_store", "FILE")?;
+        }
+    }
     // A commit that begins the log again truncates a file that grew beyond the maximum.
     let log_bytes_max = i64::from(settings.wal_pages_max) * i64::from(PAGE_BYTES);
     connection.pragma_update(None, "journal_size_limit", log_bytes_max)?;

@@ -13,6 +13,7 @@
 //! - `policy`, `key_file`: the uniqueness policy, and API keys
 //! - `backup`, `check`, [`unload`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
+//! - `load`, `postponed`: a new store that is filled, for `roster import`
 //!
 //! ```no_run
 //! use roster_core::{Rules, Store as _};
@@ -36,12 +37,14 @@ mod engine;
 mod establish;
 mod failure;
 mod health;
+mod load;
 mod lock;
 mod migrations;
 mod mutex;
 mod offline_api_keys;
 mod open_error;
 mod policy;
+mod postponed;
 mod purge;
 mod quick_check;
 mod reads;
@@ -56,9 +59,10 @@ mod writer;
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};
 pub use check::{Findings, Line, check};
 pub use connection::has_store;
+pub use load::Load;
 pub use migrations::MIGRATIONS;
 pub use offline_api_keys::KeyFile;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
-pub use settings::Settings;
+pub use settings::{Journal, Settings};
 pub use sqlite::Sqlite;

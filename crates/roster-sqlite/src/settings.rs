@@ -12,6 +12,15 @@ pub(crate) const PAGE_BYTES: u32 = 4096;
 /// The name of the database file in the data directory.
 pub(crate) const DATABASE: &str = "roster.db";
 
+/// Where the pages of a transaction are kept until it is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// In the write-ahead log, which is synced at each commit.
+    Log,
+    /// In memory, for a store that is being filled: a crash leaves no store.
+    Memory,
+}
+
 /// The settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -47,6 +56,8 @@ pub struct Settings {
     /// The maximum number of pages of 4 KiB in the database file; writes beyond it fail as on a
     /// full disk.
     pub pages_max: u32,
+    /// Where the pages of a transaction are kept.
+    pub journal: Journal,
 }
 
 impl Settings {
@@ -66,6 +77,7 @@ impl Settings {
             sweep_save_pages: 16 * 1024,
             wal_pages_max: pages(WAL_BYTES_MAX),
             pages_max: pages(DATABASE_BYTES_MAX),
+            journal: Journal::Log,
         }
     }
 }

@@ -20,13 +20,14 @@ use crate::{
     lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
+    postponed,
     quick_check::QuickCheck,
     reads::{
         readers::Readers,
         rows::{Rows, run},
         scan::Scans,
     },
-    settings::Settings,
+    settings::{Journal, Settings},
     wal::{
         checkpoint::{EMPTY, WalLimits, checkpoint},
         checkpointer::Checkpointer,
@@ -78,6 +79,9 @@ impl Sqlite {
         let mut connection = connection::open_writer(&settings)?;
         let Established { log_id, secret, position, rules, schema, purged } =
             establish(&mut connection, &settings)?;
+        if settings.journal == Journal::Memory {
+            postponed::begin(&connection, rules)?;
+        }
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);

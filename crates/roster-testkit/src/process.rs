@@ -256,7 +256,11 @@ pub fn ask(address: &str, method: &str, path: &str, body: &str) -> Answer {
 fn exchange(address: &str, lines: &str, method: &str, path: &str, body: &str) -> Answer {
     let mut connection = TcpStream::connect(address).expect("it listens");
     connection.set_read_timeout(Some(PATIENCE)).expect("a socket option");
-    let media = if method == "PATCH" { "merge-patch+json" } else { "json" };
+    let media = match method {
+        "PATCH" => "merge-patch+json",
+        "POST" if path.starts_with("/bulk/") => "x-ndjson",
+        _ => "json",
+    };
     let content = match body.len() {
         0 => String::new(),
         length => format!("Content-Type: application/{media}\r\nContent-Length: {length}\r\n"),

@@ -26,16 +26,8 @@ impl Engine {
             let store = store.with_context(|| format!("the store in {database} cannot be opened"));
             return Ok(Self::Postgres(Arc::new(store?)));
         }
-        let (rules, stated) = rules(config);
-        let settings = roster_sqlite::Settings {
-            stated,
-            cache_entries: config.cache_entries,
-            write_queue_max: config.write_queue_max,
-            write_wait_max: config.write_wait_max,
-            ..roster_sqlite::Settings::new(data.to_owned(), rules)
-        };
-        let store = Sqlite::open(settings).context("the store cannot be opened")?;
-        Ok(Self::Sqlite(Arc::new(store)))
+        let store = Sqlite::open(sqlite_settings(config, data));
+        Ok(Self::Sqlite(Arc::new(store.context("the store cannot be opened")?)))
     }
 
     /// The store.
@@ -52,6 +44,18 @@ impl Engine {
             Self::Sqlite(store) => store.close(),
             Self::Postgres(store) => store.close().await,
         }
+    }
+}
+
+/// The settings of a store in a data directory.
+pub fn sqlite_settings(config: &Config, data: &Path) -> roster_sqlite::Settings {
+    let (rules, stated) = rules(config);
+    roster_sqlite::Settings {
+        stated,
+        cache_entries: config.cache_entries,
+        write_queue_max: config.write_queue_max,
+        write_wait_max: config.write_wait_max,
+        ..roster_sqlite::Settings::new(data.to_owned(), rules)
     }
 }
 

@@ -8,13 +8,16 @@ use std::{
     time::Duration,
 };
 
+use axum::{body::Body, http::Request, response::Response};
 use roster_core::{
     Directory, Draft, Terms,
     access::{Authority, Permit},
     json,
 };
 use roster_http::{AdmissionSettings, App, HousekeepingMetrics, HttpSettings, URI_BYTES_MAX};
-use roster_server::{DrainReport, Port, ServerCounters, ServerSettings, TrustedProxies, serve};
+use roster_server::{
+    DrainReport, Handle as _, Peer, Port, ServerCounters, ServerSettings, TrustedProxies, serve,
+};
 
 use crate::{
     clock::SystemClock,
@@ -49,7 +52,17 @@ impl Service {
         base_url: &BaseUrl,
         require_key: bool,
     ) -> anyhow::Result<Self> {
-        let engine = Engine::open(config, data).await?;
+        Self::over(Engine::open(config, data).await?, config, data, base_url, require_key).await
+    }
+
+    /// Builds the HTTP interfaces over an open store.
+    pub async fn over(
+        engine: Engine,
+        config: &Config,
+        data: &Path,
+        base_url: &BaseUrl,
+        require_key: bool,
+    ) -> anyhow::Result<Self> {
         let directory = Directory::new(engine.store(), Arc::new(SystemClock::default()));
         if config.dev {
             create_sample_users(&directory).await?;
@@ -94,6 +107,11 @@ impl Service {
     /// Whether a key was ever created.
     pub const fn has_key(&self) -> bool {
         self.has_key
+    }
+
+    /// Responds to a request of this process.
+    pub async fn respond(&self, request: Request<Body>) -> Response {
+        self.app.handle(request, &Peer::in_process()).await
     }
 
     /// Accepts connections until `stop`, then finishes running requests and closes the store.

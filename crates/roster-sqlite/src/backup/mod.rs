@@ -142,7 +142,7 @@ impl Sealed {
 }
 
 /// Fails if the directory has any file of a store.
-fn refuse_store(directory: &Path) -> Result<(), BackupError> {
+pub(crate) fn refuse_store(directory: &Path) -> Result<(), BackupError> {
     let is_there =
         |end: &str| fs::symlink_metadata(directory.join(format!("{DATABASE}{end}"))).is_ok();
     if ["", "-wal", "-shm", "-journal"].into_iter().any(is_there) {
@@ -196,6 +196,6 @@ fn folder(file: &Path) -> Result<std::path::PathBuf, BackupError> {
 }
 
 /// Syncs a directory after a change of names.
-fn sync_folder(folder: &Path) -> Result<(), BackupError> {
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), BackupError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(BackupError::io(folder))
 }

@@ -134,7 +134,7 @@ fn what_stands_in_the_way_is_named_and_left_alone() {
     assert!(said.contains("today.backup is there already"), "{said}");
     assert_eq!(fs::read(place.join("today.backup")).unwrap(), before);
     let said = roster(place, "restore today.backup --data data").failure(1);
-    assert!(said.contains("holds a database already: restore into another"), "{said}");
+    assert!(said.contains("holds a database already: name another directory"), "{said}");
     let said = roster(place, "backup --data none b").failure(1);
     assert_eq!(said, "error: there is no Roster database in none\n");
     let said = roster(place, "check --data none").failure(1);

@@ -66,6 +66,11 @@ impl Progress {
         }
     }
 
+    /// Sets how many items are done.
+    pub(super) fn reach(&mut self, done: u64) {
+        self.add(done.saturating_sub(self.done), "bytes");
+    }
+
     /// Ends the step.
     pub(super) fn end(self) {
         if let Output::Bar(bar) = &self.output {

@@ -4,8 +4,6 @@
 //! compares them. If the command is interrupted, running it again continues. The source is not
 //! changed, and the database cannot be served before it is complete and equal.
 
-mod progress;
-
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,8 +20,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::backup::text;
 use super::print;
+use super::progress::Progress;
 use crate::config::{Config, Given};
-use progress::Progress;
 
 /// Chunks that are read ahead.
 const CHUNKS_AHEAD: usize = 2;

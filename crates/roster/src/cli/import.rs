@@ -1,0 +1,240 @@
+//! `roster import`: creates a data directory from a file of users.
+//!
+//! The file is the body of one `POST /bulk/users`, which this process sends to itself: the service
+//! over a store that is being filled. The store gets its place in the data directory only once the
+//! whole file was read.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use anyhow::{Context, bail};
+use axum::body::{Body, Bytes};
+use axum::http::{Request, StatusCode, header};
+use clap::Args;
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
+use roster_core::{Json, json};
+use roster_sqlite::Load;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+use url::form_urlencoded::Serializer;
+
+use super::progress::Progress;
+use super::{print, say, warn_of_others};
+use crate::config::{BaseUrl, Config, Given};
+use crate::data_dir::DataDir;
+use crate::engine::{Engine, sqlite_settings};
+use crate::service::Service;
+
+/// Exit status if the store was created without some lines of the file.
+const EXIT_REFUSED: u8 = 7;
+
+/// Bytes that are read at a time, and how many of these are read ahead.
+const CHUNK: usize = 256 * 1024;
+const CHUNKS_AHEAD: usize = 4;
+
+/// What the result of a refused line has. No other result has a text of a user.
+const PROBLEM: &[u8] = b"\"problem\":";
+
+/// The flags of `roster import`.
+#[derive(Debug, Args)]
+pub(super) struct ImportFlags {
+    /// Directory for the data, which has no database yet
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+
+    /// Read settings from this TOML file [env: ROSTER_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Give each user the id of its line
+    #[arg(long)]
+    keep_ids: bool,
+
+    /// Read rows of CSV, as from a file whose name ends in .csv
+    #[arg(long)]
+    csv: bool,
+
+    /// The member that a column of CSV has, or `guess` to find members by the names of columns
+    #[arg(long, value_name = "COLUMN:MEMBER")]
+    map: Vec<String>,
+
+    /// The file to read; - is stdin
+    file: PathBuf,
+}
+
+/// The totals of the request.
+struct Done {
+    created: i64,
+    refused: i64,
+}
+
+/// Imports the file and prints the results of refused lines.
+pub(super) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
+    let data = ("data", flags.data.clone().into_os_string());
+    let given = Given { flags: vec![data], config_file: flags.config.clone(), dev: false };
+    let (mut config, _) = Config::load(&given)?;
+    // They are for callers of a service.
+    (config.rate_limit_per_s, config.log_bytes_per_hour) = (0, 0);
+    let source = Source::open(&flags.file)?;
+    let runtime = Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("threads cannot be started")?;
+    let directory = DataDir::open(&config.data)?;
+    warn_of_others(&directory);
+    let imported = runtime.block_on(import(flags, &config, directory.path(), source));
+    // A thread may still wait for stdin.
+    runtime.shutdown_background();
+    directory.close(imported.is_err())?;
+    let Done { created, refused } = imported?;
+    let path = flags.data.display();
+    if refused == 0 {
+        say(&format!("{path}: {created} users"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(&format!("{path}: {created} users; {refused} lines were refused, see their results"));
+    Ok(ExitCode::from(EXIT_REFUSED))
+}
+
+async fn import(
+    flags: &ImportFlags,
+    config: &Config,
+    data: &Path,
+    source: Source,
+) -> anyhow::Result<Done> {
+    let load = Load::begin(sqlite_settings(config, data))?;
+    let engine = Engine::Sqlite(Arc::new(load.store().clone()));
+    let base_url = BaseUrl::of_address(config.listen, false);
+    let service = Service::over(engine, config, load.directory(), &base_url, false).await?;
+    let done = send(flags, &service, source).await?;
+    if done.created == 0 {
+        bail!("no user could be created, so there is no new database");
+    }
+    say("making the indexes");
+    load.finish().await?;
+    Ok(done)
+}
+
+/// Sends the request, prints the results of refused lines, and returns the totals.
+async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow::Result<Done> {
+    let read = Arc::clone(&source.read);
+    let mut progress = source.bytes.map(|bytes| Progress::begin("reading", bytes, 0));
+    let request = Request::post(flags.target())
+        .header(header::HOST, "127.0.0.1")
+        .header(header::CONTENT_TYPE, flags.media())
+        .header(header::ACCEPT, "application/x-ndjson");
+    let response = service.respond(request.body(source.into_body())?).await;
+    let is_refused = response.status() != StatusCode::OK;
+    let mut body = response.into_body().into_data_stream();
+    let (mut results, mut done) = (Vec::new(), None);
+    while let Some(piece) = body.next().await {
+        results.extend_from_slice(&piece.context("the import ended early: no database was made")?);
+        if is_refused {
+            continue;
+        }
+        let end = results.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let lines: Vec<u8> = results.drain(..end).collect();
+        for line in lines.split(|byte| *byte == b'\n') {
+            if line.starts_with(b"{\"done\":") {
+                done = Some(read_done(line)?);
+            } else if line.windows(PROBLEM.len()).any(|part| part == PROBLEM) {
+                print(&String::from_utf8_lossy(line))?;
+            }
+        }
+        if let Some(progress) = &mut progress {
+            progress.reach(read.load(Ordering::Relaxed));
+        }
+    }
+    if is_refused {
+        bail!("{}", String::from_utf8_lossy(&results).trim_end());
+    }
+    if let Some(progress) = progress {
+        progress.end();
+    }
+    done.context("the import ended early: no database was made")
+}
+
+/// The totals in the last line of a response.
+fn read_done(line: &[u8]) -> anyhow::Result<Done> {
+    let totals = json::read(line).map_err(|fault| anyhow::anyhow!(fault.detail))?;
+    let count = |name| match totals.member(name) {
+        Some(Json::Int(count)) => *count,
+        _ => 0,
+    };
+    Ok(Done { created: count("created"), refused: count("failed") })
+}
+
+impl ImportFlags {
+    fn is_csv(&self) -> bool {
+        let is_named_csv = |end: &OsStr| end.eq_ignore_ascii_case("csv");
+        self.csv || !self.map.is_empty() || self.file.extension().is_some_and(is_named_csv)
+    }
+
+    fn media(&self) -> &'static str {
+        if self.is_csv() { "text/csv" } else { "application/x-ndjson" }
+    }
+
+    /// The path and the query of the request.
+    fn target(&self) -> String {
+        let mut query = Serializer::for_suffix(String::from("/bulk/users?"), "/bulk/users?".len());
+        if self.keep_ids {
+            query.append_pair("keep_ids", "true");
+        }
+        query.extend_pairs(self.map.iter().map(|map| ("map", map)));
+        query.finish()
+    }
+}
+
+/// The file to import.
+struct Source {
+    input: Box<dyn Read + Send>,
+    /// Its size, if it has one.
+    bytes: Option<u64>,
+    /// How much of it was read.
+    read: Arc<AtomicU64>,
+}
+
+impl Source {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let read = Arc::default();
+        if path.as_os_str() == "-" {
+            return Ok(Self { input: Box::new(io::stdin()), bytes: None, read });
+        }
+        let unreadable = || format!("{} cannot be read", path.display());
+        let file = File::open(path).with_context(unreadable)?;
+        let found = file.metadata().with_context(unreadable)?;
+        if found.is_dir() {
+            bail!("{} is a directory", path.display());
+        }
+        let bytes = found.is_file().then_some(found.len());
+        Ok(Self { input: Box::new(file), bytes, read })
+    }
+
+    /// A body of the bytes. A thread reads them.
+    fn into_body(self) -> Body {
+        let Self { mut input, read, .. } = self;
+        let (sender, chunks) = mpsc::channel::<io::Result<Bytes>>(CHUNKS_AHEAD);
+        thread::spawn(move || {
+            loop {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                let limit = u64::try_from(CHUNK).unwrap_or(u64::MAX);
+                let got = input.by_ref().take(limit).read_to_end(&mut chunk);
+                read.fetch_add(u64::try_from(chunk.len()).unwrap_or(0), Ordering::Relaxed);
+                let piece = match got {
+                    Ok(0) => return,
+                    got => got.map(|_| Bytes::from(chunk)),
+                };
+                let is_broken = piece.is_err();
+                if sender.blocking_send(piece).is_err() || is_broken {
+                    return;
+                }
+            }
+        });
+        Body::from_stream(unfold(chunks, async |mut chunks| Some((chunks.recv().await?, chunks))))
+    }
+}
