@@ -192,6 +192,7 @@ mod tests {
         }
 
         const ABSENT_KEY: &str = "NULL";
+        const KEY_OF_ID: &str = "id";
 
         fn indexed_by(_index: &str) -> String {
             String::new()
