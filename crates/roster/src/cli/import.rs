@@ -80,8 +80,9 @@ pub(super) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     let data = ("data", flags.data.clone().into_os_string());
     let given = Given { flags: vec![data], config_file: flags.config.clone(), dev: false };
     let (mut config, _) = Config::load(&given)?;
-    // They are for callers of a service.
+    // These are for callers of a service, and the request has no credential.
     (config.rate_limit_per_s, config.log_bytes_per_hour) = (0, 0);
+    (config.first_key_file, config.jwt_issuer) = (None, Vec::new());
     let source = Source::open(&flags.file)?;
     let runtime = Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("threads cannot be started")?;
@@ -141,9 +142,13 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
         let lines: Vec<u8> = results.drain(..end).collect();
         for line in lines.split(|byte| *byte == b'\n') {
             if line.starts_with(b"{\"done\":") {
-                done = Some(read_done(line)?);
+                let (created, refused) = (number(line, "created")?, number(line, "failed")?);
+                done = Some(Done { created, refused });
             } else if line.windows(PROBLEM.len()).any(|part| part == PROBLEM) {
                 print(&String::from_utf8_lossy(line))?;
+                if number(line, "status")? >= 500 {
+                    bail!("the store failed, so no database was made");
+                }
             }
         }
         if let Some(progress) = &mut progress {
@@ -159,14 +164,13 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
     done.context("the import ended early: no database was made")
 }
 
-/// The totals in the last line of a response.
-fn read_done(line: &[u8]) -> anyhow::Result<Done> {
-    let totals = json::read(line).map_err(|fault| anyhow::anyhow!(fault.detail))?;
-    let count = |name| match totals.member(name) {
-        Some(Json::Int(count)) => *count,
-        _ => 0,
-    };
-    Ok(Done { created: count("created"), refused: count("failed") })
+/// A number in a result.
+fn number(result: &[u8], member: &str) -> anyhow::Result<i64> {
+    let result = json::read(result).map_err(|fault| anyhow::anyhow!(fault.detail))?;
+    match result.member(member) {
+        Some(Json::Int(number)) => Ok(*number),
+        _ => bail!("a result has no {member}"),
+    }
 }
 
 impl ImportFlags {

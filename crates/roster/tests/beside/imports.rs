@@ -177,6 +177,39 @@ fn an_import_reads_csv_and_maps_columns() {
 }
 
 #[test]
+fn settings_for_callers_of_a_service_do_not_matter() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    fs::write(place.join("people.ndjson"), "{\"username\":\"ada\"}\n").unwrap();
+    let settings = "first_key_file = \"key\"\nrequire_key = true\nrate_limit_per_s = 1\n\
+                    jwt_issuer = \"https://id.example.com\"\njwt_audience = \"roster\"\n\
+                    base_url = \"https://directory.example.com/v1\"\n";
+    fs::write(place.join("roster.toml"), settings).unwrap();
+    let imported = roster(place, "import --data new --config roster.toml people.ndjson");
+    assert_eq!((imported.status, &*imported.out), (Some(0), ""), "{imported:?}");
+    assert!(!place.join("key").exists());
+}
+
+#[test]
+fn a_disk_without_room_leaves_no_database() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let people = (0..20_000).map(|n| format!("{{\"username\":\"user{n}\"}}\n"));
+    fs::write(place.join("people.ndjson"), people.collect::<String>()).unwrap();
+    // Files of at most 1 MiB.
+    let script = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" import --data new people.ndjson";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_roster")]).current_dir(place);
+    let output = command.output().unwrap();
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.ends_with("the store failed, so no database was made\n"), "{err}");
+    assert!(out.contains("\"status\":50"), "{out}");
+    assert!(!place.join("new/roster.db").exists() && !place.join("new/loading").exists());
+}
+
+#[test]
 fn what_cannot_be_imported_leaves_no_database() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
