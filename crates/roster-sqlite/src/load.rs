@@ -72,7 +72,7 @@ impl Load {
     pub async fn finish(self) -> Result<(), BackupError> {
         let finished = self.store.write(postponed::finish).await;
         self.store.close();
-        finished.map_err(|error| BackupError::Unsound(error.to_string()))?;
+        finished.map_err(BackupError::Unfinished)?;
         serve_by_log(&self.place.0)?;
         let file = self.place.0.join(DATABASE);
         let synced = File::open(&file).and_then(|file| file.sync_all());

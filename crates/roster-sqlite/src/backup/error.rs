@@ -54,6 +54,9 @@ pub enum BackupError {
     /// The store is damaged. The text describes the damage without user data.
     #[error("the database is damaged: {0}; see `roster check`")]
     Unsound(String),
+    /// A new store cannot be completed.
+    #[error("the new database cannot be completed, so there is none")]
+    Unfinished(#[source] StoreError),
     /// Another process serves the data directory that is to be exported.
     #[error("another process holds {}: stop the service that runs on it first", .0.display())]
     Served(PathBuf),

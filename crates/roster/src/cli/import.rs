@@ -61,7 +61,8 @@ pub(super) struct ImportFlags {
     #[arg(long)]
     csv: bool,
 
-    /// The member that a column of CSV has, or `guess` to find members by the names of columns
+    /// The member that a column of CSV has, or `guess` to find members by the names of columns; the
+    /// file is CSV
     #[arg(long, value_name = "COLUMN:MEMBER")]
     map: Vec<String>,
 
@@ -145,9 +146,10 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
                 let (created, refused) = (number(line, "created")?, number(line, "failed")?);
                 done = Some(Done { created, refused });
             } else if line.windows(PROBLEM.len()).any(|part| part == PROBLEM) {
-                print(&String::from_utf8_lossy(line))?;
+                let printed = print(&String::from_utf8_lossy(line));
+                printed.context("the results cannot be written to stdout: no database was made")?;
                 if number(line, "status")? >= 500 {
-                    bail!("the store failed, so no database was made");
+                    bail!("a line could not be stored, see its result: no database was made");
                 }
             }
         }

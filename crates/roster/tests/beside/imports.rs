@@ -204,7 +204,10 @@ fn a_disk_without_room_leaves_no_database() {
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.ends_with("the store failed, so no database was made\n"), "{err}");
+    assert!(
+        err.ends_with("a line could not be stored, see its result: no database was made\n"),
+        "{err}"
+    );
     assert!(out.contains("\"status\":50"), "{out}");
     assert!(!place.join("new/roster.db").exists() && !place.join("new/loading").exists());
 }
