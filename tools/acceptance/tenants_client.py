@@ -8,6 +8,7 @@ import contextlib
 import json
 import random
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -72,6 +73,18 @@ class Tenant:
         self.made("/tenants", {"name": name})
         body = {"name": f"key of {name}", "scopes": SCOPES}
         return Tenant(self.service, name, self.made(f"/tenants/{name}/keys", body)["key"])
+
+
+def conclude(name, command):
+    """Runs a command, says which check of it failed, and exits."""
+    faults, began = 0, time.monotonic()
+    try:
+        command()
+    except Fault as fault:
+        faults = 1
+        print(f"{name}: {fault}"[:8000], flush=True)
+    print(f"{name}: {faults} faults; {time.monotonic() - began:.0f} s")
+    sys.exit(faults)
 
 
 def operator(service):

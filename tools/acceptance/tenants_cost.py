@@ -7,15 +7,13 @@ tenants that are chosen at random. Beside and in tenants it is at most 1.15 time
 
 import contextlib
 import random
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 from engines import engine
 from service import Workplace, arguments
 from tenants import IMPORTERS, found
-from tenants_client import Fault, check, expect, filled, operator, running
+from tenants_client import check, conclude, expect, filled, operator, running
 
 CPU_MAX = 1.15
 
@@ -133,21 +131,17 @@ def main():
         turns=(7, 1, "turns of each kind of request"),
         requests=(4000, 200, "requests of one kind in a turn"),
     )
-    faults, began = 0, time.monotonic()
-    with Workplace("tenants-cost") as place, engine(options) as store:
+
+    def command():
         with contextlib.ExitStack() as stack:
             services = [
                 stack.enter_context(running(store, options, place / name))
                 for name in ("alone", "beside")
             ]
-            try:
-                measured(options, *[operator(service) for service in services])
-            except Fault as fault:
-                faults += 1
-                print(f"tenants_cost: {fault}"[:8000], flush=True)
-        took = time.monotonic() - began
-        print(f"tenants_cost ({options.engine}): {faults} faults; {took:.0f} s")
-        sys.exit(1 if faults else 0)
+            measured(options, *[operator(service) for service in services])
+
+    with Workplace("tenants-cost") as place, engine(options) as store:
+        conclude(f"tenants_cost ({options.engine})", command)
 
 
 if __name__ == "__main__":

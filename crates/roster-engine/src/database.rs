@@ -48,10 +48,6 @@ pub trait Dialect {
     /// The value of an absent sort key. It sorts after every text.
     const ABSENT_KEY: &'static str;
 
-    /// What is selected as the key in the order of ids. The id itself is selected too, so nothing
-    /// reads it.
-    const KEY_OF_ID: &'static str;
-
     /// Names the index along which a table is read, for an engine that needs the name.
     fn indexed_by(index: &str) -> String;
 

@@ -30,7 +30,6 @@ impl Dialect for Stored {
     }
 
     const ABSENT_KEY: &str = "NULL";
-    const KEY_OF_ID: &str = "id";
 
     fn indexed_by(_index: &str) -> String {
         String::new()

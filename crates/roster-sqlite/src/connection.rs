@@ -16,7 +16,7 @@ use crate::{
     lock::is_there,
     migrations,
     open_error::OpenError,
-    settings::{DATABASE, Journal, PAGE_BYTES, Settings},
+    settings::{DATABASE, PAGE_BYTES, Purpose, Settings},
     wal::checkpoint::EMPTY,
 };
 
@@ -58,9 +58,9 @@ pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> 
     migrations::recognize(&connection)?;
     configure(&connection, BUSY_WAIT, settings.writer_cache_kib)?;
     configure_writes(&connection)?;
-    match settings.journal {
-        Journal::Log => connection.pragma_update(None, "journal_mode", "WAL")?,
-        Journal::Memory => {
+    match settings.purpose {
+        Purpose::Serve => connection.pragma_update(None, "journal_mode", "WAL")?,
+        Purpose::Fill => {
             connection.pragma_update(None, "journal_mode", "MEMORY")?;
             connection.pragma_update(None, "synchronous", "OFF")?;
             // The rows to sort may need more memory than there is.

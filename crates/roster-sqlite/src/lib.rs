@@ -13,7 +13,7 @@
 //! - `policy`, `key_file`: the uniqueness policy, and API keys
 //! - `backup`, `check`, [`unload`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
-//! - `load`, `postponed`: a new store that is filled, for `roster import`
+//! - `load`: a new store that is filled, for `roster import`
 //!
 //! ```no_run
 //! use roster_core::{Rules, Store as _};
@@ -44,7 +44,6 @@ mod mutex;
 mod offline_api_keys;
 mod open_error;
 mod policy;
-mod postponed;
 mod purge;
 mod quick_check;
 mod reads;
@@ -64,5 +63,5 @@ pub use migrations::MIGRATIONS;
 pub use offline_api_keys::KeyFile;
 pub use open_error::OpenError;
 pub use policy::{change_policy, read_policy};
-pub use settings::{Journal, Settings};
+pub use settings::{Purpose, Settings};
 pub use sqlite::Sqlite;

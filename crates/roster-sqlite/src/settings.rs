@@ -12,13 +12,16 @@ pub(crate) const PAGE_BYTES: u32 = 4096;
 /// The name of the database file in the data directory.
 pub(crate) const DATABASE: &str = "roster.db";
 
-/// Where the pages of a transaction are kept until it is committed.
+/// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {
-    /// In the write-ahead log, which is synced at each commit.
-    Log,
-    /// In memory, for a store that is being filled: a crash leaves no store.
-    Memory,
+pub enum Purpose {
+    /// To serve it: each commit is synced.
+    Serve,
+    /// To fill a new one, as [`Load`] does: nothing is synced, and indexes are missing until the
+    /// end.
+    ///
+    /// [`Load`]: crate::Load
+    Fill,
 }
 
 /// The settings of an engine.
@@ -56,8 +59,8 @@ pub struct Settings {
     /// The maximum number of pages of 4 KiB in the database file; writes beyond it fail as on a
     /// full disk.
     pub pages_max: u32,
-    /// Where the pages of a transaction are kept.
-    pub journal: Journal,
+    /// What the store is opened for.
+    pub purpose: Purpose,
 }
 
 impl Settings {
@@ -77,7 +80,7 @@ impl Settings {
             sweep_save_pages: 16 * 1024,
             wal_pages_max: pages(WAL_BYTES_MAX),
             pages_max: pages(DATABASE_BYTES_MAX),
-            journal: Journal::Log,
+            purpose: Purpose::Serve,
         }
     }
 }

@@ -17,17 +17,17 @@ use crate::{
     connection,
     establish::{Established, establish},
     failure::ReadError,
+    load::postponed,
     lock::StoreLock,
     mutex::lock,
     open_error::OpenError,
-    postponed,
     quick_check::QuickCheck,
     reads::{
         readers::Readers,
         rows::{Rows, run},
         scan::Scans,
     },
-    settings::{Journal, Settings},
+    settings::{Purpose, Settings},
     wal::{
         checkpoint::{EMPTY, WalLimits, checkpoint},
         checkpointer::Checkpointer,
@@ -79,7 +79,7 @@ impl Sqlite {
         let mut connection = connection::open_writer(&settings)?;
         let Established { log_id, secret, position, rules, schema, purged } =
             establish(&mut connection, &settings)?;
-        if settings.journal == Journal::Memory {
+        if settings.purpose == Purpose::Fill {
             postponed::begin(&connection, rules)?;
         }
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);

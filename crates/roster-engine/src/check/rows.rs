@@ -192,7 +192,6 @@ mod tests {
         }
 
         const ABSENT_KEY: &str = "NULL";
-        const KEY_OF_ID: &str = "id";
 
         fn indexed_by(_index: &str) -> String {
             String::new()

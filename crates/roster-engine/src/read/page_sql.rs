@@ -115,7 +115,7 @@ pub fn rows_along<D: Dialect>(
     to: &mut Parameters,
 ) -> String {
     let is_along = matches!(sort.by, SortBy::Indexed(_)) && range.index == Index::Sort(sort.by);
-    let key = if is_along { range.index.column() } else { key_column::<D>(sort.by) };
+    let key = if is_along { range.index.column() } else { key_column(sort.by) };
     let mut sql = select(key, status, to);
     sql.push_str(&from::<D>(range.index));
     of_tenant(&mut sql, range.index, tenant, to);
@@ -145,7 +145,7 @@ pub fn rows_of_ids<D: Dialect>(
     status: Option<Status>,
     to: &mut Parameters,
 ) -> String {
-    let select = select(key_column::<D>(by), status, to);
+    let select = select(key_column(by), status, to);
     of_ids::<D>(tenant, &select, ids, to)
 }
 
@@ -156,7 +156,7 @@ pub fn places_of_ids<D: Dialect>(
     by: SortBy,
     to: &mut Parameters,
 ) -> String {
-    let select = format!("SELECT {}, id ", key_column::<D>(by));
+    let select = format!("SELECT {}, id ", key_column(by));
     of_ids::<D>(tenant, &select, ids, to)
 }
 
@@ -214,10 +214,11 @@ fn within<D: Dialect>(
 
 /// The column of a user with the key of an order. Users have no column for an index that the schema
 /// names: their key follows from the record.
-fn key_column<D: Dialect>(by: SortBy) -> &'static str {
+const fn key_column(by: SortBy) -> &'static str {
     match by {
         SortBy::Indexed(_) => "record",
-        SortBy::Id => D::KEY_OF_ID,
+        // The id is selected anyway, so nothing reads a key.
+        SortBy::Id => "NULL",
         SortBy::UpdatedAt
         | SortBy::Username
         | SortBy::Email

@@ -138,7 +138,8 @@ pub(crate) fn with_index(sql: &str, tenant: usize) -> String {
 /// both are one snapshot. The parameter of this number is the tenant.
 pub(crate) fn with_head(rows: &str, by: SortBy, tenant: usize) -> String {
     let kind = match by {
-        SortBy::Id => "uuid",
+        // The key of a row is a NULL without a type.
+        SortBy::Id => "text",
         SortBy::UpdatedAt => "bigint",
         SortBy::Username
         | SortBy::Email

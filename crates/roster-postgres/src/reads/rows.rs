@@ -73,9 +73,6 @@ impl Dialect for Rows<'_> {
     /// No UTF-8 text has this byte.
     const ABSENT_KEY: &'static str = r"'\xff'";
 
-    /// Rows of other statements are joined to those of a page, and have the id here.
-    const KEY_OF_ID: &'static str = "id";
-
     /// The shape of a statement determines its index.
     fn indexed_by(_index: &str) -> String {
         String::new()

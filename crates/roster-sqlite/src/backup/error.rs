@@ -1,4 +1,5 @@
-//! Why a store was not backed up, restored, checked or exported, as a message for the operator.
+//! Why a store was not backed up, restored, checked, exported or filled, as a message for the
+//! operator.
 //!
 //! Each cause appears once, as `source`. No text contains data of a user.
 
@@ -16,7 +17,8 @@ use crate::{
     open_error::OpenError,
 };
 
-/// Why a backup, a restore, a check or an export failed. The store was not changed.
+/// Why a backup, a restore, a check, an export or the load of a new store failed. No store was
+/// changed.
 #[derive(Debug, Error)]
 pub enum BackupError {
     /// The directory contains no store.

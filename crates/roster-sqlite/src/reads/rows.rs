@@ -57,8 +57,6 @@ impl Dialect for Rows<'_> {
     /// SQLite orders blobs after texts.
     const ABSENT_KEY: &'static str = "x''";
 
-    const KEY_OF_ID: &'static str = "NULL";
-
     fn indexed_by(index: &str) -> String {
         format!(" INDEXED BY {index}")
     }

@@ -71,7 +71,7 @@ pub(super) struct ImportFlags {
 }
 
 /// The totals of the request.
-struct Done {
+struct Totals {
     created: i64,
     refused: i64,
 }
@@ -93,7 +93,7 @@ pub(super) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     // A thread may still wait for stdin.
     runtime.shutdown_background();
     directory.close(imported.is_err())?;
-    let Done { created, refused } = imported?;
+    let Totals { created, refused } = imported?;
     let path = flags.data.display();
     if refused == 0 {
         say(&format!("{path}: {created} users"));
@@ -108,24 +108,24 @@ async fn import(
     config: &Config,
     data: &Path,
     source: Source,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<Totals> {
     let load = Load::begin(sqlite_settings(config, data))?;
     let engine = Engine::Sqlite(Arc::new(load.store().clone()));
     let base_url = BaseUrl::of_address(config.listen, false);
     let service = Service::over(engine, config, load.directory(), &base_url, false).await?;
-    let done = send(flags, &service, source).await?;
-    if done.created == 0 {
+    let totals = send(flags, &service, source).await?;
+    if totals.created == 0 {
         bail!("no user could be created, so there is no new database");
     }
     say("making the indexes");
     load.finish().await?;
-    Ok(done)
+    Ok(totals)
 }
 
 /// Sends the request, prints the results of refused lines, and returns the totals.
-async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow::Result<Done> {
-    let read = Arc::clone(&source.read);
-    let mut progress = source.bytes.map(|bytes| Progress::begin("reading", bytes, 0));
+async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow::Result<Totals> {
+    let (read, name) = (Arc::clone(&source.read), flags.file.display().to_string());
+    let mut progress = source.bytes.map(|bytes| Progress::begin("bytes read", bytes, 0));
     let request = Request::post(flags.target())
         .header(header::HOST, "127.0.0.1")
         .header(header::CONTENT_TYPE, flags.media())
@@ -133,7 +133,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
     let response = service.respond(request.body(source.into_body())?).await;
     let is_refused = response.status() != StatusCode::OK;
     let mut body = response.into_body().into_data_stream();
-    let (mut results, mut done) = (Vec::new(), None);
+    let (mut results, mut totals) = (Vec::new(), None);
     while let Some(piece) = body.next().await {
         results.extend_from_slice(&piece.context("the import ended early: no database was made")?);
         if is_refused {
@@ -144,7 +144,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
         for line in lines.split(|byte| *byte == b'\n') {
             if line.starts_with(b"{\"done\":") {
                 let (created, refused) = (number(line, "created")?, number(line, "failed")?);
-                done = Some(Done { created, refused });
+                totals = Some(Totals { created, refused });
             } else if line.windows(PROBLEM.len()).any(|part| part == PROBLEM) {
                 let printed = print(&String::from_utf8_lossy(line));
                 printed.context("the results cannot be written to stdout: no database was made")?;
@@ -154,7 +154,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
             }
         }
         if let Some(progress) = &mut progress {
-            progress.reach(read.load(Ordering::Relaxed));
+            progress.reach(read.load(Ordering::Relaxed), &name);
         }
     }
     if is_refused {
@@ -163,7 +163,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
     if let Some(progress) = progress {
         progress.end();
     }
-    done.context("the import ended early: no database was made")
+    totals.context("the import ended early: no database was made")
 }
 
 /// A number in a result.

@@ -66,9 +66,9 @@ impl Progress {
         }
     }
 
-    /// Sets how many items are done.
-    pub(super) fn reach(&mut self, done: u64) {
-        self.add(done.saturating_sub(self.done), "bytes");
+    /// Sets how many items are done, the last of them in `what`.
+    pub(super) fn reach(&mut self, done: u64, what: &str) {
+        self.add(done.saturating_sub(self.done), what);
     }
 
     /// Ends the step.

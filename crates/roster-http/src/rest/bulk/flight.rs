@@ -19,7 +19,7 @@ const IN_FLIGHT_MAX: usize = 3;
 type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 enum Slot<T> {
-    /// With the last command that must be queued before those of the next batch.
+    /// With the last of its commands, if they must be queued before those of the next batch.
     Flying(Answer<T>, Option<Start>),
     Landed(T),
 }

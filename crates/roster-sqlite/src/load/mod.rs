@@ -3,6 +3,8 @@
 //! Until it is complete the store is in a directory of its own and is not served, so nothing is
 //! synced before the end. What an interrupted load leaves is removed by the next one.
 
+pub(crate) mod postponed;
+
 use std::{
     fs::{self, DirBuilder, File},
     io::ErrorKind,
@@ -15,8 +17,7 @@ use crate::{
     backup::{BackupError, refuse_store, sync_folder},
     connection::{READ_WRITE, open},
     lock::DirectoryLock,
-    postponed,
-    settings::{DATABASE, Journal},
+    settings::{DATABASE, Purpose},
 };
 
 /// The directory of an incomplete store, in the data directory.
@@ -50,7 +51,7 @@ impl Load {
         created.map_err(BackupError::io(&place.0))?;
         let store = Sqlite::open(Settings {
             directory: place.0.clone(),
-            journal: Journal::Memory,
+            purpose: Purpose::Fill,
             writer_cache_kib: CACHE_KIB,
             ..settings
         })?;
@@ -100,7 +101,7 @@ impl Drop for Place {
     }
 }
 
-/// Lets the file have a write-ahead log, as that of a served store.
+/// Changes the file to the journal of a served store.
 fn serve_by_log(directory: &Path) -> rusqlite::Result<()> {
     let connection = open(directory, READ_WRITE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
