@@ -199,8 +199,8 @@ fn a_disk_without_room_leaves_no_database() {
     // Files of at most 1 MiB.
     let script = "trap '' XFSZ; ulimit -f 2048; exec \"$0\" import --data new people.ndjson";
     let mut command = Command::new("sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_roster")]).current_dir(place);
-    let output = command.output().unwrap();
+    command.args(["-c", script, env!("CARGO_BIN_EXE_roster")]);
+    let output = command.current_dir(place).env_clear().output().unwrap();
     let (out, err) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{err}");
