@@ -87,6 +87,11 @@ impl Directory {
         self.store.tenant(name).await
     }
 
+    /// The number of changes of tenants so far.
+    pub async fn tenants_generation(&self) -> Result<i64, StoreError> {
+        self.store.tenants_generation().await
+    }
+
     /// The end of the change log, and the counters of all tenants together.
     pub async fn totals(&self) -> Result<Head, StoreError> {
         self.store.totals().await

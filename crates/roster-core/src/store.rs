@@ -260,6 +260,10 @@ pub trait TenantStore: Send + Sync + 'static {
     /// One page of tenants, in the order of their names.
     fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>>;
 
+    /// The number of changes of tenants so far, by any process. Tenants that were read after it are
+    /// current while it stays the same.
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>>;
+
     /// Changes a tenant as [`decide_tenant`](crate::tenant::decide_tenant()) decides, and returns
     /// it and whether anything changed.
     fn change_tenant(

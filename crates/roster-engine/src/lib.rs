@@ -74,8 +74,9 @@ pub use settings::{
 };
 pub use tables::{Table, TableDigest, digest};
 pub use tenants::{
-    BEGIN_ERASURE, CREATE_TENANT, END_TENANT, NEXT_TENANT, PURGE_TENANT, UPDATE_TENANT, USERS_ROOM,
-    change_tenant, tenant, tenant_name, tenant_of_name, tenants, tenants_along, totals,
+    BEGIN_ERASURE, COUNT_TENANT_CHANGE, CREATE_TENANT, END_TENANT, NEXT_TENANT, PURGE_TENANT,
+    TENANTS_GENERATION, UPDATE_TENANT, USERS_ROOM, change_tenant, tenant, tenant_name,
+    tenant_of_name, tenants, tenants_along, tenants_generation, totals,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

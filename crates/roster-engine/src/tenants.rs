@@ -57,6 +57,18 @@ pub async fn totals<D: Database>(db: D) -> Result<Head, D::Error> {
     Ok(first(db, TOTALS, &[]).await?.ok_or_else(|| corrupt("log_head"))?.head(0)?)
 }
 
+/// The number of changes of tenants so far.
+pub const TENANTS_GENERATION: &str = "SELECT version FROM tenants WHERE id = 0";
+
+/// Counts a change of a tenant.
+pub const COUNT_TENANT_CHANGE: &str = "UPDATE tenants SET version = version + 1 WHERE id = 0";
+
+/// Reads the number of changes of tenants so far.
+pub async fn tenants_generation<D: Database>(db: D) -> Result<i64, D::Error> {
+    let row = first(db, TENANTS_GENERATION, &[]).await?.ok_or_else(|| corrupt("tenants"))?;
+    Ok(row.number(0, "tenants.version")?)
+}
+
 /// The number of the next tenant, and how many there are besides the default one. A number is never
 /// used again.
 pub const NEXT_TENANT: &str =
@@ -151,6 +163,7 @@ pub async fn change_tenant<D: Database>(
     if change.is_dry_run || !decision.changes {
         return Ok(Ok(decision));
     }
+    db.execute(COUNT_TENANT_CHANGE, &[]).await?;
     let Tenant { id, name, version, .. } = &decision.tenant;
     if let TenantAct::Purge(_) = &change.act {
         revoke_keys(db.of(*id), change.at).await?;

@@ -1,5 +1,4 @@
-//! Tenants of requests: the base URL of a tenant, who may call below it, and the tenants that were
-//! looked up in the last second.
+//! Tenants of requests: the base URL of a tenant, who may call below it, and the tenants in memory.
 //!
 //! `{base_url}/tenants/{tenant}` is to a tenant what `{base_url}` is to the default one. The prefix
 //! is removed before the router, so the routes are the same for all tenants. Nobody learns whether
@@ -7,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,7 @@ use roster_core::{
 
 use crate::problem::{Problem, ProblemCode};
 
-/// How long a tenant that was read is used, so a suspension is seen within this time.
+/// How often changes by other processes are looked for, so a suspension is seen within this time.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 /// The maximum number of tenants in memory.
@@ -43,10 +42,21 @@ pub(crate) fn split(uri: &Uri, base_path: &str) -> Option<(Segment, Uri)> {
     Some((Segment(name.to_owned()), Uri::from_parts(parts).ok()?))
 }
 
-/// The tenants that were read lately.
+/// The tenants that were read since the last change of any tenant.
 #[derive(Default)]
 pub(crate) struct Tenants {
-    kept: Mutex<HashMap<TenantName, (Instant, Option<Tenant>)>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    by_name: HashMap<TenantName, Tenant>,
+    /// The number of changes of tenants before these were read.
+    generation: i64,
+    /// When the last read of this number began.
+    checked: Option<Instant>,
+    /// When this process last changed a tenant.
+    changed: Option<Instant>,
 }
 
 impl Tenants {
@@ -56,26 +66,59 @@ impl Tenants {
         directory: &Directory,
         name: &TenantName,
     ) -> Result<Option<Tenant>, StoreError> {
-        let began = Instant::now();
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read, tenant)) = kept().get(name)
-            && began.saturating_duration_since(*read) < MAX_AGE
-        {
-            return Ok(tenant.clone());
+        let now = Instant::now();
+        let is_current = self.kept().is_current(now);
+        if !is_current {
+            let generation = directory.tenants_generation().await?;
+            self.kept().check(generation, now);
         }
+        let generation = {
+            let kept = self.kept();
+            if let Some(tenant) = kept.by_name.get(name) {
+                return Ok(Some(tenant.clone()));
+            }
+            kept.generation
+        };
         let tenant = directory.tenant(name.clone()).await?.map(|(tenant, _)| tenant);
         let tenant = tenant.filter(|tenant| tenant.deleted_at.is_none());
-        let mut kept = kept();
-        if kept.len() >= KEPT_MAX {
-            kept.clear();
+        if let Some(tenant) = &tenant {
+            self.kept().keep(tenant, generation);
         }
-        kept.insert(name.clone(), (began, tenant.clone()));
         Ok(tenant)
     }
 
-    /// Forgets a tenant that this process changed.
-    pub(crate) fn forget(&self, name: &TenantName) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    /// This process changed a tenant: the next request looks for changes.
+    pub(crate) fn changed(&self) {
+        self.kept().changed = Some(Instant::now());
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn is_current(&self, now: Instant) -> bool {
+        self.checked > self.changed && self.checked.is_some_and(|at| now < at + MAX_AGE)
+    }
+
+    /// Forgets all tenants if one of them may have changed.
+    fn check(&mut self, generation: i64, at: Instant) {
+        if generation != self.generation {
+            (self.by_name, self.generation) = (HashMap::new(), generation);
+        }
+        self.checked = self.checked.max(Some(at));
+    }
+
+    /// Keeps a tenant that was read after this generation. A change may have come after it.
+    fn keep(&mut self, tenant: &Tenant, generation: i64) {
+        if generation != self.generation {
+            return;
+        }
+        if self.by_name.len() >= KEPT_MAX {
+            self.by_name.clear();
+        }
+        self.by_name.insert(tenant.name.clone(), tenant.clone());
     }
 }
 

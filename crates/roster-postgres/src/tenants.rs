@@ -9,7 +9,7 @@ use roster_core::{
         TenantQuery,
     },
 };
-use roster_engine::{change_tenant, tenant, tenants, totals};
+use roster_engine::{change_tenant, tenant, tenants, tenants_generation, totals};
 
 use crate::{
     connect::Connection,
@@ -58,6 +58,11 @@ impl TenantStore for Postgres {
             };
             self.exclusive.run(LONG, read).await
         })
+    }
+
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>> {
+        let read = |c: Arc<_>| async move { tenants_generation(Rows::of_store(&c)).await };
+        Box::pin(self.shared.run(read))
     }
 
     fn change_tenant(

@@ -22,7 +22,7 @@ use roster_engine::{
     Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
     deleted_user, end_index_check, expired_users, forget, group, group_page, groups_of, head,
     index_keys, key, keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
-    tenants_with_index_work, totals,
+    tenants_generation, tenants_with_index_work, totals,
 };
 
 use crate::{
@@ -306,6 +306,10 @@ impl TenantStore for Sqlite {
 
     fn tenants(&self, query: TenantQuery) -> Answer<'_, Result<TenantPage, StoreError>> {
         ready(self.read_now(|rows| run(tenants(rows, &query))))
+    }
+
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>> {
+        ready(self.read_now(|rows| run(tenants_generation(rows))))
     }
 
     fn change_tenant(

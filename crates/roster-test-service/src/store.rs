@@ -270,6 +270,10 @@ impl TenantStore for Watched {
         })
     }
 
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>> {
+        self.inner.tenants_generation()
+    }
+
     fn change_tenant(
         &self,
         change: TenantChange,

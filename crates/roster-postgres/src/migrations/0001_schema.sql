@@ -108,7 +108,8 @@ CREATE TABLE log_head (
 CREATE TABLE tenants (
     id           integer  PRIMARY KEY CHECK (id >= 0),
     name         text COLLATE "C", -- the default tenant has none
-    version      bigint   NOT NULL CHECK (version > 0),
+    version      bigint   NOT NULL CHECK (version > 0), -- of the default tenant: the number of
+                                  -- changes of tenants
     status       smallint NOT NULL CHECK (status IN (0, 1, 2, 3)), -- 0 active,
                                   -- 1 suspended, 2 purged, 3 everything is erased
     display_name text COLLATE "C",

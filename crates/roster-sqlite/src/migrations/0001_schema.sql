@@ -85,7 +85,7 @@ CREATE TABLE log_head (
 CREATE TABLE tenants (
     id           INTEGER PRIMARY KEY,
     name         TEXT,
-    version      INTEGER NOT NULL,
+    version      INTEGER NOT NULL, -- of the default tenant: the number of changes of tenants
     status       INTEGER NOT NULL, -- 0 active, 1 suspended, 2 purged, 3 everything is erased
     display_name TEXT,
     external_id  TEXT,

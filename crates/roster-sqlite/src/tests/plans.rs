@@ -11,16 +11,16 @@ use roster_core::{
     tenant::{TenantQuery, TenantSelection},
 };
 use roster_engine::{
-    ALL_MEMBERS, BEGIN_ERASURE, CHANGED_KEYS, CLOCK_MARK, COUNT_KEY_CHANGE, CREATE_TENANT,
-    DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT, END_INDEX_WORK,
-    END_TENANT, FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS,
-    HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
-    KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT,
-    PUT_KEY, Parameters, REVOKE_KEYS, Table, UPDATE_TENANT, USERS_ROOM, WORDS,
-    count_of_external_id, count_of_range, deleted_users, direct_groups, expired_users_sql,
-    groups_above, groups_along, groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range,
-    members_among, newcomers, places_of_ids, rows_along, rows_of_ids, tenant_of_name,
-    tenants_along,
+    ALL_MEMBERS, BEGIN_ERASURE, CHANGED_KEYS, CLOCK_MARK, COUNT_KEY_CHANGE, COUNT_TENANT_CHANGE,
+    CREATE_TENANT, DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT,
+    END_INDEX_WORK, END_TENANT, FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME,
+    GROUPS_TOTAL, HAS_KEYS, HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY, KEYS_GENERATION,
+    KEYS_OF_OPERATOR, KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT,
+    PURGE_TENANT, PUT_KEY, Parameters, REVOKE_KEYS, TENANTS_GENERATION, Table, UPDATE_TENANT,
+    USERS_ROOM, WORDS, count_of_external_id, count_of_range, deleted_users, direct_groups,
+    expired_users_sql, groups_above, groups_along, groups_below, groups_left, groups_of_ids,
+    ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along, rows_of_ids,
+    tenant_of_name, tenants_along,
 };
 use rusqlite::Connection;
 
@@ -190,6 +190,8 @@ fn tenants_are_found_along_an_index() {
         BEGIN_ERASURE,
         END_TENANT,
         USERS_ROOM,
+        TENANTS_GENERATION,
+        COUNT_TENANT_CHANGE,
         DELETED_AT,
     ];
     statements.extend(changes.map(str::to_owned));

@@ -45,11 +45,19 @@ async fn try_out(
 ) -> Result<TenantDecision, TenantRefusal> {
     let (preconditions, at) = (Preconditions::default(), harness.clock.now());
     let change = TenantChange { act, preconditions, rules: RULES, at, is_dry_run };
-    match harness.store().change_tenant(change).await {
+    let before = generation(harness).await;
+    let result = match harness.store().change_tenant(change).await {
         Ok(decision) => Ok(decision),
         Err(TenantFailure::Refused(refusal)) => Err(refusal),
         Err(TenantFailure::Store(error)) => panic!("the store failed: {error:?}"),
-    }
+    };
+    let is_changed = !is_dry_run && result.as_ref().is_ok_and(|decision| decision.changes);
+    assert_eq!(generation(harness).await != before, is_changed, "{result:?}");
+    result
+}
+
+async fn generation(harness: &Harness) -> i64 {
+    harness.store().tenants_generation().await.expect("the store answers")
 }
 
 pub(crate) async fn create(harness: &Harness, body: Value) -> Tenant {

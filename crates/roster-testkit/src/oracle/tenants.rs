@@ -34,6 +34,8 @@ pub(super) struct Shared {
     order: Mutex<Vec<(TenantId, i64)>>,
     /// The tenants that were ever created.
     created: AtomicI64,
+    /// The changes of tenants.
+    changes: AtomicI64,
     states: Mutex<BTreeMap<TenantId, Arc<Mutex<State>>>>,
 }
 
@@ -178,6 +180,10 @@ impl TenantStore for Oracle {
         })
     }
 
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>> {
+        Box::pin(async move { Ok(self.shared.changes.load(Ordering::Relaxed)) })
+    }
+
     fn change_tenant(
         &self,
         change: TenantChange,
@@ -194,6 +200,7 @@ impl TenantStore for Oracle {
             if change.is_dry_run {
                 return Ok(decision);
             }
+            self.shared.changes.fetch_add(i64::from(decision.changes), Ordering::Relaxed);
             self.shared.created.fetch_add(i64::from(is_new), Ordering::Relaxed);
             let Tenant { id, name, users_max, deleted_at, .. } = decision.tenant.clone();
             let state = self.shared.state_of(id);

@@ -246,6 +246,10 @@ impl TenantStore for OneTenant {
         self.store.tenants(query)
     }
 
+    fn tenants_generation(&self) -> Answer<'_, Result<i64, StoreError>> {
+        self.store.tenants_generation()
+    }
+
     fn change_tenant(
         &self,
         change: TenantChange,

@@ -1,6 +1,8 @@
 //! Tenants are kept apart: each operation with credentials of another tenant, and with ids of
 //! another tenant.
 
+use std::time::Duration;
+
 use roster_core::access::Scope;
 use roster_http::operation::Operation;
 use serde_json::{Value, json};
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     access::{NOBODY, operations, request_for},
     client::Reply,
-    service::{Backend, Service},
+    service::{Backend, Engine, Service},
 };
 
 /// A service with an operator and two tenants, each with a key of every scope.
@@ -28,7 +30,10 @@ fn text(key: &Value) -> String {
 
 impl Tenants {
     async fn open(backend: &Backend) -> Self {
-        let service = backend.open().await;
+        Self::of(backend.open().await).await
+    }
+
+    async fn of(service: Service) -> Self {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let body = |name: &str| json!({"name": name, "scopes": scopes});
         let operator = json!({"name": "operator", "scopes": scopes, "tenants": "all"});
@@ -329,6 +334,26 @@ pub(crate) async fn a_suspended_tenant_serves_the_operator_alone(backend: Backen
     read(&tenants.keys[1], "/tenants/globex/users").await.expect(200);
     patch("active").await;
     read(&tenants.keys[0], "/tenants/acme/users").await.expect(200);
+}
+
+#[test]
+fn a_suspension_by_another_process_is_seen_within_a_second() {
+    crate::run(Engine::Postgres, async |backend| {
+        let mut services = backend.open_processes(2).await;
+        let other = services.pop().expect("a second one");
+        let tenants = Tenants::of(services.pop().expect("a first one")).await;
+        let read = async || {
+            other.request("GET", "/tenants/acme/users").bearer(&tenants.keys[0]).send().await
+        };
+        for (status, expected) in [("suspended", 403), ("active", 200)] {
+            // The other process has the tenant in memory now.
+            read().await;
+            let patch = tenants.service.request("PATCH", "/tenants/acme").bearer(&tenants.operator);
+            patch.json(&json!({"status": status})).send().await.expect(200);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(read().await.status(), expected);
+        }
+    });
 }
 
 pub(crate) async fn a_tenant_has_at_most_its_maximum_of_users(backend: Backend) {
