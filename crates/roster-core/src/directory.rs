@@ -8,13 +8,14 @@
 
 mod bulk;
 mod schema;
+mod tenants;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     access::{
         KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
-        RunTenants, SeesDeleted, WriteUsers,
+        SeesDeleted, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -31,14 +32,11 @@ use crate::{
         walk::WalkStore,
     },
     store::{ExpiredUser, Head, LogId, Outlived, Secret, Store, WriteFaults},
-    tenant::{
-        Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantId,
-        TenantName, TenantPage, TenantQuery,
-    },
+    tenant::TenantId,
     timestamp::Timestamp,
     user::{Deleted, Stored, User, draft::Draft},
     write::{
-        command::{Act, Command, Mode, Preconditions, Rules, Terms, Upsert, UserAct},
+        command::{Act, Command, Mode, Rules, Terms, Upsert, UserAct},
         edit::Edit,
         erasure::{Erasure, Purged},
         event::{EventsPage, EventsQuery},
@@ -77,46 +75,6 @@ impl Directory {
     /// The number of its tenant, which no other tenant ever has.
     pub const fn tenant_id(&self) -> TenantId {
         self.tenant
-    }
-
-    /// The tenant with this name, and its counters.
-    pub async fn tenant(
-        &self,
-        name: TenantName,
-    ) -> Result<Option<(Tenant, TenantCounts)>, StoreError> {
-        self.store.tenant(name).await
-    }
-
-    /// The number of changes of tenants so far.
-    pub async fn tenants_generation(&self) -> Result<i64, StoreError> {
-        self.store.tenants_generation().await
-    }
-
-    /// The end of the change log, and the counters of all tenants together.
-    pub async fn totals(&self) -> Result<Head, StoreError> {
-        self.store.totals().await
-    }
-
-    /// One page of tenants.
-    pub async fn list_tenants(
-        &self,
-        _may: Permit<RunTenants>,
-        query: TenantQuery,
-    ) -> Result<TenantPage, StoreError> {
-        self.store.tenants(query).await
-    }
-
-    /// Creates or changes a tenant, and returns whether anything changed.
-    pub async fn change_tenant(
-        &self,
-        _may: Permit<RunTenants>,
-        act: TenantAct,
-        preconditions: Preconditions,
-        mode: Mode,
-    ) -> Result<TenantDecision, TenantFailure> {
-        let (at, is_dry_run) = (self.clock.now(), mode == Mode::DryRun);
-        let rules = self.store.rules();
-        self.store.change_tenant(TenantChange { act, preconditions, rules, at, is_dry_run }).await
     }
 
     /// Creates a user.
@@ -245,6 +203,12 @@ impl Directory {
         query: EventsQuery,
     ) -> Result<EventsPage, StoreError> {
         self.store.events(query).await
+    }
+
+    /// Returns once the log of all tenants has an event after this position. May be dropped while
+    /// it waits.
+    pub async fn log_grown(&self, _may: Permit<ReadEvents>, position: i64) {
+        self.store.log_grown(position).await;
     }
 
     /// Whether a user with this id exists, is deleted, or is in the log after this position.

@@ -79,6 +79,10 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// Events in log order, read in one snapshot.
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>>;
 
+    /// Returns once the log of all tenants has an event after this position, written by any
+    /// process. May be dropped while it waits.
+    fn log_grown(&self, position: i64) -> Answer<'_, ()>;
+
     /// Deletes one batch of expired data, oldest first, and returns its size; 0 once nothing is
     /// left.
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>>;

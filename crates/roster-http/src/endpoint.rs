@@ -34,6 +34,7 @@ use crate::{
     problem::{Problem, ProblemCode, ProblemExtension},
     request::RequestContext,
     request_id::X_REQUEST_ID,
+    rest::events::stated_wait,
     scim,
     state::AppState,
     tenancy::Segment,
@@ -107,8 +108,12 @@ where
             let response = match guarded {
                 Ok((app, authority)) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());
-                    let limit = (parts.method.is_safe() && is_limited)
-                        .then(|| ReadLimit::of(app.settings.read_wait_max, &parts.headers));
+                    let limit = (parts.method.is_safe() && is_limited).then(|| {
+                        let waits = operation.filter(|operation| operation.may_wait());
+                        let waits = waits.map(|_| stated_wait(parts.uri.query()));
+                        let most = app.settings.read_wait_max + waits.unwrap_or_default();
+                        ReadLimit::of(most, &parts.headers)
+                    });
                     Arc::make_mut(&mut context).authority = authority;
                     parts.extensions.insert(Arc::clone(&context));
                     let request = Request::from_parts(parts, body);

@@ -263,6 +263,11 @@ impl Operation {
         )
     }
 
+    /// Whether it may wait for events.
+    pub(crate) const fn may_wait(self) -> bool {
+        matches!(self, Self::ListEvents | Self::ListUserEvents)
+    }
+
     /// Whether its outcome shows whether the store can be used.
     pub fn uses_store(self) -> bool {
         matches!(self.needs(), Need::Scopes(_)) && !self.is_probe()

@@ -12,7 +12,10 @@ use crate::{
     description::{self, object, string},
     limits::{
         scim,
-        transfers::{EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX},
+        transfers::{
+            EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
+            SUBSCRIBERS_MAX, SUBSCRIBERS_PER_CALLER_MAX,
+        },
     },
     settings::HttpSettings,
     state::AppState,
@@ -173,13 +176,15 @@ fn limits_of_groups() -> Vec<(String, Json)> {
     ])
 }
 
-/// The limits of imports and exports and of the memory that callers use.
+/// The limits of imports, exports, subscribers and of the memory that callers use.
 fn limits_of_streams() -> Vec<(String, Json)> {
     members([
         ("imports_max", number(IMPORTS_MAX)),
         ("imports_per_caller_max", number(IMPORTS_PER_CALLER_MAX)),
         ("exports_max", number(EXPORTS_MAX)),
         ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
+        ("subscribers_max", number(SUBSCRIBERS_MAX)),
+        ("subscribers_per_caller_max", number(SUBSCRIBERS_PER_CALLER_MAX)),
         ("held_bytes_max", number(roster_server::TOTAL_BYTES_MAX)),
         ("held_bytes_per_caller_max", number(roster_server::CALLER_BYTES_MAX)),
         ("held_bytes_per_connection_max", number(roster_server::CONNECTION_BYTES_MAX)),

@@ -4,15 +4,13 @@
 use std::{
     borrow::Cow,
     ops::Deref,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use roster_core::{Actor, Directory, StoreError, Tenant, TenantName};
 use roster_scim::walk::Places;
 use roster_server::ServerCounters;
+use tokio::sync::watch;
 
 use crate::{
     access::Access,
@@ -61,7 +59,7 @@ pub(crate) struct Shared {
     /// The attributes of SCIM requests that no schema has.
     pub(crate) dropped_attributes: DroppedAttributes,
     pub(crate) readiness: Readiness,
-    draining: AtomicBool,
+    draining: watch::Sender<bool>,
     pub(crate) admission: Admission,
 }
 
@@ -92,7 +90,7 @@ impl AppState {
             walk_places: Mutex::default(),
             tenants: Arc::default(),
             readiness: Readiness::new(),
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
             settings,
         });
         Self(Arc::new(OfTenant { shared, directory, access, base_url, tenant: None }))
@@ -130,12 +128,18 @@ impl AppState {
 
     /// Marks the service as about to stop.
     pub(crate) fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.draining.send_replace(true);
     }
 
     /// Whether the service is about to stop.
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        *self.draining.borrow()
+    }
+
+    /// Returns once the service is about to stop.
+    pub(crate) async fn drained(&self) {
+        // The sender lives as long as this.
+        drop(self.draining.subscribe().wait_for(|is_draining| *is_draining).await);
     }
 }
 

@@ -121,6 +121,10 @@ impl Store for Postgres {
         )
     }
 
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        Box::pin(self.log_end.grown(position))
+    }
+
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         let forget = move |c: Arc<_>| async move { forget(Rows::of_store(&c), before).await };
         Box::pin(self.exclusive.run(LONG, forget))

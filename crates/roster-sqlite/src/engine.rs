@@ -112,6 +112,10 @@ impl Store for Sqlite {
         }
     }
 
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        Box::pin(self.shared.log_grown(position))
+    }
+
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(self.write(move |connection| run(forget(Rows::of_store(connection), before))))
     }

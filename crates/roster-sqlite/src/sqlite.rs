@@ -85,7 +85,7 @@ impl Sqlite {
         let queue = Queue::new(settings.write_queue_max, settings.write_wait_max);
         let cache = ByteCache::new(settings.cache_entries);
         let (tasks, waiting_tasks) = mpsc::channel(TASKS_MAX);
-        let shared = Arc::new(Shared::new(queue, tasks, cache, rules, schema));
+        let shared = Arc::new(Shared::new(queue, tasks, cache, rules, schema, position));
         if let Some(position) = purged {
             shared.checkpoints.purged(position);
         }

@@ -362,6 +362,10 @@ impl Store for Watched {
         })
     }
 
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        self.inner.log_grown(position)
+    }
+
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             self.inject_fault().await?;

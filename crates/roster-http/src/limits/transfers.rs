@@ -1,4 +1,4 @@
-//! The limits of running imports and exports, in total and per caller.
+//! The limits of running imports and exports and of subscribers, in total and per caller.
 //!
 //! A caller may make its transfers last as long as it wants, so no caller may take what others
 //! need. One caller has only a part of the places. The last free place is for a caller without
@@ -31,6 +31,10 @@ pub(crate) const IMPORTS_PER_CALLER_MAX: usize = 2;
 pub(crate) const EXPORTS_MAX: usize = 32;
 /// The maximum number of concurrent exports of one caller.
 pub(crate) const EXPORTS_PER_CALLER_MAX: usize = 8;
+/// The maximum number of requests that wait for events.
+pub(crate) const SUBSCRIBERS_MAX: usize = 1000;
+/// The maximum number of such requests of one caller.
+pub(crate) const SUBSCRIBERS_PER_CALLER_MAX: usize = 100;
 /// A transfer of fewer lines in a second is slow: it may have to end for another caller.
 pub(crate) const SLOW_LINES_PER_S: u64 = 100;
 /// The time over which the speed is measured. A younger transfer is not slow.
@@ -47,6 +51,7 @@ const BATCHES_IN_FLIGHT_MAX: usize = 6;
 pub(crate) struct Transfers {
     pub(crate) imports: Places,
     pub(crate) exports: Places,
+    pub(crate) subscribers: Places,
     pub(crate) batches: Arc<Semaphore>,
 }
 
@@ -55,6 +60,10 @@ impl Transfers {
         Self {
             imports: Places::new("imports", IMPORTS_MAX, IMPORTS_PER_CALLER_MAX),
             exports: Places::new("exports", EXPORTS_MAX, EXPORTS_PER_CALLER_MAX),
+            subscribers: Places {
+                may_end: false,
+                ..Places::new("subscribers", SUBSCRIBERS_MAX, SUBSCRIBERS_PER_CALLER_MAX)
+            },
             batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
         }
     }
@@ -65,6 +74,8 @@ impl Transfers {
 pub(crate) struct Places {
     /// The kind of transfer, for error texts.
     what: &'static str,
+    /// Whether a slow transfer ends in favour of a caller without one.
+    may_end: bool,
     free: Arc<Semaphore>,
     callers: ConcurrencyLimit<u64>,
     hasher: RandomState,
@@ -102,6 +113,7 @@ impl Places {
     fn new(what: &'static str, max: usize, per_caller_max: usize) -> Self {
         Self {
             what,
+            may_end: true,
             free: Arc::new(Semaphore::new(max)),
             callers: ConcurrencyLimit::new(per_caller_max),
             hasher: RandomState::new(),
@@ -142,7 +154,7 @@ impl Places {
         if let Ok(permit) = Arc::clone(&free).try_acquire_owned() {
             return Some(permit);
         }
-        self.end_slowest(Instant::now()).then_some(())?;
+        (self.may_end && self.end_slowest(Instant::now())).then_some(())?;
         timeout(PLACE_WAIT, free.acquire_owned()).await.ok()?.ok()
     }
 

@@ -126,7 +126,7 @@ impl Writer {
                 self.shared.set_rules(rules);
                 if position != self.position {
                     self.position = position;
-                    self.shared.committed(touched, schemas);
+                    self.shared.committed(position, touched, schemas);
                 }
                 if let Some(position) = purged {
                     self.shared.checkpoints.purged(position);

@@ -10,7 +10,7 @@ use roster_core::{Rules, StoreError, TenantId, UserSchema};
 use roster_engine::Queue;
 use tokio::sync::{
     mpsc::{Sender, error::TrySendError},
-    oneshot,
+    oneshot, watch,
 };
 
 use super::{Task, Writer, checkpoints::Checkpoints};
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     rules: Mutex<Rules>,
     /// The last committed schemas of users, of the tenants that are in use.
     schemas: Mutex<Schemas>,
+    /// The position of the log after the last commit.
+    position: watch::Sender<i64>,
 }
 
 impl Shared {
@@ -43,6 +45,7 @@ impl Shared {
         cache: ByteCache,
         rules: Rules,
         schema: Arc<UserSchema>,
+        position: i64,
     ) -> Self {
         Self {
             queue,
@@ -53,6 +56,7 @@ impl Shared {
             long_reads: LongReads::default(),
             rules: Mutex::new(rules),
             schemas: Mutex::new(HashMap::from([(TenantId::DEFAULT, schema)])),
+            position: watch::Sender::new(position),
         }
     }
 
@@ -82,12 +86,19 @@ impl Shared {
     }
 
     /// Records a commit, before any of its commands is acknowledged.
-    pub(crate) fn committed(&self, touched: Vec<Touched>, schemas: Schemas) {
+    pub(crate) fn committed(&self, position: i64, touched: Vec<Touched>, schemas: Schemas) {
         self.cache.commit(touched);
         if !schemas.is_empty() {
             lock(&self.schemas).extend(schemas);
         }
         self.health.committed();
+        self.position.send_replace(position);
+    }
+
+    /// Returns once the log has an event after this position.
+    pub(crate) async fn log_grown(&self, position: i64) {
+        // The sender lives as long as this.
+        drop(self.position.subscribe().wait_for(|last| *last > position).await);
     }
 
     /// Forgets a tenant in which everything is erased.

@@ -1,5 +1,7 @@
 //! The change log (promise "The change log has no gaps"): without gaps, in commit order, complete.
 
+use std::time::Duration;
+
 use roster_core::{Attribute, Head, Rules, list::PageQuery};
 use serde_json::json;
 
@@ -89,6 +91,19 @@ pub async fn a_page_and_its_position_are_consistent(harness: Harness) {
     let since = harness.events_after(page.position, 10).await;
     assert_eq!(since.len(), 1);
     assert_eq!(since[0].1.user_id, users[0].id);
+}
+
+pub async fn the_growth_of_the_log_is_noticed(harness: Harness) {
+    let store = harness.store();
+    harness.user(json!({"username": "ada"})).await;
+    store.log_grown(0).await;
+    let last = harness.head().await.position;
+    let mut grown = store.log_grown(last);
+    let early = tokio::time::timeout(Duration::from_millis(100), &mut grown).await;
+    assert!(early.is_err(), "the log has not grown");
+    harness.user(json!({"username": "grace"})).await;
+    let limit = Duration::from_secs(30);
+    tokio::time::timeout(limit, grown).await.expect("the log has grown");
 }
 
 pub async fn counters_follow_every_change(harness: Harness) {

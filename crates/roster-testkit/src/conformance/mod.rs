@@ -233,6 +233,7 @@ macro_rules! conformance {
                 the_versions_of_a_user_follow_each_other_in_the_log,
                 an_event_names_the_members_that_changed,
                 a_page_and_its_position_are_consistent,
+                the_growth_of_the_log_is_noticed,
                 counters_follow_every_change,
                 the_store_keeps_one_secret_and_one_log_id,
             }

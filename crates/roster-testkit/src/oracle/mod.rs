@@ -12,7 +12,10 @@ mod schema;
 mod state;
 mod tenants;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
@@ -122,6 +125,15 @@ impl Store for Oracle {
             }
             let state = self.state();
             Ok(log::page(&state.log, state.position, &query))
+        })
+    }
+
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        Box::pin(async move {
+            while self.state().head().position <= position && self.shared.events_count() <= position
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         })
     }
 

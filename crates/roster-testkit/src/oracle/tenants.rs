@@ -51,6 +51,12 @@ impl Shared {
         order.extend(new.map(|position| (tenant, position)));
     }
 
+    /// The number of events of all tenants.
+    pub(super) fn events_count(&self) -> i64 {
+        let order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        i64::try_from(order.len()).unwrap_or(i64::MAX)
+    }
+
     /// A page of the events of all tenants, which have other positions than in each of them.
     pub(super) fn events(&self, query: &EventsQuery) -> EventsPage {
         let order = self.order.lock().unwrap_or_else(PoisonError::into_inner).clone();

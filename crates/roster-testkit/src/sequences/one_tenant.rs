@@ -123,6 +123,10 @@ impl Store for OneTenant {
         })
     }
 
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        self.store.log_grown(position)
+    }
+
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         self.store.forget(before)
     }

@@ -152,6 +152,10 @@ impl Store for Failing {
         }
     }
 
+    fn log_grown(&self, position: i64) -> Answer<'_, ()> {
+        self.store.log_grown(position)
+    }
+
     fn forget(&self, before: Outlived) -> Answer<'_, Result<u64, StoreError>> {
         match self.error() {
             Some(error) => Box::pin(future::ready(Err(error))),

@@ -336,6 +336,15 @@ macro_rules! with_all_cases {
                 a_page_of_events_ends_early_at_four_mebibytes,
                 if_match_never_matches_events,
             }
+            mod event_waits {
+                a_wait_ends_with_the_next_event,
+                a_wait_without_an_event_shows_how_far_the_log_was_read,
+                a_wait_is_from_0_to_60_seconds,
+                a_wait_ends_when_its_key_is_revoked,
+                a_wait_ends_when_the_service_stops,
+                a_caller_has_at_most_a_hundred_waits,
+                a_wait_of_a_tenant_ends_with_an_event_of_that_tenant,
+            }
             mod log_growth {
                 small_changes_of_a_large_user_end_with_429,
                 stored_results_of_writes_without_a_change_end_with_429,

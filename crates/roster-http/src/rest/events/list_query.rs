@@ -1,5 +1,7 @@
 //! The query of a page of events, and its positions in the log.
 
+use std::time::Duration;
+
 use roster_core::{
     EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
 };
@@ -9,12 +11,17 @@ use crate::{
     problem::{Fault, Problem, ProblemCode},
 };
 
+/// The maximum time that a request waits for an event, in seconds.
+const WAIT_MAX_S: u64 = 60;
+
 /// The parameters of a page of events.
 pub(super) struct EventListQuery<'a> {
     pub(super) page: EventsQuery,
     /// The position after which events are returned. Without one, the page begins with the oldest
     /// event.
     after: Option<Position>,
+    /// How long to wait for an event.
+    pub(super) wait: Duration,
     /// Whether events of groups are returned too.
     pub(super) shows: Shows,
     given: Vec<Parameter<'a>>,
@@ -44,7 +51,7 @@ impl<'a> EventListQuery<'a> {
     pub(super) fn read(query: Option<&'a str>, of_user: Option<UserId>) -> Result<Self, Problem> {
         let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
         page.user_id = of_user;
-        let (mut after, mut cursor) = (None, None);
+        let (mut after, mut cursor, mut waits) = (None, None, Duration::ZERO);
         let mut shows = if of_user.is_some() { Shows::Users } else { Shows::All };
         let given = read_each(query, |parameter| {
             let value = parameter.value();
@@ -52,6 +59,7 @@ impl<'a> EventListQuery<'a> {
                 "after" => after = Some(place(&value)?),
                 "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
+                "wait" => waits = wait(&value)?,
                 "type" => page.kind = Some(kind(&value)?),
                 "tenants" if of_user.is_none() => match value.as_ref() {
                     "all" => page.all_tenants = true,
@@ -88,7 +96,7 @@ impl<'a> EventListQuery<'a> {
         let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
         let after = cursor.transpose()?.or(after);
         page.after = after.map_or(0, |after| after.number);
-        Ok(Self { page, after, shows, given })
+        Ok(Self { page, after, wait: waits, shows, given })
     }
 
     /// Rejects a position of another log.
@@ -97,6 +105,12 @@ impl<'a> EventListQuery<'a> {
             Some(after) if after.log != log => Err(outlived("the position belongs to another log")),
             _ => Ok(()),
         }
+    }
+
+    /// Continues after the end of a page.
+    pub(super) const fn continue_after(&mut self, end: Position) {
+        self.page.after = end.number;
+        self.after = Some(end);
     }
 
     /// Rejects a position that the log does not have: after its end, or before its oldest event.
@@ -126,6 +140,19 @@ fn outlived(detail: &str) -> Problem {
 fn place(text: &str) -> Result<Position, ParameterFault> {
     let detail = "give a Roster-Position or the id of an event";
     Position::parse(text).ok_or_else(|| invalid(detail))
+}
+
+/// A time to wait for events: whole seconds.
+fn wait(text: &str) -> Result<Duration, ParameterFault> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let wait = text.parse().ok().filter(|wait| is_number && *wait <= WAIT_MAX_S);
+    let wait = wait.ok_or_else(|| invalid(&format!("give seconds, from 0 to {WAIT_MAX_S}")))?;
+    Ok(Duration::from_secs(wait))
+}
+
+/// The wait that a valid query states.
+pub(crate) fn stated_wait(query: Option<&str>) -> Duration {
+    EventListQuery::read(query, None).map_or(Duration::ZERO, |query| query.wait)
 }
 
 fn kind(text: &str) -> Result<EventKind, ParameterFault> {

@@ -1,18 +1,27 @@
 //! The change log: `/events`, and `/users/{user_id}/events` for one user.
 //!
 //! `Roster-Position` states how far a page reaches, even if the page is empty. A subscriber that
-//! continues there gets every event exactly once.
+//! continues there gets every event exactly once. With `wait`, a request at the end of the log
+//! waits for the next event. While it waits it has a place among the subscribers, and no slot of
+//! those that read the store.
 
 mod envelope;
 mod list_query;
+
+use std::time::Duration;
 
 use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LINK};
-use roster_core::Position;
+use roster_core::{
+    EventsPage, Position,
+    access::{Permit, ReadEvents},
+};
+use tokio::time::{Instant, sleep, sleep_until};
 
+pub(crate) use self::list_query::stated_wait;
 use self::{envelope::envelope, list_query::EventListQuery};
 use super::{
     list::{link, refuse_if_match},
@@ -25,6 +34,10 @@ use crate::{
     request::Call,
     state::AppState,
 };
+
+/// The pause before the log is read again after it has grown: more commits may follow at once, and
+/// many requests may wait.
+const GATHER: Duration = Duration::from_millis(10);
 
 /// Rejects the events of all tenants for other callers than the operator, and below a tenant.
 fn admit_to_all_tenants(app: &AppState, call: &Call) -> Result<(), Problem> {
@@ -55,25 +68,25 @@ pub(crate) async fn list_of_user(
 async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Response, Problem> {
     let parts = &call.parts;
     negotiate(&parts.headers, &[JSON])?;
-    let _admitted = app.admission.admit(Class::of_list(parts.uri.query())).await?;
     refuse_if_match(&call.parts.headers, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
-    let query = EventListQuery::read(parts.uri.query(), id)?;
+    let mut query = EventListQuery::read(parts.uri.query(), id)?;
     if query.page.all_tenants {
         admit_to_all_tenants(app, call)?;
     }
     let log = app.directory.log_id();
     query.check_log(log)?;
     let permit = call.permit()?;
-    let mut page = app.directory.events(permit, query.page).await?;
-    page.events.retain(|(_, event)| query.shows.show(event.kind));
-    query.check(&page)?;
+    let mut page = read_page(app, call, permit, &query).await?;
     if let Some(id) = id
         && page.events.is_empty()
         && !app.directory.is_known(permit, id, page.oldest - 1).await?
     {
         let detail = "the change log has no events of a user with this id";
         return Err(Problem::saying(ProblemCode::UserNotFound, detail));
+    }
+    if !query.wait.is_zero() && is_at_the_end(&page) {
+        page = wait(app, call, &mut query, page).await?;
     }
     let more = page.reached < page.head;
     let next = more.then(|| Position { log, number: page.reached }.to_string());
@@ -87,4 +100,48 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         headers.insert(LINK, link);
     }
     Ok(response)
+}
+
+async fn read_page(
+    app: &AppState,
+    call: &Call,
+    may: Permit<ReadEvents>,
+    query: &EventListQuery<'_>,
+) -> Result<EventsPage, Problem> {
+    let _admitted = app.admission.admit(Class::of_list(call.parts.uri.query())).await?;
+    let mut page = app.directory.events(may, query.page).await?;
+    page.events.retain(|(_, event)| query.shows.show(event.kind));
+    query.check(&page)?;
+    Ok(page)
+}
+
+/// Whether the page has no event, and there is none after it yet.
+const fn is_at_the_end(page: &EventsPage) -> bool {
+    page.events.is_empty() && page.reached >= page.head
+}
+
+/// The first page after this one that has an event. After the wait of the query, or when the
+/// service is about to stop, it is a page without events, which shows how far the log was read.
+async fn wait(
+    app: &AppState,
+    call: &Call,
+    query: &mut EventListQuery<'_>,
+    mut page: EventsPage,
+) -> Result<EventsPage, Problem> {
+    let end = Instant::now() + query.wait;
+    let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
+    let mut lease = call.lease::<ReadEvents>(app, place)?;
+    while is_at_the_end(&page) {
+        let may = lease.permit().await?;
+        tokio::select! {
+            problem = lease.over() => return Err(problem),
+            () = app.drained() => break,
+            () = sleep_until(end) => break,
+            () = app.directory.log_grown(may, page.reached) => {}
+        }
+        sleep(GATHER).await;
+        query.continue_after(Position { log: app.directory.log_id(), number: page.reached });
+        page = read_page(app, call, lease.permit().await?, query).await?;
+    }
+    Ok(page)
 }

@@ -1,0 +1,55 @@
+//! Tenants, whose directories [`Directory::of_tenant`] returns.
+
+use super::Directory;
+use crate::{
+    access::{Permit, RunTenants},
+    failure::StoreError,
+    store::Head,
+    tenant::{
+        Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantName,
+        TenantPage, TenantQuery,
+    },
+    write::command::{Mode, Preconditions},
+};
+
+impl Directory {
+    /// The tenant with this name, and its counters.
+    pub async fn tenant(
+        &self,
+        name: TenantName,
+    ) -> Result<Option<(Tenant, TenantCounts)>, StoreError> {
+        self.store.tenant(name).await
+    }
+
+    /// The number of changes of tenants so far.
+    pub async fn tenants_generation(&self) -> Result<i64, StoreError> {
+        self.store.tenants_generation().await
+    }
+
+    /// The end of the change log, and the counters of all tenants together.
+    pub async fn totals(&self) -> Result<Head, StoreError> {
+        self.store.totals().await
+    }
+
+    /// One page of tenants.
+    pub async fn list_tenants(
+        &self,
+        _may: Permit<RunTenants>,
+        query: TenantQuery,
+    ) -> Result<TenantPage, StoreError> {
+        self.store.tenants(query).await
+    }
+
+    /// Creates or changes a tenant, and returns whether anything changed.
+    pub async fn change_tenant(
+        &self,
+        _may: Permit<RunTenants>,
+        act: TenantAct,
+        preconditions: Preconditions,
+        mode: Mode,
+    ) -> Result<TenantDecision, TenantFailure> {
+        let (at, is_dry_run) = (self.clock.now(), mode == Mode::DryRun);
+        let rules = self.store.rules();
+        self.store.change_tenant(TenantChange { act, preconditions, rules, at, is_dry_run }).await
+    }
+}

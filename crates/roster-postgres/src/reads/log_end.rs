@@ -1,0 +1,69 @@
+//! Waiting for the log to grow.
+//!
+//! Another process may write. While requests wait, one of them reads the end of the log at
+//! intervals for all of them. Nothing is read while nobody waits, and a commit notifies nobody.
+
+use std::{sync::Arc, time::Duration};
+
+use roster_core::StoreError;
+use roster_engine::{corrupt, first};
+use tokio::{
+    sync::{Mutex, watch},
+    time::sleep,
+};
+
+use crate::{pool::SharedPool, reads::rows::Rows, writer::sql::POSITION};
+
+/// How often the end of the log is read.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// The pause after a read that failed.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The end of the log as it was last read.
+pub(crate) struct LogEnd {
+    shared: Arc<SharedPool>,
+    position: watch::Sender<i64>,
+    /// Held by the request that reads.
+    turn: Mutex<()>,
+}
+
+impl LogEnd {
+    pub(crate) fn new(shared: Arc<SharedPool>) -> Self {
+        Self { shared, position: watch::Sender::new(0), turn: Mutex::default() }
+    }
+
+    /// Returns once the log has an event after this position.
+    pub(crate) async fn grown(&self, position: i64) {
+        let mut end = self.position.subscribe();
+        tokio::select! {
+            _ = end.wait_for(|last| *last > position) => {}
+            () = self.read_until_grown(position) => {}
+        }
+    }
+
+    /// Reads the end of the log, one request at a time, until it is after this position.
+    async fn read_until_grown(&self, position: i64) {
+        let _turn = self.turn.lock().await;
+        loop {
+            let pause = match self.read().await {
+                Ok(last) => {
+                    self.position.send_replace(last);
+                    if last > position {
+                        return;
+                    }
+                    INTERVAL
+                }
+                // The request reads the log itself when its time is over, and reports the error.
+                Err(_) => PAUSE,
+            };
+            sleep(pause).await;
+        }
+    }
+
+    async fn read(&self) -> Result<i64, StoreError> {
+        let read = |c: Arc<_>| async move { first(Rows::of_store(&c), POSITION, &[]).await };
+        let row = self.shared.run(read).await?.ok_or_else(|| corrupt("log_head"))?;
+        row.number(0, "log_head.position")
+    }
+}
