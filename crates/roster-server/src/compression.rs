@@ -18,7 +18,7 @@ use flate2::{Compression, write::GzEncoder};
 use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
+    header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
 };
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
@@ -49,6 +49,7 @@ pub fn compress(response: Response, accepted: AcceptedCoding) -> Response {
     if !matches!(parts.status, StatusCode::OK | StatusCode::NOT_MODIFIED)
         || parts.headers.get(ETAG).is_some_and(is_strong)
         || parts.headers.contains_key(CONTENT_ENCODING)
+        || parts.headers.get(CACHE_CONTROL).is_some_and(forbids_changes)
     {
         return Response::from_parts(parts, body);
     }
@@ -69,6 +70,12 @@ pub fn compress(response: Response, accepted: AcceptedCoding) -> Response {
     // A short body is complete at once, so its response has a length.
     let made = bytes.filter(|bytes| *bytes <= PIECE_BYTES).and_then(|_| body.next_now());
     Response::from_parts(parts, made.map_or_else(|| Body::new(body), Body::from))
+}
+
+/// Whether nothing on the way may change the body (RFC 9111 section 5.2.2.6).
+fn forbids_changes(cache_control: &HeaderValue) -> bool {
+    let mut directives = cache_control.as_bytes().split(|byte| *byte == b',');
+    directives.any(|directive| directive.trim_ascii() == b"no-transform")
 }
 
 /// A body that is compressed while it is sent.

@@ -130,6 +130,23 @@ impl<'a> Request<'a> {
         begun
     }
 
+    /// Sends the request, and returns once the head of its response is there.
+    pub async fn stream(self) -> Arriving {
+        let Begun { mut stream, head, .. } = self.connect().await;
+        stream.write_all(head.as_bytes()).await.expect("the head is taken");
+        let mut buffer = Vec::new();
+        let end = loop {
+            if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+                break end;
+            }
+            more(&mut stream, &mut buffer).await;
+        };
+        let head = String::from_utf8(buffer[..end].to_vec()).expect("a head in ASCII");
+        buffer.drain(..end + 4);
+        let Answer { status, headers, .. } = Answer::parse(&head);
+        Arriving { status, headers, stream, buffer, body: String::new() }
+    }
+
     async fn connect(self) -> Begun<'a> {
         let mut headers = self.headers;
         let body = self.body.clone().unwrap_or_default();
@@ -190,6 +207,34 @@ impl Begun<'_> {
             response_body: answer.body,
         };
         Reply { exchange, reason: answer.reason }
+    }
+}
+
+/// A response whose chunked body is still arriving.
+pub struct Arriving {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    body: String,
+}
+
+impl Arriving {
+    /// The next text up to an empty line, without it; `None` at the end of the body.
+    pub async fn frame(&mut self) -> Option<String> {
+        loop {
+            if let Some((frame, rest)) = self.body.split_once("\n\n") {
+                let (frame, rest) = (frame.to_owned(), rest.to_owned());
+                self.body = rest;
+                return Some(frame);
+            }
+            let chunk = chunk(&mut self.stream, &mut self.buffer).await;
+            if chunk.is_empty() {
+                assert_eq!(self.body, "", "the last frame is whole");
+                return None;
+            }
+            self.body.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
+        }
     }
 }
 
@@ -260,24 +305,31 @@ impl Answer {
 async fn chunks(stream: &mut TcpStream, mut buffer: Vec<u8>) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
-        let end = loop {
-            if let Some(end) = buffer.windows(2).position(|two| two == b"\r\n") {
-                break end;
-            }
-            more(stream, &mut buffer).await;
-        };
-        let size = std::str::from_utf8(&buffer[..end]).expect("a size in ASCII");
-        let size = usize::from_str_radix(size, 16).expect("a size");
-        while buffer.len() < end + 2 + size + 2 {
-            more(stream, &mut buffer).await;
-        }
-        body.extend_from_slice(&buffer[end + 2..end + 2 + size]);
-        buffer.drain(..end + 2 + size + 2);
-        if size == 0 {
+        let chunk = chunk(stream, &mut buffer).await;
+        if chunk.is_empty() {
             assert!(buffer.is_empty(), "nothing follows the body");
             return body;
         }
+        body.extend(chunk);
     }
+}
+
+/// Reads a chunk; the last one is empty.
+async fn chunk(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Vec<u8> {
+    let end = loop {
+        if let Some(end) = buffer.windows(2).position(|two| two == b"\r\n") {
+            break end;
+        }
+        more(stream, buffer).await;
+    };
+    let size = std::str::from_utf8(&buffer[..end]).expect("a size in ASCII");
+    let size = usize::from_str_radix(size, 16).expect("a size");
+    while buffer.len() < end + 2 + size + 2 {
+        more(stream, buffer).await;
+    }
+    let chunk = buffer[end + 2..end + 2 + size].to_vec();
+    buffer.drain(..end + 2 + size + 2);
+    chunk
 }
 
 async fn more(stream: &mut TcpStream, buffer: &mut Vec<u8>) {

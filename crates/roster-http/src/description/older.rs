@@ -82,7 +82,6 @@ fn operation_in_one_form(method: &str, mut operation: Json) -> Option<Json> {
     if let Some(mut body) = operation.member("requestBody").cloned() {
         let json = at(&body, &["content"]).member("application/json")?.clone();
         set(&mut body, "content", object([("application/json", json)]));
-        remove(&mut body, "x-other-content");
         set(&mut operation, "requestBody", body);
     }
     let mut responses = members(at(&operation, &["responses"])).to_vec();
@@ -102,7 +101,6 @@ fn operation_in_one_form(method: &str, mut operation: Json) -> Option<Json> {
         responses.push(("5XX".to_owned(), refusal));
     }
     for (_, response) in &mut responses {
-        remove(response, "x-other-content");
         let content = members(at(response, &["content"]));
         let json = content.iter().find(|(name, _)| name.contains("json") && !name.contains("nd"));
         match json.cloned() {
@@ -120,14 +118,15 @@ fn converted(tree: Json) -> Json {
     match tree {
         Json::Array(items) => Json::Array(items.into_iter().map(converted).collect()),
         Json::Object(found) => {
-            let found = found.into_iter().map(|(name, value)| {
+            let found = found.into_iter().filter_map(|(name, value)| {
                 let value = match name.as_str() {
                     // The names of these objects are free.
                     "properties" => each_member(without_reference(value), converted),
                     "example" | "examples" | "default" | "enum" | "const" => value,
+                    "x-other-content" => return None,
                     _ => converted(value),
                 };
-                (name, value)
+                Some((name, value))
             });
             simplified(Json::Object(found.collect()))
         }

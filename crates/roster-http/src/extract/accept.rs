@@ -19,6 +19,8 @@ pub(crate) const NDJSON: Media = Media("application/x-ndjson");
 const NDJSON_NAMES: [&str; 2] = ["application/jsonl", "application/ndjson"];
 /// One record in each row (RFC 4180). The header row is always there.
 pub(crate) const CSV: Media = Media("text/csv; charset=utf-8; header=present");
+/// Server-sent events (HTML, section 9.2).
+pub(crate) const EVENT_STREAM: Media = Media("text/event-stream");
 /// An HTML page.
 pub(crate) const HTML: Media = Media("text/html; charset=utf-8");
 /// Metrics for Prometheus.

@@ -17,7 +17,8 @@ mod read_options;
 mod write_options;
 
 pub(crate) use accept::{
-    CSV, HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON, negotiate,
+    CSV, EVENT_STREAM, HTML, JSON, Media, NDJSON, OPENMETRICS, PROMETHEUS_TEXT, SCIM_JSON,
+    negotiate,
 };
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
 pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes};

@@ -19,8 +19,8 @@ use http::{
 /// The request headers that the service reads and that a page may send only with permission. Pages
 /// may send other safe headers without it.
 const ALLOWED: HeaderValue = HeaderValue::from_static(
-    "accept, authorization, content-type, idempotency-key, if-match, if-none-match, prefer, \
-     x-request-id",
+    "accept, authorization, content-type, idempotency-key, if-match, if-none-match, \
+     last-event-id, prefer, x-request-id",
 );
 /// The response headers that a page may read only with permission.
 const EXPOSED: HeaderValue = HeaderValue::from_static(

@@ -345,6 +345,15 @@ macro_rules! with_all_cases {
                 a_caller_has_at_most_a_hundred_waits,
                 a_wait_of_a_tenant_ends_with_an_event_of_that_tenant,
             }
+            mod event_streams {
+                a_stream_has_each_event_once_and_continues_where_it_was_cut,
+                a_stream_has_the_events_that_are_selected,
+                a_stream_that_cannot_begin_is_a_problem,
+                a_stream_ends_when_its_key_is_revoked,
+                a_stream_ends_when_the_service_stops,
+                a_stream_of_a_tenant_has_the_events_of_that_tenant,
+                a_caller_has_at_most_a_hundred_streams,
+            }
             mod log_growth {
                 small_changes_of_a_large_user_end_with_429,
                 stored_results_of_writes_without_a_change_end_with_429,

@@ -4,7 +4,11 @@
 //! lowercase letters and digits. The record is copied as stored; once the user is purged, there is
 //! none.
 
-use roster_core::{Event, EventsPage, LogId, Position, TenantName, UserId, json::write_text};
+use std::borrow::Cow;
+
+use roster_core::{
+    Event, EventsPage, LogId, Position, TenantId, TenantName, UserId, json::write_text,
+};
 
 use crate::{
     problem::Problem,
@@ -14,44 +18,75 @@ use crate::{
 /// The approximate size of an event without its record.
 const FRAME_BYTES: usize = 512;
 
-/// The page as JSON. An event of a purged tenant has the number of the tenant after `#`, which no
-/// name contains.
+/// Where a response comes from: the base URL, and the tenant unless it is the default one.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) log: LogId,
+    pub(super) base_url: &'a str,
+    pub(super) tenant: Option<&'a TenantName>,
+}
+
+/// The page as JSON.
 pub(super) fn envelope(
     page: &EventsPage,
-    log: LogId,
-    source: (&str, Option<&TenantName>),
+    source: Source<'_>,
     next_cursor: Option<&str>,
 ) -> Result<Vec<u8>, Problem> {
     let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
     let envelope = Envelope { next_cursor, ..Envelope::default() };
     let mut tenants = page.tenants.iter();
     envelope.write(&page.events, bytes, |(number, event), out| {
-        let position = Position { log, number: *number };
-        match tenants.next() {
-            None => write(event, position, (source.0, source.1.map(TenantName::as_str)), out),
-            Some((id, _)) if id.is_default() => write(event, position, (source.0, None), out),
-            Some((_, Some(name))) => {
-                let base_url = format!("{}/tenants/{name}", source.0);
-                write(event, position, (&base_url, Some(name.as_str())), out);
-            }
-            Some((id, None)) => {
-                write(event, position, (source.0, Some(&format!("#{}", id.number()))), out);
-            }
-        }
+        write(event, source.position(*number), source.of(tenants.next()), out);
         Some(())
     })
+}
+
+/// The page as frames of a stream (HTML, section 9.2.5): each has the position as its id, and no
+/// type, so that a client hears of events of all types.
+pub(super) fn frames(page: &EventsPage, source: Source<'_>, out: &mut Vec<u8>) {
+    let mut tenants = page.tenants.iter();
+    for (number, event) in &page.events {
+        let position = source.position(*number);
+        out.extend_from_slice(format!("id: {position}\ndata: ").as_bytes());
+        // JSON has no line breaks.
+        write(event, position, source.of(tenants.next()), out);
+        out.extend_from_slice(b"\n\n");
+    }
+}
+
+impl<'a> Source<'a> {
+    pub(super) const fn position(&self, number: i64) -> Position {
+        Position { log: self.log, number }
+    }
+
+    /// The base URL and the tenant of an event. An event of a purged tenant has the number of the
+    /// tenant after `#`, which no name contains.
+    fn of(
+        &self,
+        tenant: Option<&(TenantId, Option<TenantName>)>,
+    ) -> (Cow<'a, str>, Option<Cow<'a, str>>) {
+        match tenant {
+            None => (self.base_url.into(), self.tenant.map(|name| name.as_str().into())),
+            Some((id, _)) if id.is_default() => (self.base_url.into(), None),
+            Some((_, Some(name))) => (
+                format!("{}/tenants/{name}", self.base_url).into(),
+                Some(name.as_str().to_owned().into()),
+            ),
+            Some((id, None)) => (self.base_url.into(), Some(format!("#{}", id.number()).into())),
+        }
+    }
 }
 
 fn write(
     event: &Event,
     position: Position,
-    (base_url, tenant): (&str, Option<&str>),
+    (base_url, tenant): (Cow<'_, str>, Option<Cow<'_, str>>),
     out: &mut Vec<u8>,
 ) {
     let Event { kind, at, actor, request_id, user_id, version, changed, members, record } = event;
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
-    write_text(out, base_url);
+    write_text(out, &base_url);
     let (whose, subject) = if kind.is_of_group() {
         ("group", format!("groups/{user_id}"))
     } else if kind.is_of_user() {
@@ -74,7 +109,7 @@ fn write(
     write_text(out, request_id);
     if let Some(tenant) = tenant {
         out.extend_from_slice(b",\"tenant\":");
-        write_text(out, tenant);
+        write_text(out, &tenant);
     }
     let data = format!(",\"data\":{{{id}\"version\":{version},\"changed\":[");
     out.extend_from_slice(data.as_bytes());

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use roster_core::{
-    EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId, limits::PAGE_SIZE_DEFAULT,
+    Capped, EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId,
+    limits::PAGE_SIZE_DEFAULT,
 };
 
 use crate::{
@@ -16,15 +17,21 @@ const WAIT_MAX_S: u64 = 60;
 
 /// The parameters of a page of events.
 pub(super) struct EventListQuery<'a> {
-    pub(super) page: EventsQuery,
-    /// The position after which events are returned. Without one, the page begins with the oldest
-    /// event.
-    after: Option<Position>,
+    pub(super) selection: Selection,
     /// How long to wait for an event.
     pub(super) wait: Duration,
-    /// Whether events of groups are returned too.
-    pub(super) shows: Shows,
     given: Vec<Parameter<'a>>,
+}
+
+/// The events that are returned.
+#[derive(Clone, Copy)]
+pub(super) struct Selection {
+    pub(super) page: EventsQuery,
+    /// The position after which events are returned. Without one, they begin with the oldest event.
+    after: Option<Position>,
+    /// Whether only events are wanted that are not there yet.
+    pub(super) is_latest: bool,
+    shows: Shows,
 }
 
 /// The kind of subject whose events are returned. An id may belong to a user or to a group, so the
@@ -52,10 +59,12 @@ impl<'a> EventListQuery<'a> {
         let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
         page.user_id = of_user;
         let (mut after, mut cursor, mut waits) = (None, None, Duration::ZERO);
+        let mut is_latest = false;
         let mut shows = if of_user.is_some() { Shows::Users } else { Shows::All };
         let given = read_each(query, |parameter| {
             let value = parameter.value();
             match parameter.name.as_ref() {
+                "after" if value == "latest" => is_latest = true,
                 "after" => after = Some(place(&value)?),
                 "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
@@ -94,11 +103,36 @@ impl<'a> EventListQuery<'a> {
         // original parameters; the cursor then takes precedence over `after`.
         let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
         let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
-        let after = cursor.transpose()?.or(after);
-        page.after = after.map_or(0, |after| after.number);
-        Ok(Self { page, after, wait: waits, shows, given })
+        let mut selection = Selection { page, after: None, is_latest, shows };
+        if let Some(after) = cursor.transpose()?.or(after) {
+            selection.continue_after(after);
+        }
+        Ok(Self { selection, wait: waits, given })
     }
 
+    /// Rejects parameters of pages, for a stream.
+    pub(super) fn refuse_parameters_of_pages(&self) -> Result<(), Problem> {
+        let is_of_pages =
+            |given: &&Parameter<'_>| ["limit", "cursor", "wait"].contains(&given.name.as_ref());
+        let mut faults = Capped::default();
+        for given in self.given.iter().filter(is_of_pages) {
+            let detail = "it is for pages, not for a stream";
+            let name = given.name.clone();
+            faults.push(|| Fault::of_parameter(name, "conflicting-parameter", detail));
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(Problem::listing(ProblemCode::InvalidQuery, "parameter", faults))
+    }
+
+    /// The target of the next page.
+    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
+        target(path, &self.given, cursor)
+    }
+}
+
+impl Selection {
     /// Rejects a position of another log.
     pub(super) fn check_log(&self, log: LogId) -> Result<(), Problem> {
         match self.after {
@@ -111,6 +145,7 @@ impl<'a> EventListQuery<'a> {
     pub(super) const fn continue_after(&mut self, end: Position) {
         self.page.after = end.number;
         self.after = Some(end);
+        self.is_latest = false;
     }
 
     /// Rejects a position that the log does not have: after its end, or before its oldest event.
@@ -126,9 +161,9 @@ impl<'a> EventListQuery<'a> {
         }
     }
 
-    /// The target of the next page.
-    pub(super) fn target(&self, path: &str, cursor: &str) -> String {
-        target(path, &self.given, cursor)
+    /// Removes the events of other subjects.
+    pub(super) fn retain(&self, page: &mut EventsPage) {
+        page.events.retain(|(_, event)| self.shows.show(event.kind));
     }
 }
 
@@ -138,7 +173,7 @@ fn outlived(detail: &str) -> Problem {
 }
 
 fn place(text: &str) -> Result<Position, ParameterFault> {
-    let detail = "give a Roster-Position or the id of an event";
+    let detail = "give a Roster-Position, the id of an event, or latest";
     Position::parse(text).ok_or_else(|| invalid(detail))
 }
 

@@ -7,6 +7,7 @@
 
 mod envelope;
 mod list_query;
+mod stream;
 
 use std::time::Duration;
 
@@ -22,13 +23,16 @@ use roster_core::{
 use tokio::time::{Instant, sleep, sleep_until};
 
 pub(crate) use self::list_query::stated_wait;
-use self::{envelope::envelope, list_query::EventListQuery};
+use self::{
+    envelope::{Source, envelope},
+    list_query::{EventListQuery, Selection},
+};
 use super::{
     list::{link, refuse_if_match},
     respond::{PRIVATE, position},
 };
 use crate::{
-    extract::{JSON, negotiate, parse_user_id},
+    extract::{EVENT_STREAM, JSON, negotiate, parse_user_id},
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
@@ -67,17 +71,26 @@ pub(crate) async fn list_of_user(
 
 async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Response, Problem> {
     let parts = &call.parts;
-    negotiate(&parts.headers, &[JSON])?;
+    let media = negotiate(&parts.headers, &[JSON, EVENT_STREAM])?;
     refuse_if_match(&call.parts.headers, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
-    let mut query = EventListQuery::read(parts.uri.query(), id)?;
-    if query.page.all_tenants {
+    let query = EventListQuery::read(parts.uri.query(), id)?;
+    let mut selection = query.selection;
+    if media == EVENT_STREAM {
+        query.refuse_parameters_of_pages()?;
+        selection = stream::resumed(selection, &parts.headers)?;
+    }
+    if selection.page.all_tenants {
         admit_to_all_tenants(app, call)?;
     }
     let log = app.directory.log_id();
-    query.check_log(log)?;
+    selection.check_log(log)?;
     let permit = call.permit()?;
-    let mut page = read_page(app, call, permit, &query).await?;
+    if selection.is_latest {
+        let number = app.directory.head().await?.position;
+        selection.continue_after(Position { log, number });
+    }
+    let mut page = read_page(app, Class::of_list(parts.uri.query()), permit, &selection).await?;
     if let Some(id) = id
         && page.events.is_empty()
         && !app.directory.is_known(permit, id, page.oldest - 1).await?
@@ -85,12 +98,15 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         let detail = "the change log has no events of a user with this id";
         return Err(Problem::saying(ProblemCode::UserNotFound, detail));
     }
+    if media == EVENT_STREAM {
+        return stream::stream(app, call, selection, page).await;
+    }
     if !query.wait.is_zero() && is_at_the_end(&page) {
-        page = wait(app, call, &mut query, page).await?;
+        page = wait(app, call, query.wait, &mut selection, page).await?;
     }
     let more = page.reached < page.head;
     let next = more.then(|| Position { log, number: page.reached }.to_string());
-    let body = envelope(&page, log, (&app.base_url, app.tenant.as_ref()), next.as_deref())?;
+    let body = envelope(&page, source(app), next.as_deref())?;
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE)];
     let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
@@ -102,16 +118,20 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     Ok(response)
 }
 
+fn source(app: &AppState) -> Source<'_> {
+    Source { log: app.directory.log_id(), base_url: &app.base_url, tenant: app.tenant.as_ref() }
+}
+
 async fn read_page(
     app: &AppState,
-    call: &Call,
+    class: Class,
     may: Permit<ReadEvents>,
-    query: &EventListQuery<'_>,
+    selection: &Selection,
 ) -> Result<EventsPage, Problem> {
-    let _admitted = app.admission.admit(Class::of_list(call.parts.uri.query())).await?;
-    let mut page = app.directory.events(may, query.page).await?;
-    page.events.retain(|(_, event)| query.shows.show(event.kind));
-    query.check(&page)?;
+    let _admitted = app.admission.admit(class).await?;
+    let mut page = app.directory.events(may, selection.page).await?;
+    selection.retain(&mut page);
+    selection.check(&page)?;
     Ok(page)
 }
 
@@ -120,15 +140,17 @@ const fn is_at_the_end(page: &EventsPage) -> bool {
     page.events.is_empty() && page.reached >= page.head
 }
 
-/// The first page after this one that has an event. After the wait of the query, or when the
+/// The first page after this one that has an event. After the time to wait, or when the
 /// service is about to stop, it is a page without events, which shows how far the log was read.
 async fn wait(
     app: &AppState,
     call: &Call,
-    query: &mut EventListQuery<'_>,
+    time: Duration,
+    selection: &mut Selection,
     mut page: EventsPage,
 ) -> Result<EventsPage, Problem> {
-    let end = Instant::now() + query.wait;
+    let end = Instant::now() + time;
+    let class = Class::of_list(call.parts.uri.query());
     let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
     let mut lease = call.lease::<ReadEvents>(app, place)?;
     while is_at_the_end(&page) {
@@ -140,8 +162,8 @@ async fn wait(
             () = app.directory.log_grown(may, page.reached) => {}
         }
         sleep(GATHER).await;
-        query.continue_after(Position { log: app.directory.log_id(), number: page.reached });
-        page = read_page(app, call, lease.permit().await?, query).await?;
+        selection.continue_after(source(app).position(page.reached));
+        page = read_page(app, class, lease.permit().await?, selection).await?;
     }
     Ok(page)
 }

@@ -1,0 +1,263 @@
+//! Events as a stream of server-sent events (HTML, section 9.2).
+//!
+//! A task for each stream reads pages and sends them when the connection accepts bytes, so a slow
+//! client uses two short pages of memory and no resources of the store. The id of a frame is a
+//! position: a client that reconnects sends the last one, and misses nothing. A frame with nothing
+//! but an id moves that position past events that the stream does not show, and keeps the
+//! connection open. Before each page is sent, the caller's credential is checked again.
+
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    mem,
+    time::Duration,
+};
+
+use axum::{
+    body::Body,
+    response::{IntoResponse as _, Response},
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use roster_core::{
+    EventsPage, Position,
+    access::{Permit, ReadEvents},
+    json::{Json, write_json},
+};
+use roster_server::{BodySender, StreamedBody};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::{GATHER, envelope::frames, list_query::Selection, read_page, source};
+use crate::{
+    access::Lease,
+    extract::EVENT_STREAM,
+    limits::admission::Class,
+    problem::{Problem, ProblemCode},
+    request::Call,
+    rest::respond,
+    state::AppState,
+};
+
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Proxies then pass the frames on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Nothing on the way may store or compress the stream.
+const UNCHANGED: HeaderValue = HeaderValue::from_static("no-store, no-transform");
+
+/// The maximum number of events and the approximate size of a page. Larger records are sent alone.
+const PAGE_EVENTS: usize = 200;
+const PAGE_BYTES: usize = 64 * 1024;
+
+/// The longest time without a frame.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How long a client waits before it reconnects, in milliseconds. When the service stops, the
+/// clients reconnect at random times between the two.
+const RETRY_MS: (u64, u64) = (500, 2000);
+
+/// The seconds after which a stream ends, so that its client is balanced to a process again. It is
+/// up to a tenth longer.
+const LIFETIME_S: u64 = 3600;
+
+/// How long a stream stays open while the store cannot be read: a client does not reconnect after
+/// an error.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The pause before the store is read again after an error.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How long the last frame of a stream may wait for room.
+const END_WAIT: Duration = Duration::from_secs(5);
+
+/// The selection from where a client was interrupted, if it says so.
+pub(super) fn resumed(mut selection: Selection, headers: &HeaderMap) -> Result<Selection, Problem> {
+    selection.page.limit = PAGE_EVENTS;
+    selection.page.bytes_max = PAGE_BYTES;
+    // A client sends an empty one if it has had none.
+    if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
+        let position = id.to_str().ok().and_then(Position::parse);
+        let malformed = || {
+            let detail = "Last-Event-ID is not the id of an event";
+            Problem::saying(ProblemCode::InvalidRequest, detail)
+        };
+        selection.continue_after(position.ok_or_else(malformed)?);
+    }
+    Ok(selection)
+}
+
+/// The response with a stream that begins with this page.
+pub(super) async fn stream(
+    app: &AppState,
+    call: &Call,
+    selection: Selection,
+    first: EventsPage,
+) -> Result<Response, Problem> {
+    let start = selection.page.after.max(first.oldest - 1);
+    if call.parts.method == Method::HEAD {
+        let mut response = Response::new(Body::empty());
+        describe(app, response.headers_mut(), start);
+        return Ok(response);
+    }
+    let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
+    let lease = call.lease(app, place)?;
+    let (body, sender) = StreamedBody::new(call.peer());
+    let mut response = body.into_response();
+    describe(app, response.headers_mut(), start);
+    let request_id = call.request_id().to_owned();
+    let now = Instant::now();
+    let stream = Stream {
+        app: app.clone(),
+        lease,
+        selection,
+        request_id,
+        begun: format!("retry: {}\n\n", RETRY_MS.1).into_bytes(),
+        heartbeat: now + HEARTBEAT,
+        end: now + Duration::from_secs(LIFETIME_S + random() % (LIFETIME_S / 10)),
+    };
+    tokio::spawn(stream.run(first, sender));
+    Ok(response)
+}
+
+fn describe(app: &AppState, headers: &mut HeaderMap, start: i64) {
+    headers.insert(CONTENT_TYPE, EVENT_STREAM.header());
+    headers.insert(CACHE_CONTROL, UNCHANGED);
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    respond::position(headers, app.directory.log_id(), start);
+}
+
+/// A running stream.
+struct Stream {
+    app: AppState,
+    lease: Lease<ReadEvents>,
+    selection: Selection,
+    request_id: String,
+    /// What is sent before the next events.
+    begun: Vec<u8>,
+    /// When a frame is sent, even if there is no event.
+    heartbeat: Instant,
+    /// When the stream ends.
+    end: Instant,
+}
+
+/// Why a stream ends.
+enum End {
+    /// The client is gone, or the store cannot be read.
+    Broken,
+    /// The client reconnects after so many milliseconds.
+    Reconnect(u64),
+    /// The client may not go on.
+    Problem(Problem),
+}
+
+impl From<Problem> for End {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl Stream {
+    async fn run(mut self, first: EventsPage, sender: BodySender) {
+        let mut page = first;
+        let end = loop {
+            match self.step(page, &sender).await {
+                Ok(next) => page = next,
+                Err(end) => break end,
+            }
+        };
+        let last = match end {
+            End::Broken => return,
+            End::Reconnect(after_ms) => format!("retry: {after_ms}\n\n").into_bytes(),
+            End::Problem(problem) => self.last_frame(problem),
+        };
+        let Ok(Ok(room)) = timeout(END_WAIT, sender.room()).await else { return };
+        room.send(last);
+        sender.finish();
+    }
+
+    /// Sends a page, and reads the next one when there may be one.
+    async fn step(&mut self, page: EventsPage, sender: &BodySender) -> Result<EventsPage, End> {
+        let mut out = mem::take(&mut self.begun);
+        frames(&page, source(&self.app), &mut out);
+        if !out.is_empty() {
+            self.pass(out, sender).await?;
+            self.heartbeat = Instant::now() + HEARTBEAT;
+        }
+        let reached = source(&self.app).position(page.reached);
+        self.selection.continue_after(reached);
+        let is_behind = page.reached < page.head;
+        drop(page);
+        if !is_behind {
+            self.wait(reached, sender).await?;
+        }
+        self.read().await
+    }
+
+    /// Sends these bytes once the connection has room for them.
+    async fn pass(&mut self, bytes: Vec<u8>, sender: &BodySender) -> Result<(), End> {
+        let room = tokio::select! {
+            biased;
+            problem = self.lease.over() => return Err(problem.into()),
+            room = sender.room() => room.map_err(|_| End::Broken)?,
+        };
+        // Checked as late as possible: the page may have waited for room.
+        self.lease.permit().await?;
+        room.send(bytes);
+        Ok(())
+    }
+
+    /// Waits until the log has an event after this position, or until a frame is due.
+    async fn wait(&mut self, reached: Position, sender: &BodySender) -> Result<(), End> {
+        let may = self.lease.permit().await?;
+        tokio::select! {
+            biased;
+            problem = self.lease.over() => return Err(problem.into()),
+            () = self.app.drained() => {
+                let (least, most) = RETRY_MS;
+                return Err(End::Reconnect(least + random() % (most - least)));
+            }
+            () = sender.gone() => return Err(End::Broken),
+            () = sleep_until(self.end) => return Err(End::Reconnect(RETRY_MS.0)),
+            () = self.app.directory.log_grown(may, reached.number) => sleep(GATHER).await,
+            () = sleep_until(self.heartbeat) => {
+                self.begun = format!("id: {reached}\n\n").into_bytes();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the next page. The stream stays silent while the store cannot be read.
+    async fn read(&mut self) -> Result<EventsPage, End> {
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            let may: Permit<ReadEvents> = self.lease.permit().await?;
+            match read_page(&self.app, Class::Lists, may, &self.selection).await {
+                Ok(page) => return Ok(page),
+                Err(problem) if problem.code == ProblemCode::PositionOutlived => {
+                    return Err(problem.into());
+                }
+                Err(problem) if Instant::now() >= patience => {
+                    let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
+                    tracing::warn!(request_id, code, "a stream of events broke off");
+                    return Err(End::Broken);
+                }
+                Err(_) => sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// The frame that says why the stream ends. Only a client that listens to it sees it.
+    fn last_frame(&self, problem: Problem) -> Vec<u8> {
+        let (request_id, code) = (self.request_id.as_str(), problem.code.as_str());
+        tracing::info!(request_id, code, "a stream of events was ended");
+        let mut out = b"event: end\ndata: ".to_vec();
+        let members = problem.into_members(&self.app.settings.base_url, Some(request_id));
+        write_json(&mut out, &Json::Object(members));
+        out.extend_from_slice(b"\n\n");
+        out
+    }
+}
+
+fn random() -> u64 {
+    RandomState::new().hash_one(())
+}
