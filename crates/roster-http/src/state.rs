@@ -23,6 +23,7 @@ use crate::{
     middleware::{Cors, Hosts},
     readiness::Readiness,
     request_id::RequestIds,
+    rest::events::LiveReads,
     settings::HttpSettings,
     tenancy::Tenants,
 };
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) documents: Documents,
     pub(crate) transfers: Transfers,
+    pub(crate) live_reads: LiveReads,
     pub(crate) json: JsonParser,
     /// Where SCIM's pages by index ended, if the store does not keep that.
     pub(crate) walk_places: Mutex<Places>,
@@ -86,6 +88,7 @@ impl AppState {
             admission,
             documents: Documents::default(),
             transfers: Transfers::new(),
+            live_reads: LiveReads::default(),
             json: JsonParser::new(),
             walk_places: Mutex::default(),
             tenants: Arc::default(),

@@ -347,6 +347,7 @@ macro_rules! with_all_cases {
             }
             mod event_streams {
                 a_stream_has_each_event_once_and_continues_where_it_was_cut,
+                many_streams_have_each_event_once,
                 a_stream_has_the_events_that_are_selected,
                 a_stream_that_cannot_begin_is_a_problem,
                 a_stream_ends_when_its_key_is_revoked,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use roster_core::Store as _;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -19,7 +20,8 @@ fn streaming<'a>(service: &'a Service, target: &str) -> Request<'a> {
 async fn open(request: Request<'_>) -> Arriving {
     let mut stream = request.stream().await;
     assert_eq!(stream.status, 200, "{:?}", stream.headers);
-    assert_eq!(next(&mut stream).await, "retry: 2000");
+    let start = header(&stream, "roster-position").expect("a position").to_owned();
+    assert_eq!(next(&mut stream).await, format!("retry: 2000\nid: {start}"));
     stream
 }
 
@@ -78,6 +80,27 @@ pub(crate) async fn a_stream_has_each_event_once_and_continues_where_it_was_cut(
     assert_eq!(event(&mut resumed).await.0, ids[2]);
 }
 
+/// Streams share what they read at the end of the log.
+pub(crate) async fn many_streams_have_each_event_once(backend: Backend) {
+    let service = backend.open().await;
+    let mut streams = Vec::new();
+    for n in 0..8 {
+        streams.push((n, open(streaming(&service, "/events?after=latest")).await));
+        service.user(json!({"username": format!("u{n}")})).await;
+    }
+    let writes = (8..60).map(|n| service.post(json!({"username": format!("u{n}")})));
+    for reply in join_all(writes).await {
+        reply.expect(201);
+    }
+    let page = service.get("/events?limit=100").await.json();
+    let expected = page["items"].as_array().expect("items");
+    for (start, stream) in &mut streams {
+        for expected in &expected[*start..] {
+            assert_eq!(event(stream).await.1, *expected);
+        }
+    }
+}
+
 pub(crate) async fn a_stream_has_the_events_that_are_selected(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;
@@ -116,6 +139,8 @@ pub(crate) async fn a_stream_that_cannot_begin_is_a_problem(backend: Backend) {
     }
     let resumed = |id: &str| streaming(&service, "/events").header("last-event-id", id);
     resumed("7").send().await.refused(400, "invalid-request");
+    let twice = resumed(&position).header("last-event-id", &position);
+    twice.unwitnessed().await.refused(400, "invalid-request");
     let ahead = position.replace("-1", "-9");
     resumed(&ahead).send().await.refused(410, "position-outlived");
     resumed("0000000000000000-1").send().await.refused(410, "position-outlived");

@@ -94,6 +94,7 @@ pub(crate) async fn a_wait_is_from_0_to_60_seconds(backend: Backend) {
     }
     let began = Instant::now();
     service.get("/events?wait=0").await.expect(200);
+    service.request("HEAD", "/events?wait=60").send().await.expect(200);
     // A position that the log does not have is an error at once.
     let ahead = format!("/events?after={}-7&wait=60", service.store.log_id());
     service.get(&ahead).await.refused(410, "position-outlived");

@@ -41,15 +41,19 @@ pub(super) fn envelope(
     })
 }
 
-/// The page as frames of a stream (HTML, section 9.2.5): each has the position as its id, and no
-/// type, so that a client hears of events of all types.
-pub(super) fn frames(page: &EventsPage, source: Source<'_>, out: &mut Vec<u8>) {
+/// The events of a page after a position as frames of a stream (HTML, section 9.2.5): each has its
+/// position as its id, and no type, so that a client hears of events of all types.
+pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mut Vec<u8>) {
     let mut tenants = page.tenants.iter();
     for (number, event) in &page.events {
+        let tenant = tenants.next();
+        if *number <= after {
+            continue;
+        }
         let position = source.position(*number);
         out.extend_from_slice(format!("id: {position}\ndata: ").as_bytes());
         // JSON has no line breaks.
-        write(event, position, source.of(tenants.next()), out);
+        write(event, position, source.of(tenant), out);
         out.extend_from_slice(b"\n\n");
     }
 }

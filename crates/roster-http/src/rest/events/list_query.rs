@@ -161,6 +161,11 @@ impl Selection {
         }
     }
 
+    /// Whether no event is left out.
+    pub(super) fn has_all_events(&self) -> bool {
+        self.page.kind.is_none() && self.page.user_id.is_none()
+    }
+
     /// Removes the events of other subjects.
     pub(super) fn retain(&self, page: &mut EventsPage) {
         page.events.retain(|(_, event)| self.shows.show(event.kind));

@@ -7,6 +7,7 @@
 
 mod envelope;
 mod list_query;
+mod live_reads;
 mod stream;
 
 use std::time::Duration;
@@ -15,18 +16,21 @@ use axum::{
     extract::State,
     response::{IntoResponse as _, Response},
 };
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, LINK};
+use http::{
+    Method,
+    header::{CACHE_CONTROL, CONTENT_TYPE, LINK},
+};
 use roster_core::{
     EventsPage, Position,
     access::{Permit, ReadEvents},
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-pub(crate) use self::list_query::stated_wait;
 use self::{
     envelope::{Source, envelope},
     list_query::{EventListQuery, Selection},
 };
+pub(crate) use self::{list_query::stated_wait, live_reads::LiveReads};
 use super::{
     list::{link, refuse_if_match},
     respond::{PRIVATE, position},
@@ -101,7 +105,8 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     if media == EVENT_STREAM {
         return stream::stream(app, call, selection, page).await;
     }
-    if !query.wait.is_zero() && is_at_the_end(&page) {
+    let waits = !query.wait.is_zero() && parts.method != Method::HEAD;
+    if waits && is_at_the_end(&page) {
         page = wait(app, call, query.wait, &mut selection, page).await?;
     }
     let more = page.reached < page.head;

@@ -9,6 +9,7 @@
 use std::{
     hash::{BuildHasher as _, RandomState},
     mem,
+    sync::Arc,
     time::Duration,
 };
 
@@ -74,14 +75,19 @@ const END_WAIT: Duration = Duration::from_secs(5);
 pub(super) fn resumed(mut selection: Selection, headers: &HeaderMap) -> Result<Selection, Problem> {
     selection.page.limit = PAGE_EVENTS;
     selection.page.bytes_max = PAGE_BYTES;
+    let mut ids = headers.get_all(LAST_EVENT_ID).into_iter();
     // A client sends an empty one if it has had none.
-    if let Some(id) = headers.get(LAST_EVENT_ID).filter(|id| !id.is_empty()) {
+    if let Some(id) = ids.next().filter(|id| !id.is_empty()) {
         let position = id.to_str().ok().and_then(Position::parse);
         let malformed = || {
-            let detail = "Last-Event-ID is not the id of an event";
+            let detail = "Last-Event-ID is not the id of a frame";
             Problem::saying(ProblemCode::InvalidRequest, detail)
         };
         selection.continue_after(position.ok_or_else(malformed)?);
+    }
+    if ids.next().is_some() {
+        let detail = "give one Last-Event-ID";
+        return Err(Problem::saying(ProblemCode::InvalidRequest, detail));
     }
     Ok(selection)
 }
@@ -111,7 +117,9 @@ pub(super) async fn stream(
         lease,
         selection,
         request_id,
-        begun: format!("retry: {}\n\n", RETRY_MS.1).into_bytes(),
+        // With the id, a client that is cut before the first event continues where it began.
+        begun: format!("retry: {}\nid: {}\n\n", RETRY_MS.1, source(app).position(start))
+            .into_bytes(),
         heartbeat: now + HEARTBEAT,
         end: now + Duration::from_secs(LIFETIME_S + random() % (LIFETIME_S / 10)),
     };
@@ -158,7 +166,7 @@ impl From<Problem> for End {
 
 impl Stream {
     async fn run(mut self, first: EventsPage, sender: BodySender) {
-        let mut page = first;
+        let mut page = Arc::new(first);
         let end = loop {
             match self.step(page, &sender).await {
                 Ok(next) => page = next,
@@ -176,9 +184,13 @@ impl Stream {
     }
 
     /// Sends a page, and reads the next one when there may be one.
-    async fn step(&mut self, page: EventsPage, sender: &BodySender) -> Result<EventsPage, End> {
+    async fn step(
+        &mut self,
+        page: Arc<EventsPage>,
+        sender: &BodySender,
+    ) -> Result<Arc<EventsPage>, End> {
         let mut out = mem::take(&mut self.begun);
-        frames(&page, source(&self.app), &mut out);
+        frames(&page, self.selection.page.after, source(&self.app), &mut out);
         if !out.is_empty() {
             self.pass(out, sender).await?;
             self.heartbeat = Instant::now() + HEARTBEAT;
@@ -190,7 +202,7 @@ impl Stream {
         if !is_behind {
             self.wait(reached, sender).await?;
         }
-        self.read().await
+        self.read(is_behind).await
     }
 
     /// Sends these bytes once the connection has room for them.
@@ -227,11 +239,18 @@ impl Stream {
     }
 
     /// Reads the next page. The stream stays silent while the store cannot be read.
-    async fn read(&mut self) -> Result<EventsPage, End> {
+    async fn read(&mut self, is_behind: bool) -> Result<Arc<EventsPage>, End> {
         let patience = Instant::now() + PATIENCE;
         loop {
             let may: Permit<ReadEvents> = self.lease.permit().await?;
-            match read_page(&self.app, Class::Lists, may, &self.selection).await {
+            let read = read_page(&self.app, Class::Lists, may, &self.selection);
+            let page = if is_behind {
+                read.await.map(Arc::new)
+            } else {
+                let tenant = self.app.directory.tenant_id();
+                self.app.live_reads.share(tenant, &self.selection, read).await
+            };
+            match page {
                 Ok(page) => return Ok(page),
                 Err(problem) if problem.code == ProblemCode::PositionOutlived => {
                     return Err(problem.into());

@@ -1,0 +1,71 @@
+//! What streams at the end of the log read, which they share: all wake when the log grows, and want
+//! the same events. One of them reads, and the others take what it has read.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use roster_core::{EventsPage, TenantId};
+use tokio::sync::Mutex;
+
+use super::list_query::Selection;
+use crate::problem::Problem;
+
+/// How long a page is shared. A purge hides records from pages that are read after it.
+const AGE_MAX: Duration = Duration::from_millis(10);
+
+/// The number of pages that are kept, so that few tenants wait for each other.
+const PAGES: usize = 16;
+
+/// The pages that were read last.
+#[derive(Default)]
+pub(crate) struct LiveReads([Mutex<Option<LivePage>>; PAGES]);
+
+struct LivePage {
+    tenant: TenantId,
+    all_tenants: bool,
+    after: i64,
+    read_at: Instant,
+    page: Arc<EventsPage>,
+}
+
+impl LivePage {
+    /// Whether it has all events that were there after the position of a selection.
+    fn continues(&self, tenant: TenantId, selection: &Selection) -> bool {
+        self.tenant == tenant
+            && self.all_tenants == selection.page.all_tenants
+            && (self.after..self.page.reached).contains(&selection.page.after)
+            && self.read_at.elapsed() < AGE_MAX
+    }
+}
+
+impl LiveReads {
+    /// The page after a position that was the end of the log when it was read last: what another
+    /// stream of the tenant has just read, otherwise what `read` reads. It may begin with events
+    /// before the position.
+    pub(super) async fn share(
+        &self,
+        tenant: TenantId,
+        selection: &Selection,
+        read: impl Future<Output = Result<EventsPage, Problem>>,
+    ) -> Result<Arc<EventsPage>, Problem> {
+        let nth = usize::try_from(tenant.number()).unwrap_or_default() % PAGES;
+        let Some(kept) = self.0.get(nth).filter(|_| selection.has_all_events()) else {
+            return Ok(Arc::new(read.await?));
+        };
+        let mut kept = kept.lock().await;
+        if let Some(live) = kept.as_ref().filter(|live| live.continues(tenant, selection)) {
+            return Ok(Arc::clone(&live.page));
+        }
+        let page = Arc::new(read.await?);
+        *kept = Some(LivePage {
+            tenant,
+            all_tenants: selection.page.all_tenants,
+            after: selection.page.after,
+            read_at: Instant::now(),
+            page: Arc::clone(&page),
+        });
+        Ok(page)
+    }
+}
