@@ -3,7 +3,7 @@
 //! Another process may write. While requests wait, one of them reads the end of the log at
 //! intervals for all of them. Nothing is read while nobody waits, and a commit notifies nobody.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use roster_core::StoreError;
 use roster_engine::{corrupt, first};
@@ -48,7 +48,8 @@ impl LogEnd {
         loop {
             let pause = match self.read().await {
                 Ok(last) => {
-                    self.position.send_replace(last);
+                    // Others are woken only by a change.
+                    self.position.send_if_modified(|known| mem::replace(known, last) != last);
                     if last > position {
                         return;
                     }
