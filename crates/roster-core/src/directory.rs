@@ -206,8 +206,8 @@ impl Directory {
     }
 
     /// Returns once the log of all tenants has an event after this position. May be dropped while
-    /// it waits.
-    pub async fn log_grown(&self, _may: Permit<ReadEvents>, position: i64) {
+    /// it waits. Shows nothing of the event.
+    pub async fn log_grown(&self, position: i64) {
         self.store.log_grown(position).await;
     }
 

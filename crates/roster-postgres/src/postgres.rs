@@ -90,7 +90,7 @@ impl Postgres {
             long_reads,
             in_force,
             counters,
-            log_end: LogEnd::new(Arc::clone(&shared)),
+            log_end: LogEnd::new(shared),
             following: following.abort_handle(),
             secret,
             log_id,

@@ -31,7 +31,7 @@ pub(crate) const IMPORTS_PER_CALLER_MAX: usize = 2;
 pub(crate) const EXPORTS_MAX: usize = 32;
 /// The maximum number of concurrent exports of one caller.
 pub(crate) const EXPORTS_PER_CALLER_MAX: usize = 8;
-/// The maximum number of requests that wait for events.
+/// The maximum number of requests that wait for events, and of streams of them.
 pub(crate) const SUBSCRIBERS_MAX: usize = 1000;
 /// The maximum number of such requests of one caller.
 pub(crate) const SUBSCRIBERS_PER_CALLER_MAX: usize = 100;
@@ -62,7 +62,11 @@ impl Transfers {
             exports: Places::new("exports", EXPORTS_MAX, EXPORTS_PER_CALLER_MAX),
             subscribers: Places {
                 may_end: false,
-                ..Places::new("subscribers", SUBSCRIBERS_MAX, SUBSCRIBERS_PER_CALLER_MAX)
+                ..Places::new(
+                    "waits and streams for events",
+                    SUBSCRIBERS_MAX,
+                    SUBSCRIBERS_PER_CALLER_MAX,
+                )
             },
             batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
         }

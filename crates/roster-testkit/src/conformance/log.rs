@@ -94,15 +94,14 @@ pub async fn a_page_and_its_position_are_consistent(harness: Harness) {
 }
 
 pub async fn the_growth_of_the_log_is_noticed(harness: Harness) {
-    let store = harness.store();
+    let (store, limit) = (harness.store(), Duration::from_secs(30));
     harness.user(json!({"username": "ada"})).await;
-    store.log_grown(0).await;
+    tokio::time::timeout(limit, store.log_grown(0)).await.expect("the log has grown");
     let last = harness.head().await.position;
     let mut grown = store.log_grown(last);
     let early = tokio::time::timeout(Duration::from_millis(100), &mut grown).await;
     assert!(early.is_err(), "the log has not grown");
     harness.user(json!({"username": "grace"})).await;
-    let limit = Duration::from_secs(30);
     tokio::time::timeout(limit, grown).await.expect("the log has grown");
 }
 

@@ -352,6 +352,7 @@ macro_rules! with_all_cases {
                 a_stream_that_cannot_begin_is_a_problem,
                 a_stream_ends_when_its_key_is_revoked,
                 a_stream_ends_when_the_service_stops,
+                a_stream_that_is_behind_ends_when_the_service_stops,
                 a_stream_of_a_tenant_has_the_events_of_that_tenant,
                 a_caller_has_at_most_a_hundred_streams,
             }

@@ -57,6 +57,7 @@ pub(crate) async fn a_stream_has_each_event_once_and_continues_where_it_was_cut(
     let mut stream = open(request).await;
     assert_eq!(header(&stream, "content-type"), Some("text/event-stream"));
     assert_eq!(header(&stream, "content-encoding"), None);
+    assert_eq!(header(&stream, "vary"), Some("Accept"));
     assert_eq!(header(&stream, "roster-position").map(|at| at.ends_with("-0")), Some(true));
     let mut ids = Vec::new();
     for expected in page["items"].as_array().expect("items") {
@@ -179,6 +180,29 @@ pub(crate) async fn a_stream_ends_when_the_service_stops(backend: Backend) {
     let last = next(&mut stream).await;
     let retry: u64 = last.strip_prefix("retry: ").expect("a time").parse().expect("a number");
     assert!((500..=2000).contains(&retry), "{retry}");
+    assert_eq!(stream.frame().await, None);
+}
+
+/// The client has not read what was there before the service was about to stop.
+pub(crate) async fn a_stream_that_is_behind_ends_when_the_service_stops(backend: Backend) {
+    let service = backend.open().await;
+    let text = "x".repeat(15_000);
+    let line = |n| format!("{{\"username\":\"m{n}\",\"attributes\":{{\"x\":\"{text}\"}}}}\n");
+    let lines = (0..1000).map(line).collect::<Vec<_>>().concat();
+    let import = service.request("POST", "/bulk/users").body("application/x-ndjson", lines);
+    import.send().await.expect(200);
+    let mut stream = open(streaming(&service, "/events")).await;
+    event(&mut stream).await;
+    service.app.drain();
+    let mut events = 1;
+    let last = loop {
+        let frame = next(&mut stream).await;
+        if frame.starts_with("retry: ") {
+            break frame;
+        }
+        events += 1;
+    };
+    assert!(events < 1000, "it was sent to its end, then {last}");
     assert_eq!(stream.frame().await, None);
 }
 

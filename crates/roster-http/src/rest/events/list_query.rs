@@ -37,14 +37,14 @@ pub(super) struct Selection {
 /// The kind of subject whose events are returned. An id may belong to a user or to a group, so the
 /// id of a group must not match as that of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shows {
+enum Shows {
     All,
     Users,
     Groups,
 }
 
 impl Shows {
-    pub(super) const fn show(self, kind: EventKind) -> bool {
+    const fn show(self, kind: EventKind) -> bool {
         match self {
             Self::All => true,
             Self::Users => kind.is_of_user(),
@@ -190,7 +190,7 @@ fn wait(text: &str) -> Result<Duration, ParameterFault> {
     Ok(Duration::from_secs(wait))
 }
 
-/// The wait that a valid query states.
+/// The time to wait that a valid query states.
 pub(crate) fn stated_wait(query: Option<&str>) -> Duration {
     EventListQuery::read(query, None).map_or(Duration::ZERO, |query| query.wait)
 }

@@ -17,8 +17,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    Method,
-    header::{CACHE_CONTROL, CONTENT_TYPE, LINK},
+    HeaderValue, Method,
+    header::{CACHE_CONTROL, CONTENT_TYPE, LINK, VARY},
 };
 use roster_core::{
     EventsPage, Position,
@@ -46,6 +46,9 @@ use crate::{
 /// The pause before the log is read again after it has grown: more commits may follow at once, and
 /// many requests may wait.
 const GATHER: Duration = Duration::from_millis(10);
+
+/// `Accept` chooses between a page and a stream.
+const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
 /// Rejects the events of all tenants for other callers than the operator, and below a tenant.
 fn admit_to_all_tenants(app: &AppState, call: &Call) -> Result<(), Problem> {
@@ -82,7 +85,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     let mut selection = query.selection;
     if media == EVENT_STREAM {
         query.refuse_parameters_of_pages()?;
-        selection = stream::resumed(selection, &parts.headers)?;
+        selection = stream::selection(selection, &parts.headers)?;
     }
     if selection.page.all_tenants {
         admit_to_all_tenants(app, call)?;
@@ -103,7 +106,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         return Err(Problem::saying(ProblemCode::UserNotFound, detail));
     }
     if media == EVENT_STREAM {
-        return stream::stream(app, call, selection, page).await;
+        return stream::begin(app, call, selection, page).await;
     }
     let waits = !query.wait.is_zero() && parts.method != Method::HEAD;
     if waits && is_at_the_end(&page) {
@@ -120,6 +123,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     if let Some(link) = target.as_deref().and_then(link) {
         headers.insert(LINK, link);
     }
+    headers.insert(VARY, BY_ACCEPT);
     Ok(response)
 }
 
@@ -145,8 +149,8 @@ const fn is_at_the_end(page: &EventsPage) -> bool {
     page.events.is_empty() && page.reached >= page.head
 }
 
-/// The first page after this one that has an event. After the time to wait, or when the
-/// service is about to stop, it is a page without events, which shows how far the log was read.
+/// The first page after this one that has an event. After the time to wait, or when the service is
+/// about to stop, it is a page without events, which shows how far the log was read.
 async fn wait(
     app: &AppState,
     call: &Call,
@@ -159,12 +163,11 @@ async fn wait(
     let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
     let mut lease = call.lease::<ReadEvents>(app, place)?;
     while is_at_the_end(&page) {
-        let may = lease.permit().await?;
         tokio::select! {
             problem = lease.over() => return Err(problem),
             () = app.drained() => break,
             () = sleep_until(end) => break,
-            () = app.directory.log_grown(may, page.reached) => {}
+            () = app.directory.log_grown(page.reached) => {}
         }
         sleep(GATHER).await;
         selection.continue_after(source(app).position(page.reached));

@@ -19,7 +19,7 @@ use axum::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
 };
 use roster_core::{
     EventsPage, Position,
@@ -29,7 +29,7 @@ use roster_core::{
 use roster_server::{BodySender, StreamedBody};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{GATHER, envelope::frames, list_query::Selection, read_page, source};
+use super::{BY_ACCEPT, GATHER, envelope::frames, list_query::Selection, read_page, source};
 use crate::{
     access::Lease,
     extract::EVENT_STREAM,
@@ -40,7 +40,7 @@ use crate::{
     state::AppState,
 };
 
-pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Proxies then pass the frames on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// Nothing on the way may store or compress the stream.
@@ -71,8 +71,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// How long the last frame of a stream may wait for room.
 const END_WAIT: Duration = Duration::from_secs(5);
 
-/// The selection from where a client was interrupted, if it says so.
-pub(super) fn resumed(mut selection: Selection, headers: &HeaderMap) -> Result<Selection, Problem> {
+/// The selection of a stream: in short pages, and from where the client was cut, if it says so.
+pub(super) fn selection(
+    mut selection: Selection,
+    headers: &HeaderMap,
+) -> Result<Selection, Problem> {
     selection.page.limit = PAGE_EVENTS;
     selection.page.bytes_max = PAGE_BYTES;
     let mut ids = headers.get_all(LAST_EVENT_ID).into_iter();
@@ -93,7 +96,7 @@ pub(super) fn resumed(mut selection: Selection, headers: &HeaderMap) -> Result<S
 }
 
 /// The response with a stream that begins with this page.
-pub(super) async fn stream(
+pub(super) async fn begin(
     app: &AppState,
     call: &Call,
     selection: Selection,
@@ -130,6 +133,7 @@ pub(super) async fn stream(
 fn describe(app: &AppState, headers: &mut HeaderMap, start: i64) {
     headers.insert(CONTENT_TYPE, EVENT_STREAM.header());
     headers.insert(CACHE_CONTROL, UNCHANGED);
+    headers.insert(VARY, BY_ACCEPT);
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     respond::position(headers, app.directory.log_id(), start);
 }
@@ -156,6 +160,14 @@ enum End {
     Reconnect(u64),
     /// The client may not go on.
     Problem(Problem),
+}
+
+impl End {
+    /// The service is about to stop: its clients reconnect at random times.
+    fn stopping() -> Self {
+        let (least, most) = RETRY_MS;
+        Self::Reconnect(least + random() % (most - least))
+    }
 }
 
 impl From<Problem> for End {
@@ -210,6 +222,7 @@ impl Stream {
         let room = tokio::select! {
             biased;
             problem = self.lease.over() => return Err(problem.into()),
+            () = self.app.drained() => return Err(End::stopping()),
             room = sender.room() => room.map_err(|_| End::Broken)?,
         };
         // Checked as late as possible: the page may have waited for room.
@@ -220,17 +233,13 @@ impl Stream {
 
     /// Waits until the log has an event after this position, or until a frame is due.
     async fn wait(&mut self, reached: Position, sender: &BodySender) -> Result<(), End> {
-        let may = self.lease.permit().await?;
         tokio::select! {
             biased;
             problem = self.lease.over() => return Err(problem.into()),
-            () = self.app.drained() => {
-                let (least, most) = RETRY_MS;
-                return Err(End::Reconnect(least + random() % (most - least)));
-            }
+            () = self.app.drained() => return Err(End::stopping()),
             () = sender.gone() => return Err(End::Broken),
             () = sleep_until(self.end) => return Err(End::Reconnect(RETRY_MS.0)),
-            () = self.app.directory.log_grown(may, reached.number) => sleep(GATHER).await,
+            () = self.app.directory.log_grown(reached.number) => sleep(GATHER).await,
             () = sleep_until(self.heartbeat) => {
                 self.begun = format!("id: {reached}\n\n").into_bytes();
             }
@@ -260,6 +269,7 @@ impl Stream {
                     tracing::warn!(request_id, code, "a stream of events broke off");
                     return Err(End::Broken);
                 }
+                Err(_) if self.app.is_draining() => return Err(End::stopping()),
                 Err(_) => sleep(PAUSE).await,
             }
         }
