@@ -3,6 +3,11 @@
 #
 #   tools/postgres.sh start DIR [LOCALE]   creates and starts one, and prints the URL of its database
 #   tools/postgres.sh stop DIR             stops it and removes the files that start created
+#   tools/postgres.sh standby DIR OF       starts a standby in DIR of the cluster in OF, and prints the
+#                                          URL of its database
+#   tools/postgres.sh promote DIR          makes a standby a primary
+#   tools/postgres.sh kill DIR             stops it without a checkpoint, as a crash does
+#   tools/postgres.sh resume DIR           starts one that was killed, on the same port
 #
 # Its databases have the locale C, or this LOCALE of ICU, such as en-US. ROSTER_POSTGRES_PROGRAMS
 # names the directory of the server's programs. Without it, pg_config is used, then Debian's newest.
@@ -76,7 +81,29 @@ password() {
     od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
 }
 
-start() {
+# Starts the server on its port.
+run_server() {
+    owned "$bin/pg_ctl" start --pgdata=data --log=server.log --wait --timeout=60 --silent \
+        --options="-c listen_addresses=127.0.0.1 -c port=$(<"$dir/port") -c max_connections=200 \
+            -c password_encryption=md5 -c unix_socket_directories='' ${ROSTER_POSTGRES_OPTIONS-}" \
+        >>"$dir/pg_ctl.log" 2>&1
+}
+
+# Starts the server on a free port.
+start_on_free_port() {
+    local tries
+    for tries in {1..10}; do
+        port=$(free_port)
+        echo "$port" >"$dir/port"
+        if run_server; then
+            return
+        fi
+        grep -q 'Address already in use' "$dir/server.log" && ((tries < 10)) ||
+            fail "PostgreSQL did not start; see $dir/server.log"
+    done
+}
+
+make_directory() {
     [[ ! -e $dir/data ]] || fail "$dir holds a cluster already; stop it first"
     mkdir -p "$dir"
     if ((EUID == 0)); then
@@ -84,6 +111,10 @@ start() {
         owned test -w "$dir" || fail "the user $owner cannot reach $dir"
     fi
     chmod 700 "$dir"
+}
+
+start() {
+    make_directory
     owned sh -c "umask 077; echo $(password) > superuser"
     local provider=()
     [[ -z $locale ]] || provider=(--locale-provider=icu --icu-locale="$locale")
@@ -91,20 +122,10 @@ start() {
         --auth=md5 --encoding=UTF8 --locale=C "${provider[@]}" --no-instructions \
         >"$dir/initdb.log" 2>&1 ||
         fail "initdb failed; see $dir/initdb.log"
-    local port tries
-    for tries in {1..10}; do
-        port=$(free_port)
-        if owned "$bin/pg_ctl" start --pgdata=data --log=server.log --wait --timeout=60 --silent \
-            --options="-c listen_addresses=127.0.0.1 -c port=$port -c max_connections=200 \
-                -c password_encryption=md5 -c unix_socket_directories='' ${ROSTER_POSTGRES_OPTIONS-}" \
-            >>"$dir/pg_ctl.log" 2>&1; then
-            break
-        fi
-        grep -q 'Address already in use' "$dir/server.log" && ((tries < 10)) ||
-            fail "PostgreSQL did not start; see $dir/server.log"
-    done
+    start_on_free_port
     local secret
     secret=$(password)
+    echo "$secret" >"$dir/secret"
     # PostgreSQL 18 warns about md5.
     PGPASSWORD=$(cat "$dir/superuser") PGOPTIONS='-c client_min_messages=error' \
         "$bin/psql" --no-psqlrc --quiet --set=ON_ERROR_STOP=1 \
@@ -118,6 +139,17 @@ start() {
     echo "postgres://roster:$secret@127.0.0.1:$port/roster"
 }
 
+standby() {
+    make_directory
+    PGPASSWORD=$(<"$of/superuser") "$bin/pg_basebackup" --pgdata="$dir/data" --write-recovery-conf \
+        --checkpoint=fast --dbname="host=127.0.0.1 port=$(<"$of/port") user=postgres" >&2 ||
+        fail "the base backup of $of failed"
+    cp "$of/superuser" "$of/secret" "$dir/"
+    ((EUID != 0)) || chown -R "$owner" "$dir"
+    start_on_free_port
+    echo "postgres://roster:$(<"$dir/secret")@127.0.0.1:$port/roster"
+}
+
 stop() {
     [[ -e $dir/data ]] || return 0
     # If `fast` fails, `immediate` is used, because the data is deleted anyway.
@@ -127,19 +159,24 @@ stop() {
             fail "PostgreSQL in $dir does not stop"
     fi
     rm -rf "$dir/data"
-    rm -f "$dir/superuser" "$dir/initdb.log" "$dir/pg_ctl.log" "$dir/server.log"
+    rm -f "$dir/superuser" "$dir/secret" "$dir/port" "$dir/initdb.log" "$dir/pg_ctl.log" "$dir/server.log"
     rmdir "$dir" 2>/dev/null || true
 }
 
-[[ $# == 2 || ($# == 3 && $1 == start) ]] || usage
+[[ $# == 2 || ($# == 3 && ($1 == start || $1 == standby)) ]] || usage
 [[ -n $2 ]] || usage
 locale=${3-}
 dir=$(realpath -m -- "$2")
+of=$(realpath -m -- "${3-.}")
 bin=$(programs)
 owner=postgres
 id -u postgres >/dev/null 2>&1 || owner=nobody
 case $1 in
     start) start ;;
     stop) stop ;;
+    standby) standby ;;
+    promote) owned "$bin/pg_ctl" promote --pgdata=data --wait --silent >&2 ;;
+    kill) owned "$bin/pg_ctl" stop --pgdata=data --mode=immediate --timeout=30 --silent >&2 ;;
+    resume) run_server || fail "PostgreSQL did not start; see $dir/server.log" ;;
     *) usage ;;
 esac

@@ -17,7 +17,7 @@ sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_
     bulk_roundtrip csv_import new_store bulk_change follow_events clients describe scim
     scim_client providers tenants tenants_cost indexes scim_walk purge_long backup_load tls_scan proxies)
 postgres=(handover kill9 idempotency bulk_roundtrip csv_import bulk_change scim scim_client providers
-    tenants tenants_cost indexes purge_long 'scim_walk --processes 3' migrate)
+    tenants tenants_cost indexes purge_long 'scim_walk --processes 3' migrate former_primary)
 # They compare times with limits, so each runs alone. Three make their store in PostgreSQL.
 alone=(wal_ceiling held_memory attacks three_processes hot_users wire_cut)
 # It compares times too, but it waits most of its time: in a slice it runs beside those above.
@@ -60,9 +60,9 @@ queue() {
 if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$scratch/postgres"); then
     export ROSTER_TEST_POSTGRES
     for command in "${postgres[@]}"; do
-        # migrate fills PostgreSQL from SQLite, and takes no engine.
+        # migrate fills PostgreSQL from SQLite, and former_primary starts clusters of its own.
         engine='--engine postgres'
-        [[ $command != migrate ]] || engine=
+        [[ $command != migrate && $command != former_primary ]] || engine=
         # shellcheck disable=SC2086 # a name with its words
         queue $command $engine "$@"
     done

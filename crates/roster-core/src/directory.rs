@@ -31,10 +31,11 @@ use crate::{
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
-    store::{ExpiredUser, Head, LogId, Outlived, Secret, Store, WriteFaults},
+    store::{ExpiredUser, Head, Outlived, Secret, Store, StoreFaults},
     tenant::TenantId,
     timestamp::Timestamp,
     user::{Deleted, Stored, User, draft::Draft},
+    write::position::{LogId, Position},
     write::{
         command::{Act, Command, Mode, Rules, Terms, Upsert, UserAct},
         edit::Edit,
@@ -310,8 +311,8 @@ impl Directory {
     }
 
     /// How often transactions of writes failed.
-    pub fn write_faults(&self) -> WriteFaults {
-        self.store.write_faults()
+    pub fn faults(&self) -> StoreFaults {
+        self.store.faults()
     }
 
     /// Whether the store accepts writes.
@@ -436,9 +437,16 @@ impl Directory {
         Ok(Some(found.into_iter().collect()))
     }
 
-    /// The identity of the change log.
+    /// The identity of the change log. A position that is read after this call is of this log or of
+    /// a later one. As a position of this log, it is then rejected, but never wrong.
     pub fn log_id(&self) -> LogId {
         self.store.log_id()
+    }
+
+    /// Whether the log has a position of a former log: whether it continues it there or later.
+    pub async fn has_former(&self, position: Position) -> Result<bool, StoreError> {
+        let end = self.store.former_log_end(position.log).await?;
+        Ok(end.is_some_and(|end| position.number <= end))
     }
 
     /// The secret that encrypts cursors.

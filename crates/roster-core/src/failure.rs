@@ -107,6 +107,8 @@ pub enum UsernameOrigin {
 pub enum StoreError {
     /// The store is unavailable; a retry may succeed. A write may or may not have happened.
     Unavailable(Source),
+    /// The only server that accepts writes was left behind by a failover, or has another log.
+    Superseded(Source),
     /// Writes have stopped until a restart, because a sync to disk failed. Reads continue.
     WritesStopped,
     /// The time limit passed.
@@ -129,7 +131,7 @@ impl StoreError {
     /// Whether the same request may succeed if it is sent again.
     pub const fn is_transient(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::TimedOut | Self::Full(_) => true,
+            Self::Unavailable(_) | Self::Superseded(_) | Self::TimedOut | Self::Full(_) => true,
             Self::WritesStopped | Self::Corrupt { .. } | Self::Internal(_) => false,
         }
     }
@@ -153,6 +155,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unavailable(_) => f.write_str("the store is unavailable"),
+            Self::Superseded(_) => f.write_str("another server took the place of the store's"),
             Self::WritesStopped => {
                 f.write_str("a sync to disk failed: writes have stopped until a restart")
             }
@@ -167,9 +170,10 @@ impl fmt::Display for StoreError {
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Unavailable(source) | Self::Full(source) | Self::Internal(source) => {
-                Some(&**source)
-            }
+            Self::Unavailable(source)
+            | Self::Superseded(source)
+            | Self::Full(source)
+            | Self::Internal(source) => Some(&**source),
             Self::WritesStopped | Self::TimedOut | Self::Corrupt { .. } => None,
         }
     }

@@ -98,8 +98,8 @@ pub use id::UserId;
 pub use json::Json;
 pub use schema::{SchemaDraft, UserSchema};
 pub use store::{
-    ExpiredUser, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId, OfflineKeyStore,
-    Outlived, Position, Store, TenantStore,
+    ExpiredUser, GroupStore, Head, IndexStep, IndexStore, KeyStore, OfflineKeyStore, Outlived,
+    Store, TenantStore,
 };
 pub use tenant::{Tenant, TenantId, TenantName};
 pub use timestamp::Timestamp;
@@ -119,8 +119,9 @@ pub use write::command::{
 };
 pub use write::edit::Edit;
 pub use write::erasure::{Erasure, Purged};
-pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged};
+pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged, SubjectKind};
 pub use write::outcome::{Answer, Effect, Outcome};
 pub use write::policy::{PolicyKey, PolicyMismatch, SharedKeys};
+pub use write::position::{LogId, Position};
 pub use write::start::{LogAccount, Start};
 pub use write::violation::{Violation, ViolationCode, Violations};

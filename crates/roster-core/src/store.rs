@@ -29,6 +29,7 @@ use crate::{
         erasure::{Erasure, Purged},
         event::{EventsPage, EventsQuery},
         outcome::{Answer, Outcome},
+        position::LogId,
     },
 };
 
@@ -131,16 +132,22 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     }
 
     /// How often transactions of writes failed since the start, if the engine repeats them.
-    fn write_faults(&self) -> WriteFaults {
-        WriteFaults::default()
+    fn faults(&self) -> StoreFaults {
+        StoreFaults::default()
     }
 
     /// The secret that encrypts cursors: created once, the same for all processes that serve this
     /// store.
     fn secret(&self) -> Secret;
 
-    /// The identity of the log.
+    /// The identity of the log, as far as this process knows: another process may have found that
+    /// the log continues another one. What is read after this call is of this log or of a later
+    /// one, never of a former one.
     fn log_id(&self) -> LogId;
+
+    /// The last position that the log has in common with a former one; `None` if that is no former
+    /// one.
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>>;
 
     /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
     /// process is the only one.
@@ -276,15 +283,18 @@ pub trait TenantStore: Send + Sync + 'static {
     ) -> Answer<'_, Result<TenantDecision, TenantFailure>>;
 }
 
-/// How often transactions of writes failed. Most of them were repeated and then succeeded.
+/// How often a database failed the engine since the start. Most transactions were repeated and then
+/// succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteFaults {
+pub struct StoreFaults {
     /// Another transaction changed the same data.
     pub conflicts: u64,
     /// Another transaction held a lock for too long.
     pub lock_timeouts: u64,
     /// It is not known whether the commit arrived: the caller got 503.
     pub commits_in_doubt: u64,
+    /// A server was refused, because a failover left it behind or its log is another one.
+    pub superseded_servers: u64,
 }
 
 /// Key material. Its `Debug` form has no secret.
@@ -294,41 +304,6 @@ pub struct Secret(pub [u8; 32]);
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
-    }
-}
-
-/// The identity of a change log; a restored backup gets a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LogId(pub [u8; 8]);
-
-impl fmt::Display for LogId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-/// A position in a change log: the number of events up to here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// The log.
-    pub log: LogId,
-    /// The number of events.
-    pub number: i64,
-}
-
-impl Position {
-    /// Parses the displayed form of a position.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (log, number) = text.split_once('-')?;
-        let log = u64::from_str_radix(log, 16).ok()?.to_be_bytes();
-        let position = Self { log: LogId(log), number: number.parse().ok()? };
-        (position.number >= 0 && position.to_string() == text).then_some(position)
-    }
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.log, self.number)
     }
 }
 

@@ -28,6 +28,7 @@
 mod api_keys;
 mod check;
 mod database;
+mod fork;
 mod indexes;
 mod read;
 mod retention;
@@ -47,6 +48,7 @@ pub use database::{
     Cell, DELETED_AT, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, is_live,
     rows, tenant_of_event,
 };
+pub use fork::{LOG, fork, former_log_end};
 pub use indexes::{
     END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, IndexRow, IndexSql, IndexWriter,
     end_index_check, end_index_work, index_keys, index_step, is_the_same, may_select,

@@ -87,6 +87,7 @@ impl Table {
                       updated_at, deleted_at, active, suspended, deleted, groups",
         },
         Self { name: "erasures", key: "tenant, id", columns: "tenant, id, reached" },
+        Self { name: "former_logs", key: "position", columns: "position, log_id" },
         Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },
     ];
 

@@ -91,6 +91,7 @@ where
                 request_id,
                 operation,
                 authority: Authority::nobody(),
+                log: app.directory.log_id(),
             });
             let mut after = After {
                 started,

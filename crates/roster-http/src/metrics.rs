@@ -13,7 +13,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::{Registry, Unit},
 };
-use roster_core::{Head, store::WriteFaults};
+use roster_core::{Head, store::StoreFaults};
 use roster_server::ServerCounters;
 
 use crate::{
@@ -54,6 +54,7 @@ pub(crate) struct Metrics {
     conflicts: Counter,
     lock_timeouts: Counter,
     commits_in_doubt: Counter,
+    superseded_servers: Counter,
     held_bytes: Gauge,
     spilled_bytes: Gauge,
     server: Arc<ServerCounters>,
@@ -89,7 +90,8 @@ impl Metrics {
         let failed_reads = Counter::default();
         let help = "Reads of the store's files that failed, for the disk or for damage";
         registry.register("read_failures", help, failed_reads.clone());
-        let [conflicts, lock_timeouts, commits_in_doubt] = write_faults(&mut registry);
+        let [conflicts, lock_timeouts, commits_in_doubt, superseded_servers] =
+            faults(&mut registry);
         housekeeping.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
@@ -116,6 +118,7 @@ impl Metrics {
             conflicts,
             lock_timeouts,
             commits_in_doubt,
+            superseded_servers,
             held_bytes,
             spilled_bytes,
             server,
@@ -138,12 +141,13 @@ impl Metrics {
         head: Option<Head>,
         wal_bytes: Option<u64>,
         failed_reads: u64,
-        faults: WriteFaults,
+        faults: StoreFaults,
     ) -> Option<String> {
         for (counter, count) in [
             (&self.conflicts, faults.conflicts),
             (&self.lock_timeouts, faults.lock_timeouts),
             (&self.commits_in_doubt, faults.commits_in_doubt),
+            (&self.superseded_servers, faults.superseded_servers),
         ] {
             counter.inner().store(count, Ordering::Relaxed);
         }
@@ -184,8 +188,8 @@ pub(crate) fn as_prometheus_text(page: &str) -> String {
     text
 }
 
-/// Registers the metrics of failed transactions. The store has the counts.
-fn write_faults(registry: &mut Registry) -> [Counter; 3] {
+/// Registers the metrics of faults of the store, which has the counts.
+fn faults(registry: &mut Registry) -> [Counter; 4] {
     [
         (
             "write_conflicts",
@@ -193,6 +197,10 @@ fn write_faults(registry: &mut Registry) -> [Counter; 3] {
         ),
         ("write_lock_timeouts", "Transactions of writes that waited too long for a lock"),
         ("commits_in_doubt", "Transactions of writes whose commit may or may not have arrived"),
+        (
+            "superseded_servers",
+            "Connections refused because a failover left the server behind, or for its other log",
+        ),
     ]
     .map(|(name, help)| {
         let counter = Counter::default();

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, SUPERSEDED};
 
 /// How long a check waits before the store counts as not ready. This is longer than the store needs
 /// to find another connection to the database, and shorter than the timeout of usual probes.
@@ -40,6 +40,8 @@ pub(crate) struct Readiness {
     last: Arc<Mutex<Option<(Instant, bool)>>>,
     reads: Outcomes,
     writes: Outcomes,
+    /// When a superseded server was last met, in milliseconds after `began`; 0 if never.
+    superseded: Arc<AtomicU64>,
     began: Instant,
 }
 
@@ -54,19 +56,21 @@ struct Outcomes {
 impl Outcomes {
     /// Whether a request has failed in the last seconds, and none has succeeded.
     fn only_failed(&self, now: u64) -> bool {
-        let keep = u64::try_from(OUTCOME_KEEP.as_millis()).unwrap_or(u64::MAX);
-        let is_recent = |at: &AtomicU64| {
-            let at = at.load(Ordering::Relaxed);
-            at != 0 && now.saturating_sub(at) < keep
-        };
-        is_recent(&self.failed) && !is_recent(&self.succeeded)
+        is_recent(&self.failed, now) && !is_recent(&self.succeeded, now)
     }
+}
+
+/// Whether a time is within the last seconds.
+fn is_recent(at: &AtomicU64, now: u64) -> bool {
+    let keep = u64::try_from(OUTCOME_KEEP.as_millis()).unwrap_or(u64::MAX);
+    let at = at.load(Ordering::Relaxed);
+    at != 0 && now.saturating_sub(at) < keep
 }
 
 impl Readiness {
     pub(crate) fn new() -> Self {
-        let (last, reads, writes) = Default::default();
-        Self { last, reads, writes, began: Instant::now() }
+        let (last, reads, writes, superseded) = Default::default();
+        Self { last, reads, writes, superseded, began: Instant::now() }
     }
 
     fn now(&self) -> u64 {
@@ -83,6 +87,12 @@ impl Readiness {
     /// a damaged record, and that of a short limit of time.
     pub(crate) fn failed(&self, is_read: bool, error: &StoreError) {
         match error {
+            StoreError::Superseded(_) => {
+                let now = self.now();
+                self.superseded.store(now, Ordering::Relaxed);
+                let outcomes = if is_read { &self.reads } else { &self.writes };
+                outcomes.failed.store(now, Ordering::Relaxed);
+            }
             StoreError::Unavailable(_)
             | StoreError::WritesStopped
             | StoreError::Full(_)
@@ -94,6 +104,14 @@ impl Readiness {
         }
     }
 
+    /// The problem, with its reason if a superseded server was met in the last seconds.
+    fn not_ready(&self) -> Problem {
+        if is_recent(&self.superseded, self.now()) {
+            return Problem::saying(ProblemCode::Unavailable, SUPERSEDED);
+        }
+        Problem::new(ProblemCode::Unavailable)
+    }
+
     /// Fails unless the store is ready, or was ready at a check within the last second, and reads
     /// and writes succeed.
     pub(crate) async fn check(&self, directory: &Directory) -> Result<(), Problem> {
@@ -101,11 +119,11 @@ impl Readiness {
         for (what, outcomes) in [("reads", &self.reads), ("writes", &self.writes)] {
             if outcomes.only_failed(now) {
                 let cause = StoreError::Unavailable(format!("the last {what} failed").into());
-                return Err(Problem::new(ProblemCode::Unavailable).because(cause));
+                return Err(self.not_ready().because(cause));
             }
         }
         let end = Instant::now() + READY_WAIT_MAX;
-        let not_ready = || Problem::new(ProblemCode::Unavailable);
+        let not_ready = || self.not_ready();
         let last = timeout_at(end, Arc::clone(&self.last).lock_owned()).await;
         let mut last = last.map_err(|_| not_ready())?;
         if let Some((at, is_ready)) = *last
@@ -113,12 +131,15 @@ impl Readiness {
         {
             return if is_ready { Ok(()) } else { Err(not_ready()) };
         }
-        let directory = directory.clone();
+        let (directory, superseded) = (directory.clone(), Arc::clone(&self.superseded));
         // A separate task, so that the check continues and no second one begins if the caller
         // disconnects.
         let asked = tokio::spawn(async move {
             let health = timeout_at(end, directory.health()).await;
             let health = health.unwrap_or(Err(StoreError::TimedOut));
+            if matches!(health, Err(StoreError::Superseded(_))) {
+                superseded.store(now, Ordering::Relaxed);
+            }
             *last = Some((Instant::now(), health.is_ok()));
             health
         });

@@ -8,7 +8,7 @@ use axum::{
 };
 use http::{HeaderValue, request::Parts};
 use roster_core::{
-    Caller,
+    Caller, LogId, Position,
     access::{Authority, Permit, Right},
     json::JsonFault,
 };
@@ -38,6 +38,10 @@ pub(crate) struct RequestContext {
     pub(crate) operation: Option<Operation>,
     /// The caller and its permissions.
     pub(crate) authority: Authority,
+    /// The log as it was known before the store was read. A position that the request reads is one
+    /// of this log, or of a later one, where the position of a lost event may belong to another
+    /// event: under this id it is then rejected.
+    pub(crate) log: LogId,
 }
 
 impl RequestContext {
@@ -119,6 +123,11 @@ impl Call {
     /// Who the request is charged to.
     pub(crate) fn identity(&self) -> Identity<'_> {
         self.context.identity()
+    }
+
+    /// A position that the request has read.
+    pub(crate) fn position(&self, number: i64) -> Position {
+        Position { log: self.context.log, number }
     }
 
     /// The proof that the caller may do what the operation does.

@@ -8,7 +8,7 @@ use roster_core::{
 };
 use roster_engine::change_keys;
 
-use crate::{connect::Connection, failure::QueryResult, reads::rows::Rows};
+use crate::{connection::Connection, failure::QueryResult, reads::rows::Rows};
 
 /// Changes of the keys run one after the other: each begins by locking this row, which the first
 /// one inserts.

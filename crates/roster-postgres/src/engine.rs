@@ -10,19 +10,19 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::{Secret, WriteFaults},
+    store::{Secret, StoreFaults},
     walk::WalkStore,
 };
 
 use roster_engine::{
     Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, expired_users,
-    forget, group, group_page, groups_of, head, index_keys, key, keys, members_page,
-    pending_erasures, tenants_with_index_work,
+    forget, former_log_end, group, group_page, groups_of, head, index_keys, key, keys,
+    members_page, pending_erasures, tenants_with_index_work,
 };
 
 use crate::{
     api_keys,
-    connect::Connection,
+    connection::Connection,
     erasure, indexes,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
@@ -167,8 +167,9 @@ impl Store for Postgres {
         })
     }
 
-    fn write_faults(&self) -> WriteFaults {
-        self.counters.read()
+    fn faults(&self) -> StoreFaults {
+        let superseded_servers = self.shared.connector().superseded();
+        StoreFaults { superseded_servers, ..self.counters.read() }
     }
 
     fn rules(&self) -> Rules {
@@ -184,7 +185,13 @@ impl Store for Postgres {
     }
 
     fn log_id(&self) -> LogId {
-        self.log_id
+        // The log is known as long as the store is open.
+        self.shared.connector().log().map_or(LogId([0; 8]), |known| known.log)
+    }
+
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>> {
+        let read = move |c: Arc<_>| async move { former_log_end(Rows::of_store(&c), log).await };
+        Box::pin(self.shared.run(read))
     }
 
     fn walks(&self) -> Option<&dyn WalkStore> {

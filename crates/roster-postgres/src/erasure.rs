@@ -10,7 +10,7 @@ use std::sync::Arc;
 use roster_core::{Erasure, Purged};
 use roster_engine::{ErasureSql, erase as erase_step, erase_tenant};
 
-use crate::{connect::Connection, failure::QueryResult, reads::rows::Rows};
+use crate::{connection::Connection, failure::QueryResult, reads::rows::Rows};
 
 /// The record of an event; an empty text if its erasure is pending.
 pub(crate) const EVENT_RECORD: &str = "CASE WHEN (SELECT erasures.id FROM erasures \

@@ -4,14 +4,15 @@
 //! the policy. Only [`crate::change_policy`] changes it. A configuration that states another policy
 //! is an error.
 
-use roster_core::{LogId, Sharing, store::Secret};
+use roster_core::{Sharing, store::Secret};
 use roster_engine::{
     SECRET_SETTING, first, rules_with, secret, setting, stored_policy, user_schema, whole_policy,
 };
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::{
-    connect::{Connection, Connector},
+    connect::Connector,
+    connection::Connection,
     failure::QueryResult,
     in_force::InForce,
     migrations::{MigrationLock, refuse_hidden},
@@ -24,7 +25,6 @@ use crate::{
 /// The rows that are read once, when the store is opened.
 #[derive(Debug)]
 pub(crate) struct Established {
-    pub(crate) log_id: LogId,
     pub(crate) secret: Secret,
     pub(crate) in_force: InForce,
 }
@@ -51,12 +51,12 @@ const MIGRATION: &str = "migration";
 /// policy than the store has.
 pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenError> {
     let connector = &settings.connector;
-    let connection = connector.connect_for_maintenance().await?;
-    let client = connection.client();
+    let mut connection = connector.connect_for_maintenance().await?;
     refuse_migration(&connection).await?;
-    if let Some(established) = read(&connection, settings).await? {
-        return Ok(established);
+    if read(&connection, settings).await?.is_some() {
+        return follow(&mut connection, settings).await;
     }
+    let client = connection.client();
     // Only one process at a time changes rows that all processes read.
     let lock = MigrationLock::take(connector).await?;
     refuse_migration(&connection).await?;
@@ -67,7 +67,16 @@ pub(crate) async fn establish(settings: &Settings) -> Result<Established, OpenEr
         }
     }
     lock.end().await?;
-    let established = read(&connection, settings).await?;
+    follow(&mut connection, settings).await
+}
+
+/// Reads the first rows, after the log has become the one that this process follows.
+async fn follow(
+    connection: &mut Connection,
+    settings: &Settings,
+) -> Result<Established, OpenError> {
+    settings.connector.follow_log(connection).await?;
+    let established = read(connection, settings).await?;
     established.ok_or_else(|| OpenError::Damaged("rules".to_owned()))
 }
 
@@ -142,9 +151,9 @@ async fn read(
     let Some(bytes) = secret(rows).await? else { return Ok(None) };
     let schema = user_schema(rows).await?;
     let ids = || -> QueryResult<_> { Ok((head.number(0, "era")?, head.log_id(1)?)) };
-    let (era, log_id) = ids()?;
-    let in_force = InForce { rules, schema: Some(schema), era };
-    Ok(Some(Established { log_id, secret: Secret(bytes), in_force }))
+    let (era, log) = ids()?;
+    let in_force = InForce { rules, schema: Some(schema), era, log };
+    Ok(Some(Established { secret: Secret(bytes), in_force }))
 }
 
 /// Inserts the secret, the head of the log and the default tenant.

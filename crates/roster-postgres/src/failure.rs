@@ -81,6 +81,11 @@ pub(crate) fn too_slow() -> StoreError {
     StoreError::Unavailable("the database did not respond in time".into())
 }
 
+/// The error if another server has taken over meanwhile.
+pub(crate) fn superseded() -> StoreError {
+    StoreError::Superseded("another server took over".into())
+}
+
 /// An error for the log: message and SQLSTATE, without the server's detail, which may quote
 /// personal data.
 #[derive(Debug)]

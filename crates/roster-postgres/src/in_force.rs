@@ -12,13 +12,20 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{LogId, PolicyKey, Rules, Sharing, StoreError, TenantId, UserSchema};
+use roster_core::{LogId, PolicyKey, Position, Rules, Sharing, StoreError, TenantId, UserSchema};
 use roster_engine::{INDEXES_SETTING, SCHEMA_SETTING, Values, corrupt, schema_of};
 use tokio::time::sleep;
 
 use crate::{
-    connect::Connection, failure::QueryResult, migrations, pool::SharedPool, reads::rows::values,
+    connection::Connection,
+    failure::{QueryResult, superseded},
+    migrations,
+    pool::SharedPool,
+    reads::rows::values,
 };
+
+/// How often the state is read again while the log changes.
+const TRIES: u32 = 3;
 
 /// How often a process without writes checks the policy.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -29,9 +36,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'email_sharing'), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'external_id_sharing'), \
-     (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration') \
+     (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration'), position \
      FROM log_head WHERE number = 1 \
-     UNION ALL SELECT used.tenant, found.value, found.deleted_at, found.indexes, NULL, NULL \
+     UNION ALL SELECT used.tenant, found.value, found.deleted_at, found.indexes, NULL, NULL, NULL \
      FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT (SELECT value \
      FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, (SELECT value \
      FROM settings WHERE tenant = used.tenant AND name = 'indexes') AS indexes, deleted_at \
@@ -44,6 +51,8 @@ pub(crate) struct InForce {
     /// The schema of users; `None` if the tenant was deleted.
     pub(crate) schema: Option<Arc<UserSchema>>,
     pub(crate) era: i64,
+    /// The log of this era.
+    pub(crate) log: LogId,
 }
 
 /// The schemas of users of some tenants; `None` for one that was deleted.
@@ -55,12 +64,12 @@ struct Known {
     /// The schemas of users, of the tenants that are in use.
     schemas: Schemas,
     era: i64,
+    log: LogId,
 }
 
 /// The rules in force, as far as this process knows.
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
-    pub(crate) log_id: LogId,
     known: RwLock<Known>,
 }
 
@@ -74,10 +83,10 @@ pub(crate) struct StoreReplaced;
 
 impl RulesInForce {
     /// Starts with the rules of the default tenant.
-    pub(crate) fn new(shared: Arc<SharedPool>, log_id: LogId, known: InForce) -> Self {
-        let InForce { rules, schema, era } = known;
+    pub(crate) fn new(shared: Arc<SharedPool>, known: InForce) -> Self {
+        let InForce { rules, schema, era, log } = known;
         let schemas = HashMap::from([(TenantId::DEFAULT, schema)]);
-        Self { shared, log_id, known: RwLock::new(Known { rules, schemas, era }) }
+        Self { shared, known: RwLock::new(Known { rules, schemas, era, log }) }
     }
 
     /// The rules of a tenant in use, as of the last read.
@@ -85,7 +94,7 @@ impl RulesInForce {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         // Every handle of a tenant was returned by a function that has called `begin_use`.
         let schema = known.schemas.get(&tenant).cloned().unwrap_or_default();
-        InForce { rules: known.rules, schema, era: known.era }
+        InForce { rules: known.rules, schema, era: known.era, log: known.log }
     }
 
     /// Reads the schema of users of a tenant, unless it is known.
@@ -128,22 +137,32 @@ impl RulesInForce {
     /// read newer ones, or of more tenants, meanwhile.
     async fn read_all(&self) -> Result<(), StoreError> {
         let tenants = self.lock().schemas.keys().copied().collect::<Vec<_>>();
-        let State { era, policy, schemas, .. } = self.read(tenants).await?;
+        let State { era, end, policy, schemas } = self.read(tenants).await?;
         let mut known = self.lock();
         let is_complete = known.schemas.keys().all(|tenant| schemas.contains_key(tenant));
         if era >= known.era && is_complete {
             let with = |rules: Rules, (key, sharing)| rules.with_sharing(key, sharing);
             let rules = policy.into_iter().fold(known.rules, with);
-            *known = Known { rules, schemas, era };
+            *known = Known { rules, schemas, era, log: end.log };
         }
         Ok(())
     }
 
     /// Reads the state of the store. Fails if this process may not write any more.
     async fn read(&self, tenants: Vec<TenantId>) -> Result<State, StoreError> {
-        let state = self.shared.run(|c| read_state(c, &tenants)).await?;
-        let state = state.filter(|state| state.log_id == self.log_id);
-        state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))
+        let connector = self.shared.connector();
+        for _ in 0..TRIES {
+            let state = self.shared.run(|c| read_state(c, &tenants)).await?;
+            let state = state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))?;
+            if connector.log().is_some_and(|known| known.log == state.end.log) {
+                connector.note_position(state.end);
+                return Ok(state);
+            }
+            // Another process has begun a new log. A new connection shows whether it continues
+            // the known one.
+            connector.doubt_connections();
+        }
+        Err(superseded())
     }
 
     /// Keeps how far the indexes of a tenant are, unless another task has read a newer schema.
@@ -173,7 +192,8 @@ impl RulesInForce {
 
 /// The state of a store.
 struct State {
-    log_id: LogId,
+    /// The end of the log.
+    end: Position,
     era: i64,
     policy: Vec<(PolicyKey, Sharing)>,
     schemas: Schemas,
@@ -208,6 +228,6 @@ async fn read_state(
         let schema = schema_of(stored.map(|stored| &**stored), indexes.map(|indexes| &**indexes))?;
         schemas.insert(row.tenant(0, "settings.tenant")?, Some(schema));
     }
-    let (log_id, era) = (row.log_id(1)?, row.number(0, "log_head.era")?);
-    Ok(Some(State { log_id, era, policy, schemas }))
+    let end = Position { log: row.log_id(1)?, number: row.number(6, "log_head.position")? };
+    Ok(Some(State { end, era: row.number(0, "log_head.era")?, policy, schemas }))
 }

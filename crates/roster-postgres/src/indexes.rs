@@ -10,7 +10,7 @@ use roster_core::{IndexStep, StoreError, UserId, UserSchema};
 use roster_engine::{Database as _, IndexSql, end_index_check, end_index_work, index_step};
 
 use crate::{
-    connect::Connection,
+    connection::Connection,
     establish::NEXT_ERA,
     failure::{QueryError, QueryResult, Remedy, remedy},
     pool::LONG,

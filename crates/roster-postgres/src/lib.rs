@@ -31,6 +31,7 @@ mod api_keys;
 mod check;
 mod columns;
 mod connect;
+mod connection;
 mod engine;
 mod erasure;
 mod establish;

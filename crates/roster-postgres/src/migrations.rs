@@ -14,7 +14,8 @@ use tokio::time::sleep;
 use tokio_postgres::{Client, Error, error::SqlState};
 
 use crate::{
-    connect::{Connection, Connector, SEARCH_PATH},
+    connect::{Connector, SEARCH_PATH},
+    connection::Connection,
     open_error::OpenError,
 };
 

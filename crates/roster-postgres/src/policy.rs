@@ -12,7 +12,8 @@ use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 
 use crate::{
-    connect::{Connection, Connector},
+    connect::Connector,
+    connection::Connection,
     establish::{NEXT_ERA, refuse_migration, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,

@@ -20,9 +20,10 @@ use tokio::{
 };
 
 use crate::{
-    connect::{Connection, Connector},
+    connect::Connector,
+    connection::Connection,
     failure::{QueryError, QueryResult},
-    failure::{Remedy, remedy, store_error, too_slow},
+    failure::{Remedy, remedy, store_error, superseded, too_slow},
 };
 
 /// The pause after all hosts refused a connection.
@@ -60,18 +61,26 @@ impl Timeouts {
         Q: Future<Output = QueryResult<T>>,
     {
         let deadline = Instant::now() + self.total;
+        let mut last = None;
         loop {
             let (connection, permit) = match timeout_at(deadline.into(), connect()).await {
                 Ok(Ok(connected)) => connected,
                 // Another server may become the primary.
-                Ok(Err(_)) if Instant::now() < deadline => continue,
+                Ok(Err(error)) if Instant::now() < deadline => {
+                    last = Some(error);
+                    continue;
+                }
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(too_slow()),
+                Err(_) => return Err(last.unwrap_or_else(too_slow)),
             };
             let end = deadline.min(Instant::now() + self.attempt);
             let result = timeout_at(end.into(), query(Arc::clone(&connection))).await;
             let (remedy, error) = match result {
-                Ok(Ok(result)) => return Ok((result, connection, permit)),
+                Ok(Ok(result)) if connection.is_current() => {
+                    return Ok((result, connection, permit));
+                }
+                // What it has changed may be lost.
+                Ok(Ok(_)) => return Err(superseded()),
                 Ok(Err(QueryError::Database(error))) => (remedy(&error.0), store_error(error.0)),
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_) => (Remedy::Reconnect, too_slow()),
@@ -102,6 +111,11 @@ impl SharedPool {
     pub(crate) fn new(connector: Connector, connections: usize) -> Self {
         let slots = (0..connections.max(1)).map(|_| AsyncMutex::default()).collect();
         Self { connector, slots, next: AtomicUsize::new(0) }
+    }
+
+    /// The connector of the store.
+    pub(crate) const fn connector(&self) -> &Connector {
+        &self.connector
     }
 
     pub(crate) async fn run<T, Q: Future<Output = QueryResult<T>>>(
@@ -169,7 +183,7 @@ async fn open(connector: &Connector) -> Result<Arc<Connection>, StoreError> {
         Ok(connection) => Ok(Arc::new(connection)),
         Err(error) => {
             sleep(RECONNECT_PAUSE).await;
-            Err(StoreError::Unavailable(Box::new(error)))
+            Err(error.into())
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use roster_core::{Act, Command, Failure, LogId, Outcome, StoreError, TenantId, store::Secret};
+use roster_core::{Act, Command, Failure, Outcome, StoreError, TenantId, store::Secret};
 use roster_engine::{Queue, Request, Results};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -46,7 +46,6 @@ pub struct OpenStore {
     pub(crate) log_end: LogEnd,
     following: AbortHandle,
     pub(crate) secret: Secret,
-    pub(crate) log_id: LogId,
 }
 
 impl Deref for Postgres {
@@ -63,10 +62,10 @@ impl Postgres {
         refuse_pooler(&settings.connector).await?;
         migrate(&settings.connector).await?;
         let long_reads = LongReads::start();
-        let Established { log_id, secret, in_force } = establish(&settings).await?;
+        let Established { secret, in_force } = establish(&settings).await?;
         let connector = settings.connector;
         let shared = Arc::new(SharedPool::new(connector.clone(), settings.shared_connections));
-        let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), log_id, in_force));
+        let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), in_force));
         let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
         let counters = Arc::new(Counters::default());
@@ -93,7 +92,6 @@ impl Postgres {
             log_end: LogEnd::new(shared),
             following: following.abort_handle(),
             secret,
-            log_id,
         };
         Ok(Self { store: Arc::new(store), tenant: TenantId::DEFAULT })
     }

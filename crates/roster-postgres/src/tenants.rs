@@ -12,7 +12,7 @@ use roster_core::{
 use roster_engine::{change_tenant, tenant, tenants, tenants_generation, totals};
 
 use crate::{
-    connect::Connection,
+    connection::Connection,
     establish::NEXT_ERA,
     pool::{LONG, SHORT},
     postgres::Postgres,

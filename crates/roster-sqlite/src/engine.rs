@@ -20,9 +20,9 @@ use roster_core::{
 
 use roster_engine::{
     Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
-    deleted_user, end_index_check, expired_users, forget, group, group_page, groups_of, head,
-    index_keys, key, keys, members_page, pending_erasures, read_few, read_page, tenant, tenants,
-    tenants_generation, tenants_with_index_work, totals,
+    deleted_user, end_index_check, expired_users, forget, former_log_end, group, group_page,
+    groups_of, head, index_keys, key, keys, members_page, pending_erasures, read_few, read_page,
+    tenant, tenants, tenants_generation, tenants_with_index_work, totals,
 };
 
 use crate::{
@@ -106,9 +106,10 @@ impl Store for Sqlite {
     }
 
     fn events(&self, query: EventsQuery) -> Answer<'_, Result<EventsPage, StoreError>> {
-        match self.read_now(|rows| events::read_few(rows, &query)).transpose() {
+        let log = self.log_id;
+        match self.read_now(|rows| events::read_few(rows, log, &query)).transpose() {
             Some(page) => ready(page),
-            None => self.read_by(false, move |rows| events::page(rows, &query)),
+            None => self.read_by(false, move |rows| events::page(rows, log, &query)),
         }
     }
 
@@ -185,6 +186,10 @@ impl Store for Sqlite {
 
     fn log_id(&self) -> LogId {
         self.log_id
+    }
+
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>> {
+        ready(self.read_now(|rows| run(former_log_end(rows, log))))
     }
 
     fn walks(&self) -> Option<&dyn WalkStore> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use roster_core::{LogId, PolicyKey, Rules, StoreError, TenantId, UserSchema, store::Secret};
 use roster_engine::{
-    SECRET_SETTING, Values, first, rules_with, stored_policy, user_schema, whole_policy,
+    LOG, SECRET_SETTING, Values, first, rules_with, stored_policy, user_schema, whole_policy,
 };
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -29,7 +29,6 @@ pub(crate) struct Established {
     pub(crate) purged: Option<i64>,
 }
 
-const READ_HEAD: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
 const CREATE_HEAD: &str = "INSERT INTO log_head VALUES (1, ?1, 0)";
 
 /// Reads the first rows, or inserts them. Fails if the configuration states another policy than the
@@ -75,7 +74,7 @@ fn secret(connection: &Connection) -> Result<Secret, OpenError> {
 }
 
 pub(crate) fn read_head(connection: &Connection) -> ReadResult<Option<(LogId, i64)>> {
-    let row = run(first(Rows::of_store(connection), READ_HEAD, &[]))?;
+    let row = run(first(Rows::of_store(connection), LOG, &[]))?;
     let head = |row: Values| Ok::<_, StoreError>((row.log_id(0)?, row.number(1, "log_head")?));
     Ok(row.map(head).transpose()?)
 }

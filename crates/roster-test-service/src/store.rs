@@ -17,7 +17,7 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::{Secret, WriteFaults},
+    store::{Secret, StoreFaults},
     tenant::{
         TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery,
         TenantRefusal,
@@ -29,6 +29,7 @@ use roster_core::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Unavailable,
+    Superseded,
     WritesStopped,
     TimedOut,
     Full,
@@ -46,6 +47,7 @@ impl Fault {
     fn error(self) -> StoreError {
         match self {
             Self::Unavailable => StoreError::Unavailable(Self::SECRET.into()),
+            Self::Superseded => StoreError::Superseded(Self::SECRET.into()),
             Self::WritesStopped => StoreError::WritesStopped,
             Self::Full => StoreError::Full(Self::SECRET.into()),
             Self::Corrupt => StoreError::Corrupt { place: Self::SECRET.to_owned() },
@@ -71,7 +73,12 @@ pub struct Watched {
     is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
     tenants_are_full: AtomicBool,
+    /// The last position of the log of the inner store, once another one continues it.
+    forked_at: Mutex<Option<i64>>,
 }
+
+/// The log after a fork.
+const FORKED: LogId = LogId([9; 8]);
 
 impl Watched {
     /// Wraps a store, with its own secret or that of the store.
@@ -92,6 +99,7 @@ impl Watched {
             is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
             tenants_are_full: AtomicBool::new(false),
+            forked_at: Mutex::default(),
         }
     }
 
@@ -108,6 +116,15 @@ impl Watched {
     /// Sets the page of events that is always returned.
     pub fn make_events(&self, page: EventsPage) {
         *self.made_events.lock().unwrap_or_else(PoisonError::into_inner) = Some(page);
+    }
+
+    /// Gives the log a new identity, as after a failover that lost the events after a position.
+    pub fn fork_log(&self, end: i64) {
+        *self.forked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+    }
+
+    fn forked_at(&self) -> Option<i64> {
+        *self.forked_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets whether pages of users hang.
@@ -355,10 +372,11 @@ impl Store for Watched {
         Box::pin(async move {
             self.inject_fault().await?;
             let made = self.made_events.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            match made {
-                Some(page) => Ok(page),
-                None => self.inner.events(query).await,
+            if let Some(page) = made {
+                return Ok(page);
             }
+            let page = self.inner.events(query).await?;
+            Ok(EventsPage { log: self.log_id(), ..page })
         })
     }
 
@@ -406,8 +424,8 @@ impl Store for Watched {
         })
     }
 
-    fn write_faults(&self) -> WriteFaults {
-        self.inner.write_faults()
+    fn faults(&self) -> StoreFaults {
+        self.inner.faults()
     }
 
     fn rules(&self) -> Rules {
@@ -423,7 +441,12 @@ impl Store for Watched {
     }
 
     fn log_id(&self) -> LogId {
-        self.inner.log_id()
+        if self.forked_at().is_some() { FORKED } else { self.inner.log_id() }
+    }
+
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>> {
+        let end = self.forked_at().filter(|_| log == self.inner.log_id());
+        Box::pin(async move { Ok(end) })
     }
 
     fn walks(&self) -> Option<&dyn WalkStore> {

@@ -19,7 +19,8 @@ pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Store
             EventKind::GroupCreated
             | EventKind::GroupUpdated
             | EventKind::GroupDeleted
-            | EventKind::SchemaUpdated => {}
+            | EventKind::SchemaUpdated
+            | EventKind::LogForked => {}
         }
     }
     users

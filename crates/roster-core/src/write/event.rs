@@ -14,10 +14,24 @@ use crate::{
     tenant::{TenantId, TenantName},
     timestamp::Timestamp,
     user::attribute::Attribute,
+    write::position::{LogId, Position},
 };
 
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubjectKind {
+    /// A user.
+    User,
+    /// A group.
+    Group,
+    /// The schema of users.
+    Schema,
+    /// The change log itself.
+    Log,
+}
+
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident $text:literal,)*) => {
+    ($($(#[$doc:meta])* $variant:ident $subject:ident $text:literal,)*) => {
         /// The kind of the change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum EventKind {
@@ -34,29 +48,38 @@ macro_rules! kinds {
                     $(Self::$variant => $text,)*
                 }
             }
+
+            /// What its events are about.
+            pub const fn subject(self) -> SubjectKind {
+                match self {
+                    $(Self::$variant => SubjectKind::$subject,)*
+                }
+            }
         }
     };
 }
 
 kinds! {
     /// A user was created.
-    Created "user.created",
+    Created User "user.created",
     /// A user was updated.
-    Updated "user.updated",
+    Updated User "user.updated",
     /// A user was deleted.
-    Deleted "user.deleted",
+    Deleted User "user.deleted",
     /// A deleted user was restored.
-    Restored "user.restored",
+    Restored User "user.restored",
     /// A deleted user was purged, with all its records in the log.
-    Purged "user.purged",
+    Purged User "user.purged",
     /// A group was created.
-    GroupCreated "group.created",
+    GroupCreated Group "group.created",
     /// A group or its members changed.
-    GroupUpdated "group.updated",
+    GroupUpdated Group "group.updated",
     /// A group was deleted.
-    GroupDeleted "group.deleted",
+    GroupDeleted Group "group.deleted",
     /// The schema of users was replaced.
-    SchemaUpdated "schema.updated",
+    SchemaUpdated Schema "schema.updated",
+    /// The log continues another one, some of whose last events may be lost.
+    LogForked Log "log.forked",
 }
 
 impl EventKind {
@@ -67,22 +90,18 @@ impl EventKind {
 
     /// Whether it is a kind for groups.
     pub const fn is_of_group(self) -> bool {
-        match self {
-            Self::GroupCreated | Self::GroupUpdated | Self::GroupDeleted => true,
-            Self::Created
-            | Self::Updated
-            | Self::Deleted
-            | Self::Restored
-            | Self::Purged
-            | Self::SchemaUpdated => false,
-        }
+        matches!(self.subject(), SubjectKind::Group)
     }
 
     /// Whether it is a kind for users.
     pub const fn is_of_user(self) -> bool {
-        !self.is_of_group() && !matches!(self, Self::SchemaUpdated)
+        matches!(self.subject(), SubjectKind::User)
     }
 }
+
+/// The id of the log as the subject of an event.
+pub const LOG_SUBJECT: UserId =
+    UserId::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 
 /// The members that joined and left a group, in the order of ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,11 +133,12 @@ pub struct Event {
     pub actor: String,
     /// The id of the request.
     pub request_id: String,
-    /// The user's id; the group's id if the kind is one for groups; [`SCHEMA_ID`] for the schema.
+    /// The user's id; the group's id if the kind is one for groups; [`SCHEMA_ID`] for the schema,
+    /// [`LOG_SUBJECT`] for the log.
     ///
     /// [`SCHEMA_ID`]: crate::schema::SCHEMA_ID
     pub user_id: UserId,
-    /// The version after the change.
+    /// The version after the change. That of a log is the number of logs so far.
     pub version: i64,
     /// The changed members of the record, with their REST names, without the members that the
     /// server sets.
@@ -212,6 +232,8 @@ impl EventsQuery {
 /// A page of events in log order, from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventsPage {
+    /// The log of the positions.
+    pub log: LogId,
     /// The events, each with its position.
     pub events: Vec<(i64, Event)>,
     /// The tenant of each event, and its name, if the query is for all tenants. The default tenant
@@ -224,4 +246,11 @@ pub struct EventsPage {
     pub head: i64,
     /// The position of the oldest stored event, or one after the head if there is none.
     pub oldest: i64,
+}
+
+impl EventsPage {
+    /// A position of its log.
+    pub const fn position(&self, number: i64) -> Position {
+        Position { log: self.log, number }
+    }
 }

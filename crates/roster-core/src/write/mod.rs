@@ -7,5 +7,6 @@ pub mod erasure;
 pub mod event;
 pub(crate) mod outcome;
 pub mod policy;
+pub(crate) mod position;
 pub(crate) mod start;
 pub mod violation;

@@ -84,7 +84,12 @@ impl History {
             Some(EventKind::GroupCreated | EventKind::GroupUpdated) => {
                 matches!(kind, EventKind::GroupUpdated | EventKind::GroupDeleted)
             }
-            Some(EventKind::Purged | EventKind::GroupDeleted | EventKind::SchemaUpdated) => false,
+            Some(
+                EventKind::Purged
+                | EventKind::GroupDeleted
+                | EventKind::SchemaUpdated
+                | EventKind::LogForked,
+            ) => false,
         }
     }
 

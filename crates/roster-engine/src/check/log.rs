@@ -63,6 +63,11 @@ impl Span {
         Ok(span)
     }
 
+    /// The oldest position.
+    pub(super) const fn oldest(self) -> i64 {
+        self.oldest
+    }
+
     /// Whether the log no longer begins with its first event.
     pub(super) const fn is_cut(self) -> bool {
         self.oldest > 1

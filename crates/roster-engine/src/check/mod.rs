@@ -6,6 +6,7 @@
 //! ([`CheckReader`]).
 
 mod findings;
+mod forks;
 mod groups;
 mod history;
 mod log;

@@ -4,11 +4,12 @@
 //! of a user or group must have the current record.
 
 use bytes::Bytes;
-use roster_core::{Keys, Status, User, UserId, schema::SCHEMA_ID};
+use roster_core::{Keys, Status, User, UserId, event::LOG_SUBJECT, schema::SCHEMA_ID};
 
 use super::{
     CheckReader, Line,
     findings::place,
+    forks,
     groups::{GROUPS, check_group, check_members, check_total},
     history::History,
     log::Span,
@@ -71,6 +72,7 @@ struct Found {
 impl Found {
     async fn read_all<R: CheckReader>(&mut self, reader: R, position: i64) -> Result<(), R::Error> {
         let span = Span::check(reader, position, &mut self.events).await?;
+        forks::check(reader, span, &mut self.events).await?;
         for tenant in tenants(reader).await? {
             let (reader, groups_before) = (reader.of(tenant), self.groups.count);
             self.search.begin_tenant(tenant, user_schema(reader).await?);
@@ -108,6 +110,9 @@ impl Found {
                     schema.add(Entry::of(&event), &mut self.events);
                     continue;
                 }
+                if id == LOG_SUBJECT.as_bytes() {
+                    continue;
+                }
                 history.add(Entry::of(&event), &mut self.events);
             }
             if let Some(row) = &user
@@ -123,7 +128,7 @@ impl Found {
             if let Some(row) = &group {
                 check_group(row, &mut self.groups);
             }
-            if id == SCHEMA_ID.as_bytes() {
+            if id == SCHEMA_ID.as_bytes() || id == LOG_SUBJECT.as_bytes() {
                 continue;
             }
             if group.is_some() || history.is_of_group() {

@@ -8,8 +8,8 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    Directory, Effect, EventKind, MatchBy, Mode, OnConflict, Preconditions, Start, Terms, Upsert,
-    access::Scope, schema::IndexStatus,
+    Directory, Effect, EventKind, LogId, MatchBy, Mode, OnConflict, Position, Preconditions, Start,
+    Terms, Upsert, access::Scope, schema::IndexStatus,
 };
 
 use super::{
@@ -58,6 +58,8 @@ pub(crate) struct WriteOptions {
     log_charges: LogCharges,
     /// What the caller and the engine share about the write.
     start: Start,
+    /// The log as it was known before the write.
+    log: LogId,
 }
 
 impl FromRequestParts<AppState> for WriteOptions {
@@ -105,7 +107,7 @@ impl WriteOptions {
     /// The options that headers state.
     fn of(app: &AppState, parts: &Parts, preconditions: Preconditions) -> Result<Self, Problem> {
         let headers = &parts.headers;
-        let RequestContext { authority, client, .. } = RequestContext::of(parts)?;
+        let RequestContext { authority, client, log, .. } = RequestContext::of(parts)?;
         let log_charges = app.admission.log_charges(authority.actor(), *client);
         let start = log_charges.start(0);
         Ok(Self {
@@ -120,7 +122,13 @@ impl WriteOptions {
             may_read: authority.may(Scope::UsersRead),
             log_charges,
             start,
+            log: *log,
         })
+    }
+
+    /// A position that the write came to, or that it read.
+    pub(crate) const fn position(&self, number: i64) -> Position {
+        Position { log: self.log, number }
     }
 
     /// Whether nothing is stored.

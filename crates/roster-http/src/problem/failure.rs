@@ -10,6 +10,10 @@ use roster_core::{
 
 use super::{Fault, Problem, ProblemCode};
 
+/// What a caller and `/readyz` learn of [`StoreError::Superseded`].
+pub(crate) const SUPERSEDED: &str = "the database server that accepts writes was left behind by a \
+     failover, or its log is not the one that was read before";
+
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -160,18 +164,26 @@ impl From<Taken> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let code = match error {
-            StoreError::Unavailable(_) | StoreError::WritesStopped | StoreError::TimedOut => {
-                ProblemCode::Unavailable
-            }
+            StoreError::Unavailable(_)
+            | StoreError::Superseded(_)
+            | StoreError::WritesStopped
+            | StoreError::TimedOut => ProblemCode::Unavailable,
             StoreError::Full(_) => ProblemCode::StorageFull,
             StoreError::Corrupt { .. } | StoreError::Internal(_) => ProblemCode::Internal,
         };
         // Stopped writes resume only after a restart, so they get no `Retry-After`.
         let soon = code == ProblemCode::Unavailable && error.is_transient();
-        let problem = if matches!(error, StoreError::WritesStopped) {
-            Self::saying(code, "writes have stopped after a fault of the disk; call the operator")
-        } else {
-            Self::new(code)
+        let problem = match error {
+            StoreError::WritesStopped => Self::saying(
+                code,
+                "writes have stopped after a fault of the disk; call the operator",
+            ),
+            StoreError::Superseded(_) => Self::saying(code, SUPERSEDED),
+            StoreError::Unavailable(_)
+            | StoreError::TimedOut
+            | StoreError::Full(_)
+            | StoreError::Corrupt { .. }
+            | StoreError::Internal(_) => Self::new(code),
         };
         let problem = problem.because(error);
         if soon { problem.with_header(RETRY_AFTER, HeaderValue::from_static("1")) } else { problem }

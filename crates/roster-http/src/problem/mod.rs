@@ -10,5 +10,5 @@ pub mod registry;
 pub mod violations;
 
 pub(crate) use answer::{Fault, NO_STORE, Problem, ProblemExtension};
-pub(crate) use failure::pointer_of;
+pub(crate) use failure::{SUPERSEDED, pointer_of};
 pub(crate) use registry::ProblemCode;

@@ -13,7 +13,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK},
 };
 use roster_core::{
-    Actor, Capped, Position, Stored,
+    Actor, Capped, Stored,
     filter::FilterFault,
     json::write_text,
     limits::PAGE_SIZE_DEFAULT,
@@ -239,7 +239,7 @@ impl<'a> ListRequest<'a> {
     fn describe(&self, response: &mut Response, number: i64) {
         let headers = response.headers_mut();
         headers.insert(CACHE_CONTROL, PRIVATE);
-        position(headers, self.app.directory.log_id(), number);
+        position(headers, self.call.position(number));
         if let Ok(value) = HeaderValue::try_from(format!("W/\"{}\"", self.tag(number))) {
             headers.insert(ETAG, value);
         }
@@ -262,7 +262,7 @@ impl<'a> ListRequest<'a> {
         }
         let hash = hash.finalize();
         let digest = data_encoding::HEXLOWER.encode(hash.first_chunk::<8>().unwrap_or(&[0; 8]));
-        format!("{}-{digest}", Position { log: self.app.directory.log_id(), number })
+        format!("{}-{digest}", self.call.position(number))
     }
 }
 

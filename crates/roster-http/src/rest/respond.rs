@@ -9,7 +9,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
 };
 use roster_core::{
-    Effect, LogId, Mode, Outcome, Position, Preconditions, Stored, UserId, project::Members,
+    Effect, Mode, Outcome, Position, Preconditions, Stored, UserId, project::Members,
 };
 
 use crate::{
@@ -88,12 +88,12 @@ fn without_content(status: StatusCode, version: i64) -> Response {
 /// The response to a write: the record, nothing if the caller prefers that (RFC 7240), or the
 /// record that a dry run would have made. A caller that may not see the record gets
 /// [`unseen_response`].
-pub(super) fn write_response(app: &AppState, options: &WriteOptions, outcome: Outcome) -> Response {
+pub(super) fn write_response(options: &WriteOptions, outcome: Outcome) -> Response {
     if !options.shows(outcome.effect) {
-        return unseen_response(app, options, &outcome);
+        return unseen_response(options, &outcome);
     }
     if options.mode == Mode::DryRun {
-        return dry_run_response(app, outcome);
+        return dry_run_response(options, outcome);
     }
     let (replayed, number) = (outcome.replayed, outcome.position);
     let mut response = if options.preferred_return == Some(ReturnPreference::Minimal) {
@@ -102,7 +102,7 @@ pub(super) fn write_response(app: &AppState, options: &WriteOptions, outcome: Ou
         record(outcome.stored)
     };
     let headers = response.headers_mut();
-    position(headers, app.directory.log_id(), number);
+    position(headers, options.position(number));
     mark_replayed(headers, replayed);
     if let Some(preferred) = options.preferred_return {
         headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static(preferred.applied()));
@@ -118,7 +118,7 @@ pub(super) fn create_response(
     collection: &str,
 ) -> Result<Response, Problem> {
     let location = format!("{}/{collection}/{}", app.base_path(), outcome.stored.id);
-    let mut response = write_response(app, options, outcome);
+    let mut response = write_response(options, outcome);
     if options.mode == Mode::Write {
         *response.status_mut() = StatusCode::CREATED;
         insert(response.headers_mut(), LOCATION, location)?;
@@ -127,34 +127,30 @@ pub(super) fn create_response(
 }
 
 /// The response to a write that leaves no record.
-pub(super) fn delete_response(
-    app: &AppState,
-    options: &WriteOptions,
-    outcome: Outcome,
-) -> Response {
+pub(super) fn delete_response(options: &WriteOptions, outcome: Outcome) -> Response {
     if !options.shows(outcome.effect) {
-        return unseen_response(app, options, &outcome);
+        return unseen_response(options, &outcome);
     }
     if options.mode == Mode::DryRun {
-        return dry_run_response(app, outcome);
+        return dry_run_response(options, outcome);
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
-    position(headers, app.directory.log_id(), outcome.position);
+    position(headers, options.position(outcome.position));
     mark_replayed(headers, outcome.replayed);
     response
 }
 
 /// The response to a write of a record that the caller may not read. It is the same whether the
 /// record changed or had the requested state already, except that only a change has a position.
-fn unseen_response(app: &AppState, options: &WriteOptions, outcome: &Outcome) -> Response {
+fn unseen_response(options: &WriteOptions, outcome: &Outcome) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, PRIVATE);
     if options.mode == Mode::DryRun {
         headers.insert(DRY_RUN, TRUE);
     } else if let Effect::Changed(_) = outcome.effect {
-        position(headers, app.directory.log_id(), outcome.position);
+        position(headers, options.position(outcome.position));
     }
     mark_replayed(headers, outcome.replayed);
     if let Some(ReturnPreference::Minimal) = options.preferred_return {
@@ -165,10 +161,10 @@ fn unseen_response(app: &AppState, options: &WriteOptions, outcome: &Outcome) ->
 }
 
 /// The record that a write would make. It has no entity tag, because no version with it is stored.
-fn dry_run_response(app: &AppState, outcome: Outcome) -> Response {
+fn dry_run_response(options: &WriteOptions, outcome: Outcome) -> Response {
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
     let mut response = (headers, outcome.stored.record).into_response();
-    position(response.headers_mut(), app.directory.log_id(), outcome.position);
+    position(response.headers_mut(), options.position(outcome.position));
     response
 }
 
@@ -190,8 +186,8 @@ fn mark_replayed(headers: &mut HeaderMap, replayed: bool) {
 }
 
 /// The position in the change log that the response reflects.
-pub(super) fn position(headers: &mut HeaderMap, log: LogId, number: i64) {
-    if let Ok(value) = HeaderValue::try_from(Position { log, number }.to_string()) {
+pub(super) fn position(headers: &mut HeaderMap, position: Position) {
+    if let Ok(value) = HeaderValue::try_from(position.to_string()) {
         headers.insert(ROSTER_POSITION, value);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) async fn replace(
     }
     // A repeated request gets the same response, so it has no statuses.
     let stored = document(&outcome.stored, None)?;
-    Ok(write_response(&app, &options, Outcome { stored, ..outcome }))
+    Ok(write_response(&options, Outcome { stored, ..outcome }))
 }
 
 /// The record with the members that every user may have, and the statuses of the indexes.

@@ -1,24 +1,33 @@
 //! Connects to the host that accepts writes.
 //!
 //! All hosts are tried at once, each with its own deadline for the whole connection, so that a host
-//! that accepts and then does not respond does not delay the others. The first host that accepts
-//! writes is used. A read-only host is never used, because its data may be old.
+//! that accepts and then does not respond does not delay the others. The first connection waits for
+//! all of them, and uses the host of the latest timeline. Later ones use the first host that
+//! accepts writes and continues the log of this process. A read-only host is never used, because
+//! its data may be old.
 
-mod connection;
 mod hosts;
+mod lineage;
 mod tls;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout;
 use tokio_postgres::{Config, Error};
 
-pub(crate) use connection::Connection;
 pub use hosts::UrlError;
+use lineage::{Lineage, SERVER, Server, Superseded};
+use roster_core::{Position, StoreError};
 use tls::Tls;
 
-use crate::failure::WithoutDetail;
+use crate::{
+    connection::Connection,
+    failure::{QueryResult, WithoutDetail, superseded, too_slow},
+};
 
 /// The time limit for a host to connect and to show that it accepts writes.
 const HOST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -92,8 +101,10 @@ const SET: &str = "SELECT set_config(known.name, wanted.value, false) \
 /// Connects to the server that accepts writes.
 #[derive(Clone)]
 pub struct Connector {
-    hosts: Vec<Config>,
+    hosts: Arc<[Config]>,
     tls: Tls,
+    /// All connectors of a store share it.
+    lineage: Arc<Lineage>,
 }
 
 /// Why there is no connection.
@@ -113,13 +124,22 @@ pub enum ConnectError {
     /// The server is read-only.
     #[error("{0} takes no writes")]
     ReadOnly(String),
+    /// Another server was promoted after this one.
+    #[error("{0} was left behind: another server was promoted after it")]
+    EarlierTimeline(String),
+    /// The log of the server does not continue the one of this process.
+    #[error("{0} has another log than this process has read: restart the process to use it")]
+    OtherLog(String),
+    /// The hosts belong to different clusters.
+    #[error("{0} and another host belong to different clusters: name the hosts of one cluster")]
+    OtherCluster(String),
 }
 
 impl Connector {
     /// A connector to the hosts of a URL. Reads the certificates that it names.
     pub fn parse(url: &str) -> Result<Self, UrlError> {
         let (hosts, tls) = hosts::parse(url).map_err(UrlError)?;
-        Ok(Self { hosts, tls })
+        Ok(Self { hosts: hosts.into(), tls, lineage: Arc::default() })
     }
 
     /// The hosts as a URL that can be shown.
@@ -163,41 +183,114 @@ impl Connector {
         Ok(connection)
     }
 
-    /// Connects to the first host that accepts writes.
+    /// Connects to the host that accepts writes.
     pub(crate) async fn connect(&self) -> Result<Connection, ConnectError> {
-        let attempts = self.hosts.iter().map(|host| attempt(host, &self.tls));
+        let attempts = self.hosts.iter().map(|host| self.attempt(host));
         let mut attempts: FuturesUnordered<_> = attempts.collect();
-        let mut errors = Vec::new();
+        let (mut found, mut errors): (Vec<Found>, _) = (Vec::new(), Vec::new());
         while let Some(attempt) = attempts.next().await {
             match attempt {
-                Ok(connection) => return Ok(connection),
+                Ok(first) if self.lineage.has_server() => return Ok(self.choose(first)),
+                Ok(one) => found.push(one),
                 Err(error) => errors.push(error),
             }
+        }
+        let system = |found: &Found| found.server.system.clone();
+        if let Some(one) = found.iter().find(|one| found.first().map(system) != Some(system(one))) {
+            return Err(ConnectError::OtherCluster(one.host.clone()));
+        }
+        // The hosts of an earlier timeline were left behind.
+        let latest = found.into_iter().max_by(|a, b| a.server.timeline.cmp(&b.server.timeline));
+        if let Some(latest) = latest {
+            return Ok(self.choose(latest));
         }
         // An error reported by a server is preferred to a timeout of another one. Of several, the
         // first is used.
         let error = errors.into_iter().rev().max_by_key(ConnectError::rank);
         Err(error.unwrap_or_else(|| ConnectError::Silent(String::new())))
     }
-}
 
-async fn attempt(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
-    let silent = |_| Err(ConnectError::Silent(hosts::name(config)));
-    timeout(HOST_TIMEOUT, connect_to(config, tls)).await.unwrap_or_else(silent)
-}
-
-async fn connect_to(config: &Config, tls: &Tls) -> Result<Connection, ConnectError> {
-    let because = |reason| ConnectError::Refused { host: hosts::name(config), reason };
-    let refused = |error| because(WithoutDetail(error).to_string());
-    let connection = tls.connect(config).await.map_err(because)?;
-    let rows = connection.client().query("SHOW transaction_read_only", &[]).await;
-    let row = rows.map_err(refused)?.pop();
-    let state = row.and_then(|row| row.try_get::<_, String>(0).ok());
-    if state.as_deref() != Some("off") {
-        return Err(ConnectError::ReadOnly(hosts::name(config)));
+    fn choose(&self, found: Found) -> Connection {
+        self.lineage.use_server(found.server);
+        found.connection
     }
-    set(&connection, SESSION).await.map_err(refused)?;
-    Ok(connection)
+
+    async fn attempt(&self, config: &Config) -> Result<Found, ConnectError> {
+        let silent = |_| Err(ConnectError::Silent(hosts::name(config)));
+        timeout(HOST_TIMEOUT, self.connect_to(config)).await.unwrap_or_else(silent)
+    }
+
+    async fn connect_to(&self, config: &Config) -> Result<Found, ConnectError> {
+        let host = hosts::name(config);
+        let because = |reason| ConnectError::Refused { host: host.clone(), reason };
+        let refused = |error| because(WithoutDetail(error).to_string());
+        let mut connection = self.tls.connect(config).await.map_err(because)?;
+        let row = connection.client().query_one(SERVER, &[]).await.map_err(refused)?;
+        let [read_only, system, timeline] = [0, 1, 2].map(|index| row.try_get(index));
+        let server =
+            Server { system: system.map_err(refused)?, timeline: timeline.map_err(refused)? };
+        if read_only.map_err(refused)? != "off" {
+            return Err(ConnectError::ReadOnly(host));
+        }
+        if self.lineage.is_earlier(&server) {
+            return Err(self.refuse(Superseded::EarlierTimeline, host));
+        }
+        set(&connection, SESSION).await.map_err(refused)?;
+        if self.lineage.log().is_some() {
+            let followed = self.lineage.follow(&mut connection).await;
+            let followed = followed.map_err(|error| because(error.to_string()))?;
+            followed.map_err(|superseded| self.refuse(superseded, host.clone()))?;
+        }
+        Ok(Found { connection, server, host })
+    }
+
+    fn refuse(&self, superseded: Superseded, host: String) -> ConnectError {
+        self.lineage.count_refusal();
+        match superseded {
+            Superseded::EarlierTimeline => ConnectError::EarlierTimeline(host),
+            Superseded::OtherLog => ConnectError::OtherLog(host),
+        }
+    }
+
+    /// Makes the log of the server the one that this process follows: later connections are only to
+    /// servers that continue it. Begins a new log if events may be lost.
+    pub(crate) async fn follow_log(&self, connection: &mut Connection) -> QueryResult<()> {
+        let other = |_| StoreError::Unavailable(ConnectError::OtherLog(self.shown()).into());
+        Ok(self.lineage.follow(connection).await?.map_err(other)?)
+    }
+
+    /// The log that this process follows, once the store is open.
+    pub(crate) fn log(&self) -> Option<Position> {
+        self.lineage.log()
+    }
+
+    /// Notes a position of the log that was read. If a server is found whose log ends before it,
+    /// events are lost.
+    pub(crate) fn note_position(&self, read: Position) {
+        self.lineage.note(read);
+    }
+
+    /// Closes all connections of the store, and checks again which log their server has.
+    pub(crate) fn doubt_connections(&self) {
+        self.lineage.doubt();
+    }
+
+    /// The error if there was no connection in time.
+    pub(crate) fn too_slow(&self) -> StoreError {
+        if self.lineage.is_superseded() { superseded() } else { too_slow() }
+    }
+
+    /// How many connections were refused because their server is superseded.
+    pub(crate) fn superseded(&self) -> u64 {
+        self.lineage.refused()
+    }
+}
+
+/// A connection that can be used, and its server.
+struct Found {
+    connection: Connection,
+    server: Server,
+    host: String,
 }
 
 async fn set(connection: &Connection, settings: &[(&str, &str)]) -> Result<(), Error> {
@@ -211,6 +304,21 @@ impl ConnectError {
             Self::Silent(_) => 0,
             Self::ReadOnly(_) => 1,
             Self::Refused { .. } => 2,
+            // A superseded server is the reason why nothing works, whatever the others say.
+            Self::EarlierTimeline(_) | Self::OtherLog(_) | Self::OtherCluster(_) => 3,
+        }
+    }
+}
+
+impl From<ConnectError> for StoreError {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::EarlierTimeline(_)
+            | ConnectError::OtherLog(_)
+            | ConnectError::OtherCluster(_) => Self::Superseded(Box::new(error)),
+            ConnectError::Refused { .. } | ConnectError::Silent(_) | ConnectError::ReadOnly(_) => {
+                Self::Unavailable(Box::new(error))
+            }
         }
     }
 }

@@ -12,7 +12,8 @@ use super::{
     mark::{self, Source},
 };
 use crate::{
-    connect::{Connection, Connector},
+    connect::Connector,
+    connection::Connection,
     migrations::{self, MigrationLock},
     reads::rows::Rows,
 };

@@ -12,7 +12,7 @@ use roster_engine::{Cell, Table, first, setting};
 use tokio_postgres::Client;
 
 use super::error::LoadError;
-use crate::{connect::Connection, failure::QueryError, reads::rows::Rows};
+use crate::{connection::Connection, failure::QueryError, reads::rows::Rows};
 
 /// The setting that exists while a load is not finished.
 const MARK: &str = "migration";

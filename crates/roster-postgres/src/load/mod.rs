@@ -21,7 +21,8 @@ pub use mark::{Reached, Source};
 
 use crate::{
     columns::ABSENT,
-    connect::{Connection, Connector},
+    connect::Connector,
+    connection::Connection,
     reads::rows::{Parameter, Rows},
 };
 

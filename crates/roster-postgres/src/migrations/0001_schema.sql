@@ -94,13 +94,21 @@ CREATE INDEX events_tenant ON events (tenant, position) WHERE tenant <> 0;
 -- except the counters of its tenant, and keeps it locked until the commit, so positions are dense
 -- and in the order of commits. `era` changes with the schema and the rules. A writer states the era
 -- that its batch was decided in, and the constraint rejects a batch of another era; the column is
--- null until the first batch of an era.
+-- null until the first batch of an era. `server` names the server, its timeline and the tables that
+-- the log was last on; null until a service starts.
 CREATE TABLE log_head (
     number     smallint PRIMARY KEY CHECK (number = 1),
     era        bigint   NOT NULL,
     log_id     bytea    NOT NULL CHECK (octet_length(log_id) = 8),
     position   bigint   NOT NULL CHECK (position >= 0),
-    writer_era bigint   CONSTRAINT log_head_era CHECK (writer_era = era)
+    writer_era bigint   CONSTRAINT log_head_era CHECK (writer_era = era),
+    server     text COLLATE "C"
+);
+
+-- The logs that this one continues, each up to this position.
+CREATE TABLE former_logs (
+    position bigint PRIMARY KEY CHECK (position >= 0),
+    log_id   bytea  NOT NULL UNIQUE CHECK (octet_length(log_id) = 8)
 );
 
 -- The tenants, and how many users and groups each has. A transaction updates the counters while it

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use roster_core::{EventsPage, EventsQuery, TenantId};
+use roster_core::{EventsPage, EventsQuery, LogId, TenantId};
 use roster_engine::{Cell, Values, corrupt, event_of, tenant_of_event};
 
 use crate::{
-    connect::Connection,
+    connection::Connection,
     erasure::{EVENT_RECORD, EVENT_RECORD_OF_ALL},
     failure::QueryResult,
     reads::rows::Rows,
@@ -101,8 +101,8 @@ impl Scope {
     }
 }
 
-/// The statement of a page: a first row with the head in `position`, the oldest position in `at`
-/// and the end of the examined stretch in `version`, then the events.
+/// The statement of a page: a first row with the head in `position`, the oldest position in `at`,
+/// the end of the examined stretch in `version` and the log in `record`, then the events.
 ///
 /// `$1` is the position before the page, `$2` the maximum number of rows, `$3` their maximum size
 /// in bytes. The others are the tenant unless it is the default one, the user, the size of the
@@ -144,7 +144,7 @@ pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
     let (of_tenant, none) = scope.of_tenant();
     format!(
         "SELECT position, NULL::text, (SELECT min(position) FROM events), NULL::text, NULL::text, \
-         NULL::uuid, {end}, NULL::text, NULL::text{none} FROM log_head WHERE number = 1 \
+         NULL::uuid, {end}, NULL::text, encode(log_id, 'hex'){none} FROM log_head WHERE number = 1 \
          UNION ALL (SELECT {COLUMNS}{of_tenant} FROM (SELECT {COLUMNS}, tenant, \
          sum({bytes}) OVER (ORDER BY {order} \
          ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING) AS bytes FROM ({found}) AS found) \
@@ -190,7 +190,9 @@ pub(crate) async fn page(
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
     let head = first.number(0, "log_head.position")?;
     let oldest = first.number(2, "").unwrap_or(head + 1);
+    let log = LogId::parse(first.text(8, "log_head.log_id")?);
     let mut page = EventsPage {
+        log: log.ok_or_else(|| corrupt("log_head.log_id"))?,
         events: Vec::with_capacity(rows.len().min(AT_ONCE_MAX)),
         tenants: Vec::new(),
         reached: query.after,

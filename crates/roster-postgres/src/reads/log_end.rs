@@ -5,7 +5,7 @@
 
 use std::{mem, sync::Arc, time::Duration};
 
-use roster_core::StoreError;
+use roster_core::{LogId, Position, StoreError};
 use roster_engine::{corrupt, first};
 use tokio::{
     sync::{Mutex, watch},
@@ -23,21 +23,25 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The end of the log as it was last read.
 pub(crate) struct LogEnd {
     shared: Arc<SharedPool>,
-    position: watch::Sender<i64>,
+    position: watch::Sender<Option<Position>>,
     /// Held by the request that reads.
     turn: Mutex<()>,
 }
 
 impl LogEnd {
     pub(crate) fn new(shared: Arc<SharedPool>) -> Self {
-        Self { shared, position: watch::Sender::new(0), turn: Mutex::default() }
+        Self { shared, position: watch::Sender::new(None), turn: Mutex::default() }
     }
 
     /// Returns once the log has an event after this position.
     pub(crate) async fn grown(&self, position: i64) {
-        let mut end = self.position.subscribe();
+        let (mut end, log) = (self.position.subscribe(), self.log());
+        // After a failover the log may be shorter than it was.
+        let is_later = |last: &Option<Position>| {
+            last.is_some_and(|last| Some(last.log) == log && last.number > position)
+        };
         tokio::select! {
-            _ = end.wait_for(|last| *last > position) => {}
+            _ = end.wait_for(is_later) => {}
             () = self.read_until_grown(position) => {}
         }
     }
@@ -49,7 +53,8 @@ impl LogEnd {
             let pause = match self.read().await {
                 Ok(last) => {
                     // Others are woken only by a change.
-                    self.position.send_if_modified(|known| mem::replace(known, last) != last);
+                    let end = self.log().map(|log| Position { log, number: last });
+                    self.position.send_if_modified(|known| mem::replace(known, end) != end);
                     if last > position {
                         return;
                     }
@@ -60,6 +65,10 @@ impl LogEnd {
             };
             sleep(pause).await;
         }
+    }
+
+    fn log(&self) -> Option<LogId> {
+        self.shared.connector().log().map(|known| known.log)
     }
 
     async fn read(&self) -> Result<i64, StoreError> {

@@ -17,7 +17,7 @@ use roster_engine::{
 };
 
 use crate::{
-    connect::Connection,
+    connection::Connection,
     failure::QueryResult,
     reads::rows::{Rows, snapshot},
 };

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     columns::{ABSENT, uuid},
-    connect::Connection,
+    connection::Connection,
     failure::{QueryError, QueryResult},
 };
 

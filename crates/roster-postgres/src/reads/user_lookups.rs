@@ -15,7 +15,8 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use uuid::Uuid;
 
 use crate::{
-    columns::uuid, connect::Connection, failure::QueryResult, pool::SharedPool, reads::rows::values,
+    columns::uuid, connection::Connection, failure::QueryResult, pool::SharedPool,
+    reads::rows::values,
 };
 
 /// The maximum number of users of one statement.

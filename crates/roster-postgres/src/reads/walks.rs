@@ -15,7 +15,8 @@ use roster_core::{
 use roster_engine::{Cell, Database as _, rows};
 
 use crate::{
-    connect::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres, reads::rows::Rows,
+    connection::Connection, failure::QueryResult, pool::SHORT, postgres::Postgres,
+    reads::rows::Rows,
 };
 
 /// Turns `synchronous_commit` off for the transaction of this statement.

@@ -7,7 +7,7 @@ use roster_core::{
     SchemaDraft, Store, TenantId, ViolationCode,
     group::{GroupAct, GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery, StatedKinds},
     list::{DeletedQuery, PageQuery, Total},
-    store::WriteFaults,
+    store::StoreFaults,
     words::words_of_text,
 };
 use roster_engine::{Table, digest, rows as rows_of};
@@ -233,8 +233,8 @@ async fn writers_of_several_tenants_do_not_wait_for_each_other_in_a_circle() {
     });
     join_all(clients).await;
     for store in [&tenants[0], &second[0]] {
-        let faults = store.write_faults();
-        assert_eq!(faults.lock_timeouts, WriteFaults::default().lock_timeouts);
+        let faults = store.faults();
+        assert_eq!(faults.lock_timeouts, StoreFaults::default().lock_timeouts);
         assert_eq!(faults.commits_in_doubt, 0);
     }
     assert_sound(&url).await;

@@ -9,6 +9,7 @@ mod erasing;
 mod eventing;
 mod explain;
 mod following;
+mod forking;
 mod housekeeping_statements;
 mod isolating;
 mod keeping;

@@ -4,7 +4,7 @@
 use futures_util::future::join_all;
 use roster_core::{
     Command, Draft, Failure, Guard, OnConflict, Outcome, Rules, Sharing, Store, UserAct,
-    store::WriteFaults,
+    store::StoreFaults,
 };
 use tokio::join;
 
@@ -35,7 +35,7 @@ fn all_executed(results: &[Result<Outcome, Failure>]) {
 /// Fails if a transaction waited too long or was repeated.
 fn none_repeated(stores: &[&Postgres]) {
     for store in stores {
-        assert_eq!(store.write_faults(), WriteFaults::default());
+        assert_eq!(store.faults(), StoreFaults::default());
     }
 }
 
@@ -123,7 +123,7 @@ async fn batches_that_rename_and_create_never_wait_in_a_circle() {
         all_executed(&theirs);
     }
     for store in [&one, &other] {
-        assert_eq!(store.write_faults().lock_timeouts, 0);
+        assert_eq!(store.faults().lock_timeouts, 0);
     }
     assert_sound(&url).await;
 }

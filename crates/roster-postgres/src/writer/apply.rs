@@ -17,7 +17,7 @@ use super::{
     steps::{Parameter, Step, begin, prepare},
 };
 use crate::{
-    connect::Connection,
+    connection::Connection,
     erasure,
     establish::NEXT_ERA,
     failure::{QueryError, QueryResult},

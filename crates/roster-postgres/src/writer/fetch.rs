@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     columns::uuid,
-    connect::Connection,
+    connection::Connection,
     failure::{QueryError, QueryResult},
     reads::rows::{self, Rows, values},
 };

@@ -22,15 +22,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster_core::{Failure, StoreError, TenantId, store::WriteFaults};
+use roster_core::{Failure, StoreError, TenantId, store::StoreFaults};
 use roster_engine::{Queue, Request, Results, Work, batches};
 use tokio::time::{sleep, timeout_at};
 
-use crate::{
-    connect::{Connection, Connector},
-    failure::too_slow,
-    in_force::RulesInForce,
-};
+use crate::{connect::Connector, connection::Connection, in_force::RulesInForce};
 use facts::Fetched;
 pub(crate) use transaction::dry_run;
 use transaction::{Fault, FaultKind, execute};
@@ -83,12 +79,13 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> WriteFaults {
+    pub(crate) fn read(&self) -> StoreFaults {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        WriteFaults {
+        StoreFaults {
             conflicts: read(&self.conflicts),
             lock_timeouts: read(&self.lock_timeouts),
             commits_in_doubt: read(&self.commits_in_doubt),
+            superseded_servers: 0,
         }
     }
 }
@@ -234,9 +231,9 @@ impl Writer {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(error)) => {
                 sleep(RECONNECT_PAUSE).await;
-                StoreError::Unavailable(Box::new(error))
+                error.into()
             }
-            Err(_) => too_slow(),
+            Err(_) => self.connector.too_slow(),
         };
         Err(Fault::new(FaultKind::Disconnected, error))
     }
@@ -259,11 +256,17 @@ fn refuse(count: usize, Fault { kind, error }: Fault) -> Results {
     if kind == FaultKind::Command && count == 1 {
         return vec![Err(Failure::Store(error))];
     }
-    let is_full = matches!(error, StoreError::Full(_));
     let refused = |_| {
         let text = error.with_causes().into();
-        let error = if is_full { StoreError::Full(text) } else { StoreError::Unavailable(text) };
-        Err(Failure::Store(error))
+        Err(Failure::Store(match error {
+            StoreError::Full(_) => StoreError::Full(text),
+            StoreError::Superseded(_) => StoreError::Superseded(text),
+            StoreError::Unavailable(_)
+            | StoreError::WritesStopped
+            | StoreError::TimedOut
+            | StoreError::Corrupt { .. }
+            | StoreError::Internal(_) => StoreError::Unavailable(text),
+        }))
     };
     (0..count).map(refused).collect()
 }

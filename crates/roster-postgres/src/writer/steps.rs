@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use futures_util::future::try_join_all;
 use tokio_postgres::{Error, Row, types::ToSql};
 
-use crate::connect::Connection;
+use crate::connection::Connection;
 
 pub(super) type Parameter<'w> = Box<dyn ToSql + Sync + Send + 'w>;
 

@@ -21,8 +21,8 @@ use super::{
     sql,
 };
 use crate::{
-    connect::Connection,
-    failure::{QueryError, QueryResult, Remedy, remedy, too_slow},
+    connection::Connection,
+    failure::{QueryError, QueryResult, Remedy, remedy, superseded, too_slow},
     in_force::{InForce, RulesInForce},
     reads::rows::{Rows, SNAPSHOT},
 };
@@ -78,7 +78,9 @@ impl Fault {
             (Remedy::Again, _) => FaultKind::Conflict,
             (Remedy::Wait, _) => FaultKind::LockTimeout,
             (Remedy::Reconnect, _) => FaultKind::Disconnected,
-            (_, StoreError::Full(_) | StoreError::Unavailable(_)) => FaultKind::Batch,
+            (_, StoreError::Full(_) | StoreError::Unavailable(_) | StoreError::Superseded(_)) => {
+                FaultKind::Batch
+            }
             _ => FaultKind::Command,
         };
         Self { kind, error }
@@ -114,6 +116,10 @@ pub(super) async fn execute(
             let text = "the database warned at the commit: the fate of the write is not known";
             Err(Fault::new(FaultKind::InDoubt, StoreError::Unavailable(text.into())))
         }
+        Ok(_) if !connection.is_current() => {
+            let kind = if is_sent() { FaultKind::InDoubt } else { FaultKind::Disconnected };
+            Err(Fault::new(kind, superseded()))
+        }
         Ok(results) => Ok(results),
         Err(error) if is_sent() => Err(Fault::at_commit(error)),
         Err(error) => Err(roll_back(connection, Fault::before_commit(error)).await),
@@ -128,13 +134,13 @@ async fn try_execute(
     commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
     let tenant = facts.tenant();
-    let InForce { rules, schema, era } = in_force.known(tenant);
+    let InForce { rules, schema, era, log } = in_force.known(tenant);
     // A deletion ends the era, so no other process writes to a deleted tenant either.
     let Some(schema) = schema else {
         position_in_era(connection, era).await?;
         return Ok(refuse_deleted_tenant(requests));
     };
-    let (mut has_begun, mut lock) = (false, Lock::Wait(in_force.log_id));
+    let (mut has_begun, mut lock) = (false, Lock::Wait(log));
     for request in requests {
         request.ask(facts);
     }
@@ -142,7 +148,7 @@ async fn try_execute(
         let queries = missing(facts, lock);
         if !queries.is_empty() {
             fetch(connection, has_begun, queries, facts).await?;
-            (has_begun, lock) = (true, Lock::AtOnce(in_force.log_id));
+            (has_begun, lock) = (true, Lock::AtOnce(log));
         }
         let completed = run(rules, &schema, requests, facts);
         if facts.is_complete() {
@@ -211,7 +217,7 @@ async fn position_in_era(connection: &Connection, era: i64) -> QueryResult<i64> 
 /// has changed.
 pub(crate) async fn dry_run(
     connection: Arc<Connection>,
-    InForce { rules, schema, era }: InForce,
+    InForce { rules, schema, era, .. }: InForce,
     request: &Request,
 ) -> QueryResult<Option<Result<Outcome, Failure>>> {
     let work = async {

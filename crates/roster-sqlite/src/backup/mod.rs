@@ -16,7 +16,8 @@ use std::{
     path::Path,
 };
 
-use roster_core::{LogId, Timestamp};
+use roster_core::{LogId, Position, Timestamp};
+use roster_engine::fork;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
@@ -26,7 +27,13 @@ use manifest::FORMAT;
 pub use manifest::Manifest;
 pub use sealed::Sealed;
 
-use crate::{check, establish::random, lock::DirectoryLock, settings::DATABASE};
+use crate::{
+    check,
+    establish::random,
+    lock::DirectoryLock,
+    reads::rows::{Rows, run},
+    settings::DATABASE,
+};
 
 /// The time and the program of a backup.
 #[derive(Clone, Copy, Debug)]
@@ -100,21 +107,22 @@ fn hold(copy: &Path, making: Making<'_>) -> Result<Manifest, BackupError> {
 }
 
 impl Sealed {
-    /// Restores the store to an existing directory that has none. Returns the new identity of its
-    /// log: positions of the old log are not valid in it. The store is synced when this returns.
-    pub fn restore(&mut self, directory: &Path) -> Result<LogId, BackupError> {
+    /// Restores the store to an existing directory that has none. Returns the first position of its
+    /// log, which continues that of the backup: later positions of the old log are not valid in it.
+    /// The store is synced when this returns.
+    pub fn restore(&mut self, directory: &Path, at: Timestamp) -> Result<Position, BackupError> {
         self.hold()?;
         refuse_store(directory)?;
         let _lock = DirectoryLock::take(directory)?;
         refuse_store(directory)?;
         let mut partial = partial(directory, OsStr::new(DATABASE))?;
         self.copy_database(partial.as_file_mut())?;
-        let log_id = renew_log(partial.path())?;
+        let forked = fork_log(partial.path(), at)?;
         partial.as_file().sync_all().map_err(BackupError::io(partial.path()))?;
         let has = || BackupError::HasStore(directory.to_owned());
         keep(partial, &directory.join(DATABASE), has)?;
         sync_folder(directory)?;
-        Ok(log_id)
+        Ok(forked)
     }
 
     /// Checks the database in the backup, also against the manifest.
@@ -152,15 +160,14 @@ pub(crate) fn refuse_store(directory: &Path) -> Result<(), BackupError> {
 }
 
 /// Gives the log of a copied database a new identity.
-fn renew_log(database: &Path) -> Result<LogId, BackupError> {
+fn fork_log(database: &Path, at: Timestamp) -> Result<Position, BackupError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(database, flags)?;
     // An incomplete file is removed, so no rollback is needed.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
-    let log_id: [u8; 8] = random()?;
-    connection.execute("UPDATE log_head SET log_id = ?1 WHERE number = 1", [log_id])?;
+    let forked = run(fork(Rows::of_store(&connection), LogId(random()?), at))?;
     connection.close().map_err(|(_, error)| error)?;
-    Ok(LogId(log_id))
+    Ok(forked)
 }
 
 /// An empty file that only its owner can access, removed on drop unless it is kept.

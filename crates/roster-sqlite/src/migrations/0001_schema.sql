@@ -80,6 +80,12 @@ CREATE TABLE log_head (
     position INTEGER NOT NULL
 ) STRICT;
 
+-- The logs that this one continues, each up to this position.
+CREATE TABLE former_logs (
+    position INTEGER PRIMARY KEY,
+    log_id   BLOB NOT NULL UNIQUE
+) STRICT;
+
 -- The tenants, and how many users and groups each has. The default tenant has no name, and a purged
 -- one has none any more: its row stays, because its number is in events.
 CREATE TABLE tenants (

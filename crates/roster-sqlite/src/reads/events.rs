@@ -1,6 +1,6 @@
 //! Reading the change log.
 
-use roster_core::{EventKind, EventsPage, EventsQuery};
+use roster_core::{EventKind, EventsPage, EventsQuery, LogId};
 use roster_engine::{Database as _, corrupt, event_of, tenant_of_event};
 
 use crate::{
@@ -51,27 +51,32 @@ pub(crate) const OLDEST: &str = "SELECT min(position) FROM events";
 const FEW_MAX: usize = 200;
 
 /// Events in the order of the log.
-pub(crate) fn page(rows: Rows<'_>, query: &EventsQuery) -> ReadResult<EventsPage> {
-    Ok(read(rows, query)?.0)
+pub(crate) fn page(rows: Rows<'_>, log: LogId, query: &EventsQuery) -> ReadResult<EventsPage> {
+    Ok(read(rows, log, query)?.0)
 }
 
 /// Events in the order of the log. Returns `None` if too many events have to be examined.
-pub(crate) fn read_few(rows: Rows<'_>, query: &EventsQuery) -> ReadResult<Option<EventsPage>> {
+pub(crate) fn read_few(
+    rows: Rows<'_>,
+    log: LogId,
+    query: &EventsQuery,
+) -> ReadResult<Option<EventsPage>> {
     // A page of all kinds returns each event of its tenant that it examines.
     let returned = if query.kind.is_none() { query.limit } else { 0 };
     let most = returned.saturating_add(FEW_MAX);
     let few = EventsQuery { examined_max: query.examined_max.min(most), ..*query };
-    let (page, is_cut) = read(rows, &few)?;
+    let (page, is_cut) = read(rows, log, &few)?;
     Ok((!is_cut || few.examined_max == query.examined_max).then_some(page))
 }
 
 /// A page, and whether it ends because the maximum number of events was examined.
-fn read(rows: Rows<'_>, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
+fn read(rows: Rows<'_>, log: LogId, query: &EventsQuery) -> ReadResult<(EventsPage, bool)> {
     let (connection, tenant) = (rows.0, rows.tenant());
     in_snapshot(rows, |head| {
         let mut oldest = connection.prepare_cached(OLDEST)?;
         let oldest: Option<i64> = oldest.query_row([], |row| row.get(0))?;
         let mut page = EventsPage {
+            log,
             events: Vec::new(),
             tenants: Vec::new(),
             reached: query.after,

@@ -26,6 +26,7 @@ async fn populated() -> tempfile::TempDir {
     connection
         .execute_batch(
             "INSERT INTO erasures VALUES (0, zeroblob(16), 7);
+             INSERT INTO former_logs VALUES (3, zeroblob(8)), (9, x'0123456789abcdef');
              INSERT INTO clock_mark VALUES (1, 5, 1720000000000, 0, 0)",
         )
         .unwrap();
@@ -261,6 +262,7 @@ async fn rows_after_a_key_are_found_by_its_index() {
     SEARCH group_members USING PRIMARY KEY ((tenant,group_id,member_id)>(?,?,?))
     SEARCH tenants USING INTEGER PRIMARY KEY (rowid>?)
     SEARCH erasures USING PRIMARY KEY ((tenant,id)>(?,?))
+    SEARCH former_logs USING INTEGER PRIMARY KEY (rowid>?)
     SEARCH clock_mark USING INTEGER PRIMARY KEY (rowid>?)
     ");
 }

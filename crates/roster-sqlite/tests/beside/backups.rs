@@ -10,12 +10,13 @@ use std::{
     thread,
 };
 
-use roster_core::Store;
+use roster_core::{EventKind, Store};
 use roster_sqlite::{BackupError, Making, Sealed, Sqlite, backup, check};
 use roster_testkit::replay::replay;
 
 use super::support::{
-    DAY, Place, alter, apply, create, delete, events, full, lived, make, open, patch, told, users,
+    AT, DAY, Place, alter, apply, create, delete, events, full, lived, make, open, patch, told,
+    users,
 };
 
 /// Creates, changes and deletes users until it is stopped.
@@ -58,13 +59,21 @@ async fn a_backup_during_writes_restores_to_a_prefix_of_the_log() {
         let mut sealed = Sealed::open(&place.path(&format!("backup{n}"))).unwrap();
         assert_eq!(sealed.manifest(), &made.manifest);
         let directory = place.empty(&format!("restored{n}"));
-        let log_id = sealed.restore(&directory).unwrap();
-        assert!(check(&directory).unwrap().is_sound());
+        let forked = sealed.restore(&directory, AT).unwrap();
+        let findings = check(&directory).unwrap();
+        assert!(findings.is_sound(), "{}", told(&findings));
         let restored = open(&directory);
-        assert_eq!(restored.log_id(), log_id);
-        assert_ne!(log_id, store.log_id(), "positions of the old log are not of this one");
-        let log = events(&restored).await;
-        assert_eq!(i64::try_from(log.len()).unwrap(), made.manifest.position);
+        let (former, end) = (store.log_id(), made.manifest.position);
+        assert_eq!((restored.log_id(), end + 1), (forked.log, forked.number));
+        assert_ne!(forked.log, former, "later positions of the old log are not of this one");
+        assert_eq!(restored.former_log_end(former).await.unwrap(), Some(end));
+        assert_eq!(restored.former_log_end(forked.log).await.unwrap(), None);
+        let mut log = events(&restored).await;
+        let (position, event) = log.pop().unwrap();
+        assert_eq!((position, event.kind, event.at), (end + 1, EventKind::LogForked, AT));
+        let parent = format!(r#"{{"parent":"{former}-{end}"}}"#);
+        assert_eq!(event.record, parent.as_bytes());
+        assert_eq!(i64::try_from(log.len()).unwrap(), end);
         assert_eq!(log, truth[..log.len()]);
         assert!(log.len() > before, "a later backup holds more");
         before = log.len();
@@ -81,11 +90,11 @@ async fn a_restored_store_accepts_writes() {
     lived(&place.data()).await;
     let made = make(&place.data(), &place.path("backup"));
     let directory = place.empty("restored");
-    Sealed::open(&place.path("backup")).unwrap().restore(&directory).unwrap();
+    Sealed::open(&place.path("backup")).unwrap().restore(&directory, AT).unwrap();
     let store = open(&directory);
-    assert_eq!(store.head().await.unwrap().position, made.manifest.position);
-    apply(&store, vec![create(99, r#"{"username":"grace"}"#)]).await;
     assert_eq!(store.head().await.unwrap().position, made.manifest.position + 1);
+    apply(&store, vec![create(99, r#"{"username":"grace"}"#)]).await;
+    assert_eq!(store.head().await.unwrap().position, made.manifest.position + 2);
     let findings = check(&directory).unwrap();
     assert!(findings.is_sound(), "{}", told(&findings));
 }
@@ -170,11 +179,11 @@ async fn nothing_is_overwritten() {
     make(&place.data(), &place.path("backup"));
     let mut sealed = Sealed::open(&place.path("backup")).unwrap();
     let before = fs::read(place.data().join("roster.db")).unwrap();
-    let refused = sealed.restore(&place.data()).unwrap_err();
+    let refused = sealed.restore(&place.data(), AT).unwrap_err();
     assert!(matches!(refused, BackupError::HasStore { .. }), "{refused:?}");
     assert_eq!(fs::read(place.data().join("roster.db")).unwrap(), before);
     let half = place.empty("half");
     fs::write(half.join("roster.db-wal"), "").unwrap();
-    assert!(matches!(sealed.restore(&half).unwrap_err(), BackupError::HasStore { .. }));
+    assert!(matches!(sealed.restore(&half, AT).unwrap_err(), BackupError::HasStore { .. }));
     assert_eq!(Place::names(&half), ["roster.db-wal"]);
 }

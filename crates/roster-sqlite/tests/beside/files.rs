@@ -6,7 +6,7 @@ use roster_sqlite::{BackupError, Sealed};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
-use super::support::{Place, lived, make};
+use super::support::{AT, Place, lived, make};
 
 const END: usize = 4 + 8 + 32;
 
@@ -145,7 +145,7 @@ async fn a_database_that_differs_from_the_manifest_is_not_restored() {
         fs::write(dir.path("altered"), altered).unwrap();
         let mut sealed = Sealed::open(&dir.path("altered")).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let rejection = sealed.restore(directory.path()).unwrap_err();
+        let rejection = sealed.restore(directory.path(), AT).unwrap_err();
         assert!(matches!(rejection, BackupError::Damaged { .. }), "{rejection:?}");
         assert!(Place::names(directory.path()).is_empty(), "nothing is left behind");
     }
@@ -164,7 +164,7 @@ async fn a_file_that_changes_after_it_was_opened_is_not_restored() {
     altered[at.unwrap()] ^= 1;
     fs::write(dir.path("backup"), altered).unwrap();
     let directory = dir.empty("restored");
-    let rejection = sealed.restore(&directory).unwrap_err();
+    let rejection = sealed.restore(&directory, AT).unwrap_err();
     assert!(matches!(rejection, BackupError::Damaged { .. }), "{rejection:?}");
     assert_eq!(Place::names(&directory), ["roster.lock"]);
 }

@@ -122,3 +122,17 @@ fn a_wrong_list_of_changes_is_found() {
 fn an_emptied_record_of_a_user_that_was_not_purged_is_found() {
     plant("UPDATE events SET record = '' WHERE position = 6", "the user was not purged");
 }
+
+#[test]
+fn a_fork_of_the_log_that_no_event_names_is_found() {
+    let sql = "INSERT INTO former_logs VALUES (3, x'0123456789abcdef')";
+    plant(sql, "former_logs at 3: the event after it does not name it");
+}
+
+#[test]
+fn an_event_of_a_fork_without_a_former_log_is_found() {
+    let sql = "INSERT INTO events SELECT 12, 0, 'log.forked', at, 'system', '', \
+         x'00000000000000000000000000000001', 2, '', '{\"parent\":\"0123456789abcdef-11\"}' \
+         FROM events WHERE position = 11; UPDATE log_head SET position = 12";
+    plant(sql, "events at 12: there is no such former log");
+}

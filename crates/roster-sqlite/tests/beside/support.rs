@@ -13,6 +13,9 @@ use tempfile::TempDir;
 
 pub(crate) const DAY: i64 = 1_790_000_000_000;
 
+/// When a backup is restored.
+pub(crate) const AT: Timestamp = Timestamp::from_millis(DAY);
+
 /// A place for data directories and backups.
 pub(crate) struct Place(TempDir);
 

@@ -110,6 +110,7 @@ impl Store for OneTenant {
                     let number = |position| self.positions.number(self.tenant, position);
                     let numbered = page.events.into_iter().map(|(at, event)| (number(at), event));
                     return Ok(EventsPage {
+                        log: page.log,
                         events: numbered.collect(),
                         tenants: page.tenants,
                         reached: self.rank(page.reached),
@@ -172,6 +173,10 @@ impl Store for OneTenant {
 
     fn log_id(&self) -> LogId {
         self.store.log_id()
+    }
+
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>> {
+        self.store.former_log_end(log)
     }
 
     fn walks(&self) -> Option<&dyn WalkStore> {

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use roster_core::Json;
+use roster_core::{Clock as _, Json};
 use roster_sqlite::Sealed;
 
 use super::backup::text;
 use super::data_flags::DataFlags;
 use super::{print, warn_of_others};
+use crate::clock::SystemClock;
 use crate::data_dir::DataDir;
 
 /// The flags of `roster restore`.
@@ -34,15 +35,15 @@ pub(super) fn run(flags: RestoreFlags) -> anyhow::Result<ExitCode> {
     let mut sealed = Sealed::open(&flags.file)?;
     let directory = DataDir::open(&data)?;
     warn_of_others(&directory);
-    let log_id = sealed.restore(directory.path())?;
+    let forked = sealed.restore(directory.path(), SystemClock::default().now())?;
     let manifest = sealed.manifest();
     let text = if flags.json {
         let mut members = manifest.members();
-        members.push(("new_log_id".to_owned(), Json::Text(log_id.to_string())));
+        members.push(("new_log_id".to_owned(), Json::Text(forked.log.to_string())));
         text(members)
     } else {
         let path = directory.path().display();
-        format!("{path}: {manifest}; the new log id is {log_id}")
+        format!("{path}: {manifest}; the new log id is {}", forked.log)
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)

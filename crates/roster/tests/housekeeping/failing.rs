@@ -234,6 +234,10 @@ impl Store for Failing {
         self.store.log_id()
     }
 
+    fn former_log_end(&self, log: LogId) -> Answer<'_, Result<Option<i64>, StoreError>> {
+        self.store.former_log_end(log)
+    }
+
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.store.walks()
     }

@@ -356,6 +356,10 @@ macro_rules! with_all_cases {
                 a_stream_of_a_tenant_has_the_events_of_that_tenant,
                 a_caller_has_at_most_a_hundred_streams,
             }
+            mod event_forks {
+                a_position_is_valid_up_to_the_fork_of_its_log,
+                a_stream_goes_on_after_a_fork_unless_its_events_may_be_lost,
+            }
             mod log_growth {
                 small_changes_of_a_large_user_end_with_429,
                 stored_results_of_writes_without_a_change_end_with_429,
@@ -397,6 +401,7 @@ macro_rules! with_all_cases {
                 a_full_disk_is_507_on_writes,
                 readiness_follows_the_store_and_the_disk,
                 a_service_whose_last_requests_failed_is_not_ready,
+                a_service_whose_database_was_left_behind_says_so,
                 one_failure_among_successes_and_one_damaged_record_leave_it_ready,
                 readiness_queries_the_store_once_a_second,
                 readiness_sends_one_query_while_the_store_hangs,

@@ -12,12 +12,12 @@ use crate::{
     service::{Backend, Service, path},
 };
 
-fn streaming<'a>(service: &'a Service, target: &str) -> Request<'a> {
+pub(crate) fn streaming<'a>(service: &'a Service, target: &str) -> Request<'a> {
     service.request("GET", target).header("accept", "text/event-stream")
 }
 
 /// The stream after its first frame.
-async fn open(request: Request<'_>) -> Arriving {
+pub(crate) async fn open(request: Request<'_>) -> Arriving {
     let mut stream = request.stream().await;
     assert_eq!(stream.status, 200, "{:?}", stream.headers);
     let start = header(&stream, "roster-position").expect("a position").to_owned();
@@ -26,13 +26,13 @@ async fn open(request: Request<'_>) -> Arriving {
 }
 
 /// The next frame, which must come soon.
-async fn next(stream: &mut Arriving) -> String {
+pub(crate) async fn next(stream: &mut Arriving) -> String {
     let frame = timeout(Duration::from_secs(10), stream.frame()).await.expect("a frame");
     frame.expect("the stream goes on")
 }
 
 /// The id and the event of the next frame.
-async fn event(stream: &mut Arriving) -> (String, Value) {
+pub(crate) async fn event(stream: &mut Arriving) -> (String, Value) {
     let frame = next(stream).await;
     let (id, data) = frame.split_once('\n').expect("two lines");
     let data = data.strip_prefix("data: ").expect("data");

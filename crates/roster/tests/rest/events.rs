@@ -368,8 +368,8 @@ pub(crate) async fn an_empty_page_of_events_has_a_cursor(backend: Backend) {
     let service = backend.open().await;
     make_history(&service).await;
     // As if a page ended early after many events of other kinds.
-    let made =
-        EventsPage { events: Vec::new(), tenants: Vec::new(), reached: 5, head: 8, oldest: 1 };
+    let (log, events, tenants) = (service.store.log_id(), Vec::new(), Vec::new());
+    let made = EventsPage { log, events, tenants, reached: 5, head: 8, oldest: 1 };
     service.store.make_events(made);
     let page = service.get("/events?type=user.purged&after=0123456789abcdef-0").await;
     page.refused(410, "position-outlived");

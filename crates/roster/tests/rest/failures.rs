@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
+    client::Reply,
     service::{Backend, Service, group_path, kept, member_path, path},
     store::Fault,
 };
@@ -80,7 +81,7 @@ async fn each(backend: &Backend, fault: Fault, status: u16, code: &str) {
         }
         assert_eq!(reply.json()["code"], code, "{fault:?}: {method}");
         assert!(!reply.text().contains("7G") && !reply.text().contains("ada@"), "{}", reply.text());
-        let waits = matches!(fault, Fault::Unavailable | Fault::TimedOut);
+        let waits = matches!(fault, Fault::Unavailable | Fault::Superseded | Fault::TimedOut);
         assert_eq!(reply.find("retry-after").is_some(), waits, "{fault:?}");
     }
     service.store.fail(None);
@@ -89,6 +90,7 @@ async fn each(backend: &Backend, fault: Fault, status: u16, code: &str) {
 
 pub(crate) async fn an_unavailable_store_is_503_with_retry_after(backend: Backend) {
     each(&backend, Fault::Unavailable, 503, "unavailable").await;
+    each(&backend, Fault::Superseded, 503, "unavailable").await;
     each(&backend, Fault::TimedOut, 503, "unavailable").await;
 }
 
@@ -209,6 +211,26 @@ pub(crate) async fn a_service_whose_last_requests_failed_is_not_ready(backend: B
         service.get("/readyz").await.refused(503, "unavailable");
     }
     // No request follows.
+    readiness_becomes(&service, 200).await;
+}
+
+pub(crate) async fn a_service_whose_database_was_left_behind_says_so(backend: Backend) {
+    let service = backend.open().await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    let says_so = |reply: Reply| {
+        let problem = reply.refused(503, "unavailable").json();
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert!(detail.contains("left behind by a failover"), "{detail}");
+    };
+    service.store.fail(Fault::Superseded);
+    says_so(service.get(&user).await);
+    sleep(Duration::from_millis(3_100)).await;
+    // The check itself, its result that is kept, and the failures of requests.
+    says_so(service.get("/readyz").await);
+    says_so(service.get("/readyz").await);
+    says_so(service.post(json!({"username": "mary"})).await);
+    says_so(service.get("/readyz").await);
+    service.store.fail(None);
     readiness_becomes(&service, 200).await;
 }
 

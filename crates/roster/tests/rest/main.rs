@@ -20,6 +20,7 @@ mod disclosure;
 mod dry_run;
 mod endpoints;
 mod errors;
+mod event_forks;
 mod event_streams;
 mod event_waits;
 mod events;

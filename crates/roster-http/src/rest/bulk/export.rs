@@ -17,7 +17,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE},
 };
 use roster_core::{
-    Directory, StoreError,
+    Directory, Position, StoreError,
     access::{Permit, Right},
     list::Total,
 };
@@ -117,7 +117,7 @@ pub(super) async fn export<S: ExportSource>(
     if call.parts.method == Method::HEAD {
         let position = app.directory.head().await?.position;
         let mut response = Response::new(Body::empty());
-        describe(app, response.headers_mut(), media, position);
+        describe(response.headers_mut(), media, call.position(position));
         add_total(response.headers_mut(), total);
         return Ok(response);
     }
@@ -125,7 +125,7 @@ pub(super) async fn export<S: ExportSource>(
     let first = source.read(&app.directory, may, ExportPart::Page).await?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
-    describe(app, response.headers_mut(), media, first.position);
+    describe(response.headers_mut(), media, call.position(first.position));
     add_total(response.headers_mut(), total);
     let (directory, lease) = (app.directory.clone(), call.lease(app, place)?);
     let request_id = call.request_id().to_owned();
@@ -134,10 +134,10 @@ pub(super) async fn export<S: ExportSource>(
     Ok(response)
 }
 
-fn describe(app: &AppState, headers: &mut HeaderMap, media: Media, position: i64) {
+fn describe(headers: &mut HeaderMap, media: Media, position: Position) {
     headers.insert(CONTENT_TYPE, media.header());
     headers.insert(CACHE_CONTROL, respond::PRIVATE);
-    respond::position(headers, app.directory.log_id(), position);
+    respond::position(headers, position);
 }
 
 /// The number of records of an export, and whether there may be more.

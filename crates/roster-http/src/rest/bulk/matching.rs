@@ -249,7 +249,7 @@ async fn preview(
     out.push(b'}');
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE), (DRY_RUN, TRUE)];
     let mut response = (headers, out).into_response();
-    position(response.headers_mut(), app.directory.log_id(), counted.position);
+    position(response.headers_mut(), call.position(counted.position));
     Ok(response)
 }
 

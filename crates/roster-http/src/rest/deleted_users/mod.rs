@@ -92,7 +92,7 @@ pub(crate) async fn purge(
         let deleted = deleted.ok_or_else(deleted_user_not_found)?;
         outcome = Outcome { stored: deleted.stored, ..outcome };
     }
-    Ok(delete_response(&app, &options, outcome))
+    Ok(delete_response(&options, outcome))
 }
 
 /// `POST /deleted-users/{user_id}/restore`: returns a deleted user to the collection.
@@ -108,7 +108,7 @@ pub(crate) async fn restore(
     let restore = app.directory.restore(permit, id, options.joins_groups, terms);
     let write = async { restore.await.map_err(deleted_user_problem) };
     let outcome = options.execute(&app, write).await?;
-    let mut response = write_response(&app, &options, outcome);
+    let mut response = write_response(&options, outcome);
     if options.mode == Mode::Write {
         // The content is the user at its own URL (RFC 9110 section 8.7).
         let location = format!("{}/users/{id}", app.base_path());

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use roster_core::{
-    Event, EventsPage, LogId, Position, TenantId, TenantName, UserId, json::write_text,
+    Event, EventsPage, Position, SubjectKind, TenantId, TenantName, UserId, json::write_text,
 };
 
 use crate::{
@@ -21,7 +21,6 @@ const FRAME_BYTES: usize = 512;
 /// Where a response comes from: the base URL, and the tenant unless it is the default one.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
-    pub(super) log: LogId,
     pub(super) base_url: &'a str,
     pub(super) tenant: Option<&'a TenantName>,
 }
@@ -36,7 +35,7 @@ pub(super) fn envelope(
     let envelope = Envelope { next_cursor, ..Envelope::default() };
     let mut tenants = page.tenants.iter();
     envelope.write(&page.events, bytes, |(number, event), out| {
-        write(event, source.position(*number), source.of(tenants.next()), out);
+        write(event, page.position(*number), source.of(tenants.next()), out);
         Some(())
     })
 }
@@ -50,7 +49,7 @@ pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mu
         if *number <= after {
             continue;
         }
-        let position = source.position(*number);
+        let position = page.position(*number);
         out.extend_from_slice(format!("id: {position}\ndata: ").as_bytes());
         // JSON has no line breaks.
         write(event, position, source.of(tenant), out);
@@ -59,10 +58,6 @@ pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mu
 }
 
 impl<'a> Source<'a> {
-    pub(super) const fn position(&self, number: i64) -> Position {
-        Position { log: self.log, number }
-    }
-
     /// The base URL and the tenant of an event. An event of a purged tenant has the number of the
     /// tenant after `#`, which no name contains.
     fn of(
@@ -91,16 +86,15 @@ fn write(
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
     write_text(out, &base_url);
-    let (whose, subject) = if kind.is_of_group() {
-        ("group", format!("groups/{user_id}"))
-    } else if kind.is_of_user() {
-        ("user", format!("users/{user_id}"))
-    } else {
-        ("schema", "schema".to_owned())
+    let (whose, subject) = match kind.subject() {
+        SubjectKind::User => ("user", format!("users/{user_id}")),
+        SubjectKind::Group => ("group", format!("groups/{user_id}")),
+        SubjectKind::Schema => ("schema", "schema".to_owned()),
+        SubjectKind::Log => ("log", "log".to_owned()),
     };
-    let id = match whose {
-        "schema" => String::new(),
-        whose => format!("\"{whose}_id\":\"{user_id}\","),
+    let id = match kind.subject() {
+        SubjectKind::User | SubjectKind::Group => format!("\"{whose}_id\":\"{user_id}\","),
+        SubjectKind::Schema | SubjectKind::Log => String::new(),
     };
     let kind = kind.as_str();
     let about = format!(

@@ -133,12 +133,9 @@ impl<'a> EventListQuery<'a> {
 }
 
 impl Selection {
-    /// Rejects a position of another log.
-    pub(super) fn check_log(&self, log: LogId) -> Result<(), Problem> {
-        match self.after {
-            Some(after) if after.log != log => Err(outlived("the position belongs to another log")),
-            _ => Ok(()),
-        }
+    /// The position, if it is one of another log than this.
+    pub(super) fn after_in_other_log(&self, log: LogId) -> Option<Position> {
+        self.after.filter(|after| after.log != log)
     }
 
     /// Continues after the end of a page.
@@ -172,7 +169,7 @@ impl Selection {
     }
 }
 
-fn outlived(detail: &str) -> Problem {
+pub(super) fn outlived(detail: &str) -> Problem {
     let way = "read the collection again and go on from its Roster-Position";
     Problem::saying(ProblemCode::PositionOutlived, format!("{detail}: {way}"))
 }

@@ -21,14 +21,14 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, LINK, VARY},
 };
 use roster_core::{
-    EventsPage, Position,
+    EventsPage,
     access::{Permit, ReadEvents},
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::{
     envelope::{Source, envelope},
-    list_query::{EventListQuery, Selection},
+    list_query::{EventListQuery, Selection, outlived},
 };
 pub(crate) use self::{list_query::stated_wait, live_reads::LiveReads};
 use super::{
@@ -90,14 +90,13 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     if selection.page.all_tenants {
         admit_to_all_tenants(app, call)?;
     }
-    let log = app.directory.log_id();
-    selection.check_log(log)?;
     let permit = call.permit()?;
     if selection.is_latest {
         let number = app.directory.head().await?.position;
-        selection.continue_after(Position { log, number });
+        selection.continue_after(call.position(number));
     }
     let mut page = read_page(app, Class::of_list(parts.uri.query()), permit, &selection).await?;
+    check(app, &selection, &page).await?;
     if let Some(id) = id
         && page.events.is_empty()
         && !app.directory.is_known(permit, id, page.oldest - 1).await?
@@ -113,12 +112,13 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         page = wait(app, call, query.wait, &mut selection, page).await?;
     }
     let more = page.reached < page.head;
-    let next = more.then(|| Position { log, number: page.reached }.to_string());
+    let reached = page.position(page.reached);
+    let next = more.then(|| reached.to_string());
     let body = envelope(&page, source(app), next.as_deref())?;
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE)];
     let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
-    position(headers, log, page.reached);
+    position(headers, reached);
     let target = next.map(|cursor| query.target(&app.external_path(parts.uri.path()), &cursor));
     if let Some(link) = target.as_deref().and_then(link) {
         headers.insert(LINK, link);
@@ -128,7 +128,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
 }
 
 fn source(app: &AppState) -> Source<'_> {
-    Source { log: app.directory.log_id(), base_url: &app.base_url, tenant: app.tenant.as_ref() }
+    Source { base_url: &app.base_url, tenant: app.tenant.as_ref() }
 }
 
 async fn read_page(
@@ -140,8 +140,18 @@ async fn read_page(
     let _admitted = app.admission.admit(class).await?;
     let mut page = app.directory.events(may, selection.page).await?;
     selection.retain(&mut page);
-    selection.check(&page)?;
     Ok(page)
+}
+
+/// Rejects a page that does not continue where the selection begins: after a fork of the log, or
+/// because the position is after the end of the log or before its oldest event.
+async fn check(app: &AppState, selection: &Selection, page: &EventsPage) -> Result<(), Problem> {
+    if let Some(after) = selection.after_in_other_log(page.log)
+        && !app.directory.has_former(after).await?
+    {
+        return Err(outlived("the position belongs to another log"));
+    }
+    selection.check(page)
 }
 
 /// Whether the page has no event, and there is none after it yet.
@@ -170,8 +180,9 @@ async fn wait(
             () = app.directory.log_grown(page.reached) => {}
         }
         sleep(GATHER).await;
-        selection.continue_after(source(app).position(page.reached));
+        selection.continue_after(page.position(page.reached));
         page = read_page(app, class, lease.permit().await?, selection).await?;
+        check(app, selection, &page).await?;
     }
     Ok(page)
 }

@@ -29,7 +29,7 @@ use roster_core::{
 use roster_server::{BodySender, StreamedBody};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{BY_ACCEPT, GATHER, envelope::frames, list_query::Selection, read_page, source};
+use super::{BY_ACCEPT, GATHER, check, envelope::frames, list_query::Selection, read_page, source};
 use crate::{
     access::Lease,
     extract::EVENT_STREAM,
@@ -102,17 +102,17 @@ pub(super) async fn begin(
     selection: Selection,
     first: EventsPage,
 ) -> Result<Response, Problem> {
-    let start = selection.page.after.max(first.oldest - 1);
+    let start = first.position(selection.page.after.max(first.oldest - 1));
     if call.parts.method == Method::HEAD {
         let mut response = Response::new(Body::empty());
-        describe(app, response.headers_mut(), start);
+        describe(response.headers_mut(), start);
         return Ok(response);
     }
     let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
     let lease = call.lease(app, place)?;
     let (body, sender) = StreamedBody::new(call.peer());
     let mut response = body.into_response();
-    describe(app, response.headers_mut(), start);
+    describe(response.headers_mut(), start);
     let request_id = call.request_id().to_owned();
     let now = Instant::now();
     let stream = Stream {
@@ -121,8 +121,7 @@ pub(super) async fn begin(
         selection,
         request_id,
         // With the id, a client that is cut before the first event continues where it began.
-        begun: format!("retry: {}\nid: {}\n\n", RETRY_MS.1, source(app).position(start))
-            .into_bytes(),
+        begun: format!("retry: {}\nid: {start}\n\n", RETRY_MS.1).into_bytes(),
         heartbeat: now + HEARTBEAT,
         end: now + Duration::from_secs(LIFETIME_S + random() % (LIFETIME_S / 10)),
     };
@@ -130,12 +129,12 @@ pub(super) async fn begin(
     Ok(response)
 }
 
-fn describe(app: &AppState, headers: &mut HeaderMap, start: i64) {
+fn describe(headers: &mut HeaderMap, start: Position) {
     headers.insert(CONTENT_TYPE, EVENT_STREAM.header());
     headers.insert(CACHE_CONTROL, UNCHANGED);
     headers.insert(VARY, BY_ACCEPT);
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
-    respond::position(headers, app.directory.log_id(), start);
+    respond::position(headers, start);
 }
 
 /// A running stream.
@@ -207,7 +206,7 @@ impl Stream {
             self.pass(out, sender).await?;
             self.heartbeat = Instant::now() + HEARTBEAT;
         }
-        let reached = source(&self.app).position(page.reached);
+        let reached = page.position(page.reached);
         self.selection.continue_after(reached);
         let is_behind = page.reached < page.head;
         drop(page);
@@ -259,7 +258,11 @@ impl Stream {
                 let tenant = self.app.directory.tenant_id();
                 self.app.live_reads.share(tenant, &self.selection, read).await
             };
-            match page {
+            let checked = match page {
+                Ok(page) => check(&self.app, &self.selection, &page).await.map(|()| page),
+                Err(problem) => Err(problem),
+            };
+            match checked {
                 Ok(page) => return Ok(page),
                 Err(problem) if problem.code == ProblemCode::PositionOutlived => {
                     return Err(problem.into());

@@ -126,7 +126,7 @@ pub(crate) async fn replace(
     let edit = GroupEdit::Replace(Box::new(body.value));
     let write = app.directory.change_group(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
-    Ok(write_response(&app, &options, outcome))
+    Ok(write_response(&options, outcome))
 }
 
 /// `PATCH /groups/{group_id}`: changes members of the record by JSON Merge Patch (RFC 7396).
@@ -140,7 +140,7 @@ pub(crate) async fn patch(
     let edit = GroupEdit::Patch(Box::new(body.value));
     let write = app.directory.change_group(body.permit, id, edit, MembersEdit::Keep, terms);
     let outcome = execute(&app, &options, write).await?;
-    Ok(write_response(&app, &options, outcome))
+    Ok(write_response(&options, outcome))
 }
 
 /// `DELETE /groups/{group_id}`: deletes a group permanently. Its members are not deleted.
@@ -153,7 +153,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     let write = app.directory.delete_group(permit, id, options.terms(&call));
     let outcome = execute(&app, &options, write).await?;
-    Ok(delete_response(&app, &options, outcome))
+    Ok(delete_response(&options, outcome))
 }
 
 /// `GET /groups/{group_id}/members`: returns a page of the direct members of a group.
@@ -199,7 +199,7 @@ pub(crate) async fn put_member(
     let terms = options.terms(&call);
     let write = app.directory.change_group(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
-    Ok(write_response(&app, &options, outcome))
+    Ok(write_response(&options, outcome))
 }
 
 /// `DELETE /groups/{group_id}/members/{member_id}`: removes a user or a group from a group.
@@ -214,7 +214,7 @@ pub(crate) async fn delete_member(
     let edit = MembersEdit::Remove(member);
     let write = app.directory.change_group(permit, group, GroupEdit::Keep, edit, terms);
     let outcome = execute(&app, &options, write).await?;
-    Ok(delete_response(&app, &options, outcome))
+    Ok(delete_response(&options, outcome))
 }
 
 /// The id in a cursor for the order of ids.

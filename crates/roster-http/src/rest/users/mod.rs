@@ -78,7 +78,7 @@ pub(crate) async fn create(
     } else {
         // The caller does not know the id of this user, so `return=minimal` is not applied.
         options.preferred_return = None;
-        write_response(&app, &options, outcome)
+        write_response(&options, outcome)
     };
     if is_ignored && tells_id {
         response.headers_mut().insert(ROSTER_IGNORED, HeaderValue::from_static("id"));
@@ -123,7 +123,7 @@ pub(crate) async fn replace(
     let terms = body.terms(&options);
     let write = app.directory.replace(body.permit, id, body.value, terms);
     let outcome = options.execute(&app, write).await?;
-    Ok(write_response(&app, &options, outcome))
+    Ok(write_response(&options, outcome))
 }
 
 /// `PATCH /users/{user_id}`: changes members of a user by JSON Merge Patch (RFC 7396).
@@ -136,7 +136,7 @@ pub(crate) async fn patch(
     let terms = body.terms(&options);
     let write = app.directory.patch(body.permit, id, body.value, terms);
     let outcome = options.execute(&app, write).await?;
-    Ok(write_response(&app, &options, outcome))
+    Ok(write_response(&options, outcome))
 }
 
 /// `DELETE /users/{user_id}`: deletes a user, which can be restored until it is purged. A request
@@ -153,5 +153,5 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     let write = app.directory.delete(permit, id, options.terms(&call));
     let outcome = options.execute(&app, write).await?;
-    Ok(delete_response(&app, &options, outcome))
+    Ok(delete_response(&options, outcome))
 }

@@ -8,7 +8,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::Poll,
     time::{Duration, Instant},
@@ -29,6 +29,33 @@ pub(crate) struct Connection {
     statements: Mutex<Statements>,
     state: Arc<State>,
     driver: AbortHandle,
+    /// The generation of the connection, and the current one.
+    generation: Generation,
+}
+
+/// Connections of the same generation are to a server with the same log. Once one of them has
+/// another log, those of earlier generations are no longer used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Generation {
+    current: Arc<AtomicU64>,
+    number: u64,
+}
+
+impl Generation {
+    /// The current one.
+    pub(crate) fn now(&self) -> Self {
+        let current = Arc::clone(&self.current);
+        Self { number: current.load(Ordering::Acquire), current }
+    }
+
+    /// Begins the next one.
+    pub(crate) fn end(&self) {
+        self.current.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn is_current(&self) -> bool {
+        self.current.load(Ordering::Acquire) == self.number
+    }
 }
 
 /// How long a session uses the plan of a statement. A plan that was made while a table was nearly
@@ -54,7 +81,7 @@ struct State {
 
 impl Connection {
     /// Drives a connection in a task.
-    pub(super) fn drive<S, T>(client: Client, mut wire: tokio_postgres::Connection<S, T>) -> Self
+    pub(crate) fn drive<S, T>(client: Client, mut wire: tokio_postgres::Connection<S, T>) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -84,7 +111,8 @@ impl Connection {
             shared.given_up.store(true, Ordering::Release);
         });
         let statements = Mutex::new(Statements { by_text: HashMap::new(), since: Instant::now() });
-        Self { client, statements, state, driver: driver.abort_handle() }
+        let (driver, generation) = (driver.abort_handle(), Generation::default());
+        Self { client, statements, state, driver, generation }
     }
 
     pub(crate) const fn client(&self) -> &Client {
@@ -123,6 +151,16 @@ impl Connection {
         Ok(result)
     }
 
+    /// Makes it a connection of a generation.
+    pub(crate) fn belong_to(&mut self, generation: Generation) {
+        self.generation = generation;
+    }
+
+    /// Whether no connection has another log. What this one committed may be lost otherwise.
+    pub(crate) fn is_current(&self) -> bool {
+        self.generation.is_current()
+    }
+
     /// Marks the connection as unusable.
     pub(crate) fn give_up(&self) {
         self.state.given_up.store(true, Ordering::Release);
@@ -130,7 +168,9 @@ impl Connection {
 
     /// Whether requests may be made on the connection.
     pub(crate) fn is_usable(&self) -> bool {
-        !self.state.given_up.load(Ordering::Acquire) && !self.client.is_closed()
+        self.is_current()
+            && !self.state.given_up.load(Ordering::Acquire)
+            && !self.client.is_closed()
     }
 
     /// Resets [`Connection::was_warned`].

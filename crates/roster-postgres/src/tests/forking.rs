@@ -1,0 +1,168 @@
+//! A log that came to another server, or that was restored: it gets a new identity, and no process
+//! uses a server whose log does not continue the one that it has read.
+
+use std::time::Duration;
+
+use roster_core::{
+    EventKind, EventsQuery, LogId, Position, Store, StoreError, event::LOG_SUBJECT, list::PageQuery,
+};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::Client;
+
+use super::support::{
+    apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
+};
+use crate::Postgres;
+
+/// As after a failover: the log was last on another server.
+const MOVE: &str = "UPDATE log_head SET server = 'another'";
+
+/// As after a restore of a copy: the last two events are gone.
+const LOSE_TWO: &str = "DELETE FROM events WHERE position > 3; \
+     DELETE FROM users WHERE id IN (SELECT id FROM users ORDER BY id DESC LIMIT 2); \
+     DELETE FROM words WHERE id NOT IN (SELECT id FROM users); \
+     UPDATE log_head SET position = 3; UPDATE tenants SET active = 3";
+
+fn user(n: u64) -> String {
+    format!(r#"{{"username":"u{n}"}}"#)
+}
+
+/// Ends the sessions of a store, so that it connects again.
+async fn cut(client: &Client, name: &str) {
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'"
+    );
+    assert!(!column(client, &end).await.is_empty());
+}
+
+/// Reads until the store has followed its log.
+async fn read(store: &Postgres) {
+    let read = async {
+        while store.page(PageQuery::first(1)).await.is_err() || store.health().await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), read).await.expect("the store can be read");
+}
+
+/// A store with five users, the name of its sessions, and a session beside it.
+async fn store_of_five(url: &str) -> (Postgres, String, Client) {
+    let (named_url, name) = named(url);
+    let (store, client) = (open(&named_url).await, beside(url).await);
+    for n in 1..=5 {
+        apply(&store, create(n, &user(n))).await.unwrap();
+    }
+    (store, name, client)
+}
+
+/// Asserts that the log of a store continues this one after a position.
+async fn assert_forked(store: &Postgres, before: LogId, end: i64) {
+    let log = store.log_id();
+    assert_ne!(log, before);
+    assert_eq!(store.former_log_end(before).await.unwrap(), Some(end));
+    assert_eq!(store.former_log_end(log).await.unwrap(), None);
+    let page = store.events(EventsQuery::after(end, 10)).await.unwrap();
+    assert_eq!(page.log, log);
+    let (position, event) = &page.events[0];
+    assert_eq!(
+        (*position, event.kind, event.user_id),
+        (end + 1, EventKind::LogForked, LOG_SUBJECT)
+    );
+    let parent = Position { log: before, number: end };
+    assert_eq!(event.record, format!(r#"{{"parent":"{parent}"}}"#).as_bytes());
+    assert_eq!(event.actor, "system");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_on_another_server_continues_under_a_new_identity() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, name, client) = store_of_five(&url).await;
+    // Another process, whose connections stay open.
+    let other = open(&url).await;
+    let before = store.log_id();
+    client.batch_execute(MOVE).await.unwrap();
+    cut(&client, &name).await;
+    read(&store).await;
+    assert_forked(&store, before, 5).await;
+    assert_eq!(apply(&store, create(6, &user(6))).await.unwrap().position, 7);
+    // The other process follows with its next write, which it decides again.
+    assert_eq!(apply(&other, create(7, &user(7))).await.unwrap().position, 8);
+    assert_eq!(other.log_id(), store.log_id());
+    assert_eq!(assert_sound(&url).await, 8);
+    // A process that starts now changes nothing.
+    let third = open(&url).await;
+    assert_eq!(third.log_id(), store.log_id());
+    assert_eq!(third.head().await.unwrap().position, 8);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_meet_another_server_at_once_begin_one_log() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, _, client) = store_of_five(&url).await;
+    let before = store.log_id();
+    drop(store);
+    client.batch_execute(MOVE).await.unwrap();
+    let (one, two, three) = tokio::join!(open(&url), open(&url), open(&url));
+    for store in [&one, &two, &three] {
+        assert_forked(store, before, 5).await;
+        assert_eq!(store.log_id(), one.log_id());
+    }
+    assert_eq!(one.head().await.unwrap().position, 6);
+    client.batch_execute(MOVE).await.unwrap();
+    let next = open(&url).await;
+    assert_forked(&next, one.log_id(), 6).await;
+    assert_eq!(next.former_log_end(before).await.unwrap(), Some(5));
+    assert_sound(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_lost_events_under_a_process_gets_a_new_identity() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, name, client) = store_of_five(&url).await;
+    let before = store.log_id();
+    // The process notes the end of the log.
+    store.health().await.unwrap();
+    store.log_grown(4).await;
+    client.batch_execute(LOSE_TWO).await.unwrap();
+    cut(&client, &name).await;
+    read(&store).await;
+    assert_forked(&store, before, 3).await;
+    // The log is shorter than it was when its end was last read.
+    let waits = timeout(Duration::from_millis(200), store.log_grown(4));
+    assert!(waits.await.is_err());
+    assert_eq!(apply(&store, create(4, &user(4))).await.unwrap().position, 5);
+    assert_sound(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_log_does_not_continue_the_known_one_is_refused() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, name, client) = store_of_five(&url).await;
+    let former = column(&client, "SELECT encode(log_id, 'hex') FROM log_head").await.remove(0);
+    client.batch_execute(MOVE).await.unwrap();
+    cut(&client, &name).await;
+    read(&store).await;
+    assert_eq!(store.faults().superseded_servers, 0);
+    // The server that the log came from: it has no event after the fork.
+    let back = format!(
+        "DELETE FROM events WHERE position > 5; DELETE FROM former_logs; \
+         UPDATE log_head SET position = 5, log_id = '\\x{former}', era = 1, writer_era = NULL"
+    );
+    client.batch_execute(&back).await.unwrap();
+    cut(&client, &name).await;
+    let superseded =
+        |result: &Result<_, StoreError>| matches!(result, Err(StoreError::Superseded(_)));
+    let refused = store.health().await;
+    assert!(superseded(&refused), "{refused:?}");
+    assert!(store.faults().superseded_servers > 0);
+    let write = apply(&store, create(6, &user(6))).await;
+    assert!(write.is_err() && !is_unavailable(&write), "{write:?}");
+    assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["5"]);
+    assert_eq!(column(&client, "SELECT count(*) FROM events").await, ["5"]);
+    // A process that has read nothing cannot know better.
+    assert_eq!(open(&url).await.head().await.unwrap().position, 5);
+}
