@@ -17,7 +17,8 @@ use roster_core::{Head, store::StoreFaults};
 use roster_server::ServerCounters;
 
 use crate::{
-    limits::admission::Admission, metrics::dropped_attributes::DroppedAttributes,
+    limits::{admission::Admission, transfers::Transfers},
+    metrics::dropped_attributes::DroppedAttributes,
     operation::Operation,
 };
 pub use housekeeping::{Duty, HousekeepingMetrics};
@@ -42,12 +43,18 @@ struct OfStatus {
     status: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfKind {
+    kind: &'static str,
+}
+
 /// The measurements of one service.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
     durations: Family<OfOperation, Histogram, fn() -> Histogram>,
     users: Family<OfStatus, Gauge>,
+    transfers: Family<OfKind, Gauge>,
     position: Gauge,
     wal: Gauge,
     failed_reads: Counter,
@@ -82,6 +89,9 @@ impl Metrics {
         );
         let users = Family::<OfStatus, Gauge>::default();
         registry.register("users", "Users kept, by status", users.clone());
+        let transfers = Family::<OfKind, Gauge>::default();
+        let help = "Imports, exports, and waits and streams for events, that are running";
+        registry.register("transfers_running", help, transfers.clone());
         let position = Gauge::default();
         registry.register("log_position", "Events in the change log", position.clone());
         let wal = Gauge::default();
@@ -112,6 +122,7 @@ impl Metrics {
             requests,
             durations,
             users,
+            transfers,
             position,
             wal,
             failed_reads,
@@ -135,9 +146,10 @@ impl Metrics {
         self.requests.get_or_create(&Answered { operation, status }).inc();
     }
 
-    /// The page, with the counters of the store as they are now.
+    /// The page, with the counters of the store and the transfers as they are now.
     pub(crate) fn page(
         &self,
+        transfers: &Transfers,
         head: Option<Head>,
         wal_bytes: Option<u64>,
         failed_reads: u64,
@@ -150,6 +162,10 @@ impl Metrics {
             (&self.superseded_servers, faults.superseded_servers),
         ] {
             counter.inner().store(count, Ordering::Relaxed);
+        }
+        for (kind, count) in transfers.running() {
+            let gauge = self.transfers.get_or_create(&OfKind { kind });
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let memory = &self.server.memory;
         self.held_bytes.set(i64::try_from(memory.held()).unwrap_or(i64::MAX));

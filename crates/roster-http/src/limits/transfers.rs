@@ -71,6 +71,15 @@ impl Transfers {
             batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
         }
     }
+
+    /// How many of each kind are running.
+    pub(crate) fn running(&self) -> [(&'static str, usize); 3] {
+        [
+            ("import", self.imports.count()),
+            ("export", self.exports.count()),
+            ("subscriber", self.subscribers.count()),
+        ]
+    }
 }
 
 /// The places of one kind of transfer.
@@ -123,6 +132,10 @@ impl Places {
             hasher: RandomState::new(),
             running: Arc::default(),
         }
+    }
+
+    fn count(&self) -> usize {
+        lock(&self.running).len()
     }
 
     /// Takes a place for a caller, or refuses the request. Waits only for a transfer that ends in

@@ -57,7 +57,7 @@ pub(crate) async fn get_metrics(
     let head = timeout(COUNTERS_WAIT_MAX, app.directory.totals()).await.ok().and_then(Result::ok);
     let store = &app.directory;
     let (wal_bytes, failed_reads) = (store.wal_bytes(), store.failed_reads());
-    let page = app.metrics.page(head, wal_bytes, failed_reads, store.faults());
+    let page = app.metrics.page(&app.transfers, head, wal_bytes, failed_reads, store.faults());
     let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let page = if media == PROMETHEUS_TEXT { metrics::as_prometheus_text(&page) } else { page };
     let mut response = answer(media.header(), page);

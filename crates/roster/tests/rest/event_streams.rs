@@ -89,6 +89,9 @@ pub(crate) async fn many_streams_have_each_event_once(backend: Backend) {
         streams.push((n, open(streaming(&service, "/events?after=latest")).await));
         service.user(json!({"username": format!("u{n}")})).await;
     }
+    let metrics = service.get("/metrics").await.expect(200);
+    let count = "roster_transfers_running{kind=\"subscriber\"} 8\n";
+    assert!(metrics.text().contains(count), "{}", metrics.text());
     let writes = (8..60).map(|n| service.post(json!({"username": format!("u{n}")})));
     for reply in join_all(writes).await {
         reply.expect(201);
