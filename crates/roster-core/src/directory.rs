@@ -28,6 +28,7 @@ use crate::{
     json::Json,
     limits::NESTED_MEMBERSHIPS_MAX,
     read::{
+        events::{EventsPage, EventsQuery},
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
@@ -40,7 +41,6 @@ use crate::{
         command::{Act, Command, Mode, Rules, Terms, Upsert, UserAct},
         edit::Edit,
         erasure::{Erasure, Purged},
-        event::{EventsPage, EventsQuery},
         outcome::Outcome,
     },
 };

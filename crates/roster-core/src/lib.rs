@@ -96,6 +96,7 @@ pub use failure::{Failure, GroupRefusal, Refusal, StoreError, Taken, UsernameOri
 pub use group::{Group, GroupAct, GroupId, Member, MemberKind};
 pub use id::UserId;
 pub use json::Json;
+pub use read::events::{EventKinds, EventsPage, EventsQuery};
 pub use schema::{SchemaDraft, UserSchema};
 pub use store::{
     ExpiredUser, GroupStore, Head, IndexStep, IndexStore, KeyStore, OfflineKeyStore, Outlived,
@@ -119,7 +120,7 @@ pub use write::command::{
 };
 pub use write::edit::Edit;
 pub use write::erasure::{Erasure, Purged};
-pub use write::event::{Event, EventKind, EventsPage, EventsQuery, MembersChanged, SubjectKind};
+pub use write::event::{Event, EventKind, MembersChanged, SubjectKind};
 pub use write::outcome::{Answer, Effect, Outcome};
 pub use write::policy::{PolicyKey, PolicyMismatch, SharedKeys};
 pub use write::position::{LogId, Position};

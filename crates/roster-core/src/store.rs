@@ -14,6 +14,7 @@ use crate::{
     group::{GroupId, GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     id::UserId,
     read::{
+        events::{EventsPage, EventsQuery},
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
@@ -27,7 +28,6 @@ use crate::{
     write::{
         command::{Command, Rules},
         erasure::{Erasure, Purged},
-        event::{EventsPage, EventsQuery},
         outcome::{Answer, Outcome},
         position::LogId,
     },

@@ -117,6 +117,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("page_size_max", number(limits::PAGE_SIZE_MAX)),
         ("page_bytes_max", number(limits::PAGE_BYTES_MAX)),
         ("page_examined_max", number(limits::PAGE_EXAMINED_MAX)),
+        ("event_values_max", number(limits::EVENT_VALUES_MAX)),
         ("page_comparisons_max", number(limits::PAGE_COMPARISONS_MAX)),
         ("tenants_max", number(limits::TENANTS_MAX)),
         ("id_parameters_max", number(limits::ID_PARAMETERS_MAX)),

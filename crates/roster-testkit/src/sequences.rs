@@ -310,15 +310,15 @@ impl Pair {
     /// Reads the log from both. How far a page reaches may differ between engines, as long as no
     /// event is omitted. So the first page is compared, and then all events together.
     async fn pull(&self, query: EventsQuery) {
-        let page = self.subject.events_page(query).await;
-        let expected = self.oracle.events_page(query).await;
+        let page = self.subject.events_page(query.clone()).await;
+        let expected = self.oracle.events_page(query.clone()).await;
         let EventsPage { head, oldest, .. } = expected;
         assert_eq!((page.head, page.oldest), (head, oldest), "{query:?}");
         assert_eq!(page.events, expected.events, "{query:?}");
-        let short = EventsQuery { examined_max: 2, ..query };
+        let short = EventsQuery { examined_max: 2, ..query.clone() };
         for query in [query, short] {
-            let events = pulled(&self.subject, query).await;
-            assert_eq!(events, pulled(&self.oracle, query).await, "{query:?}");
+            let events = pulled(&self.subject, query.clone()).await;
+            assert_eq!(events, pulled(&self.oracle, query.clone()).await, "{query:?}");
         }
     }
 
@@ -343,7 +343,7 @@ impl Pair {
 async fn pulled(harness: &Harness, mut query: EventsQuery) -> Vec<(i64, roster_core::Event)> {
     let mut events = Vec::new();
     loop {
-        let page = harness.events_page(query).await;
+        let page = harness.events_page(query.clone()).await;
         events.extend(page.events);
         if page.reached == page.head {
             return events;

@@ -9,10 +9,11 @@ use crate::{
     group::{GroupAct, GroupDraft, GroupEdit, MembersEdit, StatedKinds},
     id::UserId,
     json::Json,
+    read::events::EventsQuery,
     user::draft::Draft,
     write::{
         command::{Act, Caller, Command, Mode, Preconditions, Upsert, UserAct},
-        event::{EventKind, EventsQuery},
+        event::EventKind,
         outcome::Outcome,
         start::Start,
     },

@@ -1,5 +1,6 @@
 //! Reads: queries, filters, plans and pages.
 
+pub(crate) mod events;
 pub mod filter;
 pub mod list;
 pub mod page;

@@ -8,14 +8,7 @@ use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 
-use crate::{
-    id::UserId,
-    limits::{PAGE_BYTES_MAX, PAGE_EXAMINED_MAX},
-    tenant::{TenantId, TenantName},
-    timestamp::Timestamp,
-    user::attribute::Attribute,
-    write::position::{LogId, Position},
-};
+use crate::{id::UserId, timestamp::Timestamp, user::attribute::Attribute};
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,65 +185,4 @@ pub fn changed_of(text: &str) -> Option<(Vec<Attribute>, MembersChanged)> {
         }
     }
     Some((changed, members))
-}
-
-/// A query for events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventsQuery {
-    /// Only events after this position.
-    pub after: i64,
-    /// The maximum number of events.
-    pub limit: usize,
-    /// Only events of this kind.
-    pub kind: Option<EventKind>,
-    /// Only events of this user or group. Not together with `all_tenants`: ids are those of a
-    /// tenant.
-    pub user_id: Option<UserId>,
-    /// Whether to return the events of all tenants.
-    pub all_tenants: bool,
-    /// The page ends early once its records have this many bytes.
-    pub bytes_max: usize,
-    /// The page ends early once this many events were examined.
-    pub examined_max: usize,
-}
-
-impl EventsQuery {
-    /// The events after a position, of all kinds and users.
-    pub fn after(after: i64, limit: usize) -> Self {
-        Self {
-            after,
-            limit,
-            kind: None,
-            user_id: None,
-            all_tenants: false,
-            bytes_max: PAGE_BYTES_MAX,
-            examined_max: PAGE_EXAMINED_MAX,
-        }
-    }
-}
-
-/// A page of events in log order, from one snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventsPage {
-    /// The log of the positions.
-    pub log: LogId,
-    /// The events, each with its position.
-    pub events: Vec<(i64, Event)>,
-    /// The tenant of each event, and its name, if the query is for all tenants. The default tenant
-    /// has no name, and a purged one has none any more.
-    pub tenants: Vec<(TenantId, Option<TenantName>)>,
-    /// The position that the page reaches: further events come after it. At the end of the log it
-    /// is the position of the last event, whatever the query.
-    pub reached: i64,
-    /// The position of the log's last event.
-    pub head: i64,
-    /// The position of the oldest stored event, or one after the head if there is none.
-    pub oldest: i64,
-}
-
-impl EventsPage {
-    /// A position of its log.
-    pub const fn position(&self, number: i64) -> Position {
-        Position { log: self.log, number }
-    }
 }

@@ -18,10 +18,21 @@ pub(crate) type ParameterFault = (&'static str, String);
 /// Passes each parameter to `take`. Only `fields` may be repeated. All errors make one problem.
 pub(crate) fn read_each<'a>(
     query: Option<&'a str>,
+    take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
+) -> Result<Vec<Parameter<'a>>, Problem> {
+    read_lists(query, &["fields"], take)
+}
+
+/// Passes each parameter to `take`. Only those with these names may be repeated. All errors make
+/// one problem.
+pub(crate) fn read_lists<'a>(
+    query: Option<&'a str>,
+    lists: &[&str],
     mut take: impl FnMut(&Parameter<'a>) -> Result<(), ParameterFault>,
 ) -> Result<Vec<Parameter<'a>>, Problem> {
     let mut once = |parameter: &Parameter<'a>, is_repeated| {
-        if is_repeated && parameter.name != "fields" { Err(duplicate()) } else { take(parameter) }
+        let is_list = lists.contains(&parameter.name.as_ref());
+        if is_repeated && !is_list { Err(duplicate()) } else { take(parameter) }
     };
     let (given, faults) = read_all(query, &mut once)?;
     if faults.is_empty() { Ok(given) } else { Err(refused(faults)) }

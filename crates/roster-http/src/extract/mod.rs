@@ -23,8 +23,8 @@ pub(crate) use accept::{
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
 pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes};
 pub(crate) use collection::{
-    ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, refuse_parameters,
-    refused, target, text, unknown,
+    ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, read_lists,
+    refuse_parameters, refused, target, text, unknown,
 };
 pub(crate) use fields::Fields;
 pub(crate) use idempotency::{Fingerprint, IDEMPOTENCY_KEY, idempotency, idempotency_key};

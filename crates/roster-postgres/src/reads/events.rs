@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use roster_core::{EventsPage, EventsQuery, LogId, TenantId};
+use roster_core::{
+    EventKind, EventKinds, EventsPage, EventsQuery, LogId, TenantId, list::Direction,
+};
 use roster_engine::{Cell, Values, corrupt, event_of, tenant_of_event};
 
 use crate::{
@@ -47,32 +49,47 @@ impl Scope {
         }
     }
 
-    /// The condition for these events after `$1`. Those of an index of their own are given as a
-    /// range, so that no other index has the order of the page.
-    const fn condition(self) -> &'static str {
-        match self {
-            // Positions have no gaps, so a range of positions bounds the number of examined rows.
-            Self::All => {
+    /// The condition for these events after `$1`, and before a position if there is a parameter
+    /// for it. Those of an index of their own are given as a range, so that no other index has the
+    /// order of the page.
+    fn condition(self, Numbers { stretch, before, .. }: &Numbers) -> String {
+        // Positions have no gaps, so a range of positions bounds the number of examined rows.
+        let along = match before {
+            None => format!(
                 "position > $1 AND position <= \
-                 greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
-            }
-            Self::Default => {
-                "position > $1 AND tenant = 0 AND position <= \
-                 greatest($1, (SELECT min(position) - 1 FROM events)) + $4"
-            }
-            Self::Tenant => "(tenant, position) > ($4, $1) AND tenant <= $4 AND tenant <> 0",
-            Self::Subject => {
-                "tenant = $4 AND (subject_id, position) > ($5, $1) AND subject_id <= $5"
-            }
+                 greatest($1, (SELECT min(position) - 1 FROM events)) + {stretch}"
+            ),
+            Some(before) => format!(
+                "position > $1 AND position < {before} AND position >= \
+                 least({before}, (SELECT position + 1 FROM log_head WHERE number = 1)) - {stretch}"
+            ),
+        };
+        let of = |column: &str, key: &str| match before {
+            None => format!("({column}, position) > ({key}, $1) AND {column} <= {key}"),
+            Some(before) => format!(
+                "({column}, position) > ({key}, $1) AND ({column}, position) < ({key}, {before})"
+            ),
+        };
+        match self {
+            Self::All => along,
+            Self::Default => format!("{along} AND tenant = 0"),
+            Self::Tenant => format!("{} AND tenant <> 0", of("tenant", "$4")),
+            Self::Subject => format!("tenant = $4 AND {}", of("subject_id", "$5")),
         }
     }
 
-    const fn order(self) -> &'static str {
-        match self {
-            Self::All | Self::Default => "position",
-            Self::Tenant => "tenant, position",
-            Self::Subject => "subject_id, position",
-        }
+    /// The order of its index, in which the position is last.
+    fn order(self, direction: Direction) -> String {
+        let columns: &[&str] = match self {
+            Self::All | Self::Default => &["position"],
+            Self::Tenant => &["tenant", "position"],
+            Self::Subject => &["subject_id", "position"],
+        };
+        let word = match direction {
+            Direction::Ascending => "",
+            Direction::Descending => " DESC",
+        };
+        columns.iter().map(|column| format!("{column}{word}")).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a page examines a stretch of positions, and not of an index of its own.
@@ -90,30 +107,83 @@ impl Scope {
             Self::Default | Self::Tenant | Self::Subject => ("", ""),
         }
     }
+}
 
-    /// The parameters of the size of the stretch and of the kind.
-    const fn stretch_and_kind(self) -> (&'static str, &'static str) {
-        match self {
-            Self::All | Self::Default => ("$4", "$5"),
-            Self::Tenant => ("$5", "$6"),
-            Self::Subject => ("$6", "$7"),
+/// What determines the statement of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) scope: Scope,
+    pub(crate) direction: Direction,
+    /// Whether only events of some kinds are wanted.
+    pub(crate) of_kinds: bool,
+    /// Whether only events of some actors are wanted.
+    pub(crate) of_actors: bool,
+}
+
+/// The parameters of a statement after the first three, each if the statement has it: the tenant
+/// and the user, then these.
+struct Numbers {
+    /// The maximum number of examined events.
+    stretch: String,
+    before: Option<String>,
+    kinds: Option<String>,
+    actors: Option<String>,
+}
+
+impl Shape {
+    fn of(tenant: TenantId, query: &EventsQuery) -> Self {
+        Self {
+            scope: Scope::of(tenant, query),
+            direction: query.direction,
+            of_kinds: query.kinds != EventKinds::ALL,
+            of_actors: !query.actors.is_empty(),
+        }
+    }
+
+    const fn is_filtered(self) -> bool {
+        self.of_kinds || self.of_actors
+    }
+
+    /// Whether the statement has a parameter for the size of the stretch.
+    const fn has_stretch(self) -> bool {
+        self.scope.is_along_the_log() || self.is_filtered()
+    }
+
+    fn numbers(self) -> Numbers {
+        let mut last = match self.scope {
+            Scope::All | Scope::Default => 3,
+            Scope::Tenant => 4,
+            Scope::Subject => 5,
+        };
+        let mut next = |is_there: bool| {
+            last += i32::from(is_there);
+            is_there.then(|| format!("${last}"))
+        };
+        Numbers {
+            stretch: next(self.has_stretch()).unwrap_or_default(),
+            before: next(self.direction == Direction::Descending),
+            kinds: next(self.of_kinds),
+            actors: next(self.of_actors),
         }
     }
 }
+
+/// What separates the texts of a list in one parameter.
+const SEPARATOR: &str = "\u{1f}";
 
 /// The statement of a page: a first row with the head in `position`, the oldest position in `at`,
 /// the end of the examined stretch in `version` and the log in `record`, then the events.
 ///
 /// `$1` is the position before the page, `$2` the maximum number of rows, `$3` their maximum size
-/// in bytes. The others are the tenant unless it is the default one, the user, the size of the
-/// stretch if the events are tested, and the kind. The server adds up the sizes of the rows and
+/// in bytes, the others are those of [`Numbers`]. The server adds up the sizes of the rows and
 /// sends only one row more than the page needs, which limits the memory on both sides. It never
 /// counts a row as larger than [`Event::bytes`] does.
 ///
 /// [`Event::bytes`]: roster_core::Event::bytes
-pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
-    let (condition, order) = (scope.condition(), scope.order());
-    let (stretch, kind) = scope.stretch_and_kind();
+pub(crate) fn rows(shape: Shape) -> String {
+    let Shape { scope, direction, .. } = shape;
+    let numbers = shape.numbers();
+    let (condition, order) = (scope.condition(&numbers), scope.order(direction));
     let record = if scope == Scope::All { EVENT_RECORD_OF_ALL } else { EVENT_RECORD };
     let along = |condition: &str, limit: &str| {
         format!(
@@ -121,17 +191,25 @@ pub(crate) fn rows(scope: Scope, of_kind: bool) -> String {
              {record} AS record FROM events WHERE {condition} ORDER BY {order} LIMIT {limit}"
         )
     };
-    let found = match (scope, of_kind) {
-        (_, false) => along(condition, "$2"),
-        (Scope::All | Scope::Default, true) => {
-            along(&format!("{condition} AND kind = {kind}"), "$2")
-        }
-        (Scope::Tenant | Scope::Subject, true) => format!(
-            "SELECT * FROM ({}) AS stretch WHERE kind = {kind} ORDER BY {order} LIMIT $2",
-            along(condition, stretch)
-        ),
+    let is_one_of = |column: &str, list: &Option<String>| {
+        let list = list.as_ref()?;
+        Some(format!("{column} = ANY(string_to_array({list}, chr(31)))"))
     };
-    let end = if !scope.is_along_the_log() && of_kind {
+    let tests = [is_one_of("kind", &numbers.kinds), is_one_of("actor", &numbers.actors)];
+    let tests: Vec<String> = tests.into_iter().flatten().collect();
+    let (is_filtered, tests) = (shape.is_filtered(), tests.join(" AND "));
+    let Numbers { stretch, .. } = &numbers;
+    let found = if !is_filtered {
+        along(&condition, "$2")
+    } else if scope.is_along_the_log() {
+        along(&format!("{condition} AND {tests}"), "$2")
+    } else {
+        format!(
+            "SELECT * FROM ({}) AS stretch WHERE {tests} ORDER BY {order} LIMIT $2",
+            along(&condition, stretch)
+        )
+    };
+    let end = if !scope.is_along_the_log() && is_filtered {
         format!(
             "(SELECT position FROM events WHERE {condition} ORDER BY {order} \
              OFFSET {stretch}::bigint - 1 LIMIT 1)"
@@ -163,24 +241,33 @@ pub(crate) async fn fetch(
     // The statement adds the size of the stretch to this position.
     let after = query.after.min(i64::MAX - stretch);
     let mut parameters: Vec<Cell> = vec![after.into(), limit.into(), bytes_max.into()];
-    let scope = Scope::of(tenant, query);
-    if !scope.is_along_the_log() {
+    let shape = Shape::of(tenant, query);
+    if !shape.scope.is_along_the_log() {
         parameters.push(tenant.into());
         parameters.extend(query.user_id.map(Cell::from));
     }
-    if scope.is_along_the_log() || query.kind.is_some() {
+    if shape.has_stretch() {
         parameters.push(stretch.into());
     }
-    parameters.extend(query.kind.map(|kind| Cell::from(kind.as_str())));
-    let sql = rows(scope, query.kind.is_some());
-    roster_engine::rows(Rows(connection, tenant), &sql, &parameters).await
+    if shape.direction == Direction::Descending {
+        parameters.push(query.before.into());
+    }
+    if shape.of_kinds {
+        let kinds = EventKind::ALL.iter().filter(|kind| query.kinds.has(**kind));
+        let kinds: Vec<&str> = kinds.map(|kind| kind.as_str()).collect();
+        parameters.push(kinds.join(SEPARATOR).as_str().into());
+    }
+    if shape.of_actors {
+        parameters.push(query.actors.join(SEPARATOR).as_str().into());
+    }
+    roster_engine::rows(Rows(connection, tenant), &rows(shape), &parameters).await
 }
 
 fn most(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A page of events, in the order of the log.
+/// A page of events.
 pub(crate) async fn page(
     connection: Arc<Connection>,
     tenant: TenantId,
@@ -188,25 +275,26 @@ pub(crate) async fn page(
 ) -> QueryResult<EventsPage> {
     let rows = fetch(&connection, tenant, query).await?;
     let (first, rows) = rows.split_first().ok_or_else(|| corrupt("log_head"))?;
+    let log = LogId::parse(first.text(8, "log_head.log_id")?);
+    let log = log.ok_or_else(|| corrupt("log_head.log_id"))?;
     let head = first.number(0, "log_head.position")?;
     let oldest = first.number(2, "").unwrap_or(head + 1);
-    let log = LogId::parse(first.text(8, "log_head.log_id")?);
-    let mut page = EventsPage {
-        log: log.ok_or_else(|| corrupt("log_head.log_id"))?,
-        events: Vec::with_capacity(rows.len().min(AT_ONCE_MAX)),
-        tenants: Vec::new(),
-        reached: query.after,
-        head,
-        oldest,
-    };
+    let last = query.end(head, oldest);
     let is_along_the_log = Scope::of(tenant, query).is_along_the_log();
-    let end = if is_along_the_log {
-        // The whole stretch was examined, unless the page became full.
-        let stretch = most(query.examined_max.max(1));
-        head.min(query.after.max(oldest - 1).saturating_add(stretch))
-    } else {
-        first.number(6, "").unwrap_or(head)
+    // The whole stretch was examined, unless the page became full.
+    let stretch = most(query.examined_max.max(1));
+    let (begin, end) = match query.direction {
+        Direction::Ascending => {
+            (query.after, head.min(query.after.max(oldest - 1).saturating_add(stretch)))
+        }
+        Direction::Descending => {
+            let before = query.before.min(head + 1);
+            (before, last.max(before.saturating_sub(stretch)))
+        }
     };
+    let end = if is_along_the_log { end } else { first.number(6, "").unwrap_or(last) };
+    let events = Vec::with_capacity(rows.len().min(AT_ONCE_MAX));
+    let mut page = EventsPage { log, events, tenants: Vec::new(), reached: begin, head, oldest };
     let (mut bytes, mut examined) = (0, 0);
     for row in rows {
         let full = page.events.len() >= query.limit || bytes >= query.bytes_max;

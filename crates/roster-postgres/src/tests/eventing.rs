@@ -1,6 +1,6 @@
 //! Pages of the change log: the size of what the server sends for a page is bounded.
 
-use roster_core::{EventKind, EventsQuery, TenantId, limits::PAGE_BYTES_MAX};
+use roster_core::{EventKind, EventKinds, EventsQuery, TenantId, limits::PAGE_BYTES_MAX};
 
 use super::support::{beside, id, open, schema};
 use crate::{Connector, reads::events};
@@ -22,13 +22,15 @@ async fn a_page_of_events_transfers_no_more_than_its_byte_limit() {
     let connection = Connector::parse(&url).unwrap().connect().await.unwrap();
     let most = PAGE_BYTES_MAX / RECORD_BYTES + 2;
     for user_id in [None, Some(id(1))] {
-        for (kind, rows) in
-            [(None, most), (Some(EventKind::Updated), most), (Some(EventKind::Purged), 0)]
-        {
-            let query = EventsQuery { user_id, kind, ..EventsQuery::after(0, 1000) };
-            let events =
-                events::fetch(&connection, TenantId::DEFAULT, &query).await.unwrap().len() - 1;
-            assert!(events <= rows, "{events} rows for {query:?}");
+        let (updated, purged) =
+            (EventKinds::only(EventKind::Updated), EventKinds::only(EventKind::Purged));
+        for (kinds, rows) in [(EventKinds::ALL, most), (updated, most), (purged, 0)] {
+            for begin in [EventsQuery::after(0, 1000), EventsQuery::before(i64::MAX, 1000)] {
+                let query = EventsQuery { user_id, kinds, ..begin };
+                let events = events::fetch(&connection, TenantId::DEFAULT, &query).await;
+                let events = events.unwrap().len() - 1;
+                assert!(events <= rows, "{events} rows for {query:?}");
+            }
         }
     }
 }

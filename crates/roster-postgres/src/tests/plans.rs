@@ -24,7 +24,7 @@ use crate::{
     engine::PROBE,
     in_force::STATE,
     reads::{
-        events::{self, Scope},
+        events::{self, Scope, Shape},
         page::with_head,
         rows::Rows,
         user_lookups, walks,
@@ -344,8 +344,11 @@ fn reads() -> Vec<Statement> {
         (Scope::Subject, &["events_pkey", "events_subject", "erasures_pkey"]),
     ];
     for (scope, indexes) in of_events {
-        for of_kind in [false, true] {
-            statements.push(at_start(indexes, events::rows(scope, of_kind)));
+        for direction in BOTH {
+            for (of_kinds, of_actors) in [(false, false), (true, false), (true, true)] {
+                let shape = Shape { scope, direction, of_kinds, of_actors };
+                statements.push(at_start(indexes, events::rows(shape)));
+            }
         }
     }
     for direction in BOTH {

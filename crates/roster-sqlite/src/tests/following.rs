@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use roster_core::{EventKind, EventsPage, EventsQuery, Store, StoreError};
+use roster_core::{EventKind, EventKinds, EventsPage, EventsQuery, Store, StoreError};
 
 use super::support::{apply, create, id, open, replace};
 use crate::Sqlite;
@@ -28,21 +28,25 @@ async fn a_page_of_one_type_that_examines_many_events_runs_on_a_scan_thread() {
     store.apply(replaces.collect()).await.into_iter().for_each(|result| drop(result.unwrap()));
     apply(&store, create(700, r#"{"username":"last"}"#)).await.unwrap();
 
-    let created = EventsQuery { kind: Some(EventKind::Created), ..EventsQuery::after(0, 2) };
-    let of_first = EventsQuery { user_id: Some(id(1)), limit: 5, ..created };
+    let kinds = EventKinds::only(EventKind::Created);
+    let created = EventsQuery { kinds, ..EventsQuery::after(0, 2) };
+    let of_first = EventsQuery { user_id: Some(id(1)), limit: 5, ..created.clone() };
+    let newest = EventsQuery { kinds, ..EventsQuery::before(i64::MAX, 2) };
     let pause = store.shared.long_reads.pause();
-    for scanning in [created, of_first] {
-        assert!(at_once(&store, scanning).is_none(), "{scanning:?}");
+    for scanning in [created.clone(), of_first.clone(), newest.clone()] {
+        assert!(at_once(&store, scanning.clone()).is_none(), "{scanning:?}");
     }
     // Few events have to be examined: one is enough, the log ends, or no kind is given.
     for bounded in [
-        EventsQuery { limit: 1, ..created },
-        EventsQuery { after: 500, ..created },
-        EventsQuery { kind: None, limit: 500, ..created },
-        EventsQuery { kind: None, limit: 500, ..of_first },
-        EventsQuery { examined_max: 10, ..created },
+        EventsQuery { limit: 1, ..created.clone() },
+        EventsQuery { limit: 1, ..newest.clone() },
+        EventsQuery { after: 500, ..created.clone() },
+        EventsQuery { after: 500, ..newest },
+        EventsQuery { kinds: EventKinds::ALL, limit: 500, ..created.clone() },
+        EventsQuery { kinds: EventKinds::ALL, limit: 500, ..of_first.clone() },
+        EventsQuery { examined_max: 10, ..created.clone() },
     ] {
-        assert!(at_once(&store, bounded).is_some(), "{bounded:?}");
+        assert!(at_once(&store, bounded.clone()).is_some(), "{bounded:?}");
     }
     drop(pause);
 

@@ -31,7 +31,7 @@ use crate::{
     offline_api_keys::NOTE_USE,
     policy::count_shared,
     reads::{
-        events::{EVENTS_AFTER, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST},
+        events::{EVENTS, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST},
         rows::Rows,
     },
     settings::DATABASE,
@@ -287,10 +287,10 @@ fn keys_and_words_are_found_along_an_index() {
 
 #[test]
 fn deleted_users_and_events_are_read_along_an_index() {
-    let mut statements: Vec<String> =
-        [DELETED_USER, EVENTS_AFTER, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER, OLDEST]
-            .map(str::to_owned)
-            .to_vec();
+    let mut statements: Vec<String> = [DELETED_USER, OLDEST].map(str::to_owned).to_vec();
+    for both in [EVENTS, EVENTS_OF_ALL, EVENTS_OF_TENANT, EVENTS_OF_USER] {
+        statements.extend(both.map(str::to_owned));
+    }
     for direction in BOTH {
         for (after, before) in [(false, false), (true, false), (false, true), (true, true)] {
             let key = after.then(|| DeletedKey { at: moment(), id: UserId::from_bytes([7; 16]) });
@@ -337,10 +337,10 @@ fn every_write_finds_its_row_by_an_index_and_sets_only_what_changed() {
         sql::KEEP_DELETED,
         sql::APPEND_EVENT,
         sql::MOVE_HEAD,
-        EVENTS_AFTER,
     ]
     .map(str::to_owned)
     .to_vec();
+    statements.extend(EVENTS.map(str::to_owned));
     statements.push(sql::update([]));
     statements.extend(KEY_COLUMNS.map(|column| sql::update([column])));
     statements.push(sql::update(KEY_COLUMNS));

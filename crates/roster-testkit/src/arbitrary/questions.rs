@@ -11,7 +11,7 @@ use proptest::{
     strategy::{BoxedStrategy, Just, Strategy},
 };
 use roster_core::{
-    Clock as _, EventKind, EventsQuery, Status, Timestamp, UserId, UserSchema,
+    Clock as _, EventKind, EventKinds, EventsQuery, Status, Timestamp, UserId, UserSchema,
     filter::{Expression, Filter},
     keys::username_lookup,
     list::{DeletedKey, DeletedQuery, Direction, PageKey, PageQuery, Sort, SortBy, SortKey},
@@ -214,7 +214,7 @@ impl EventsQuestion {
     /// The query, given all ids that were ever generated.
     pub fn query(&self, known: &[UserId]) -> EventsQuery {
         let user_id = self.whose.filter(|_| !known.is_empty()).map(|whose| *whose.get(known));
-        EventsQuery { user_id, ..self.query }
+        EventsQuery { user_id, ..self.query.clone() }
     }
 }
 
@@ -225,7 +225,8 @@ pub fn events_question() -> BoxedStrategy<EventsQuestion> {
     let bytes_max = select(&[1, 700, usize::MAX][..]);
     (after, 1_usize..6, kind, option::of(any::<Index>()), bytes_max)
         .prop_map(|(after, limit, kind, whose, bytes_max)| {
-            let query = EventsQuery { kind, bytes_max, ..EventsQuery::after(after, limit) };
+            let kinds = kind.map_or(EventKinds::ALL, EventKinds::only);
+            let query = EventsQuery { kinds, bytes_max, ..EventsQuery::after(after, limit) };
             EventsQuestion { query, whose }
         })
         .boxed()

@@ -2,7 +2,7 @@
 //! same as after the purge of a short one, while the history is erased in steps.
 
 use roster_core::{
-    Effect, Erasure, EventKind, EventsQuery, Purged, Refusal, Rules, TenantId, UserId,
+    Effect, Erasure, EventKind, EventKinds, EventsQuery, Purged, Refusal, Rules, TenantId, UserId,
 };
 use serde_json::json;
 
@@ -53,7 +53,10 @@ async fn assert_hidden(harness: &Harness, id: UserId) {
         assert_eq!(own.len(), EVENTS + 4);
         assert!(own.iter().all(|(_, event)| event.record.is_empty()));
     }
-    let query = EventsQuery { kind: Some(EventKind::Updated), ..EventsQuery::after(0, 10_000) };
+    let query = EventsQuery {
+        kinds: EventKinds::only(EventKind::Updated),
+        ..EventsQuery::after(0, 10_000)
+    };
     let events = harness.events_page(query).await.events;
     let left = |event: &roster_core::Event| event.user_id == id && !event.record.is_empty();
     assert!(!events.iter().any(|(_, event)| left(event)));

@@ -413,7 +413,7 @@ macro_rules! conformance {
                 users_with_two_common_words_are_found_by_the_index,
             }
             $crate::conformance_cases! { $factory, events:
-                events_can_be_read_by_type_and_by_user,
+                events_can_be_read_by_type_by_actor_and_by_user,
                 every_page_size_returns_each_event_once,
                 pages_with_few_examined_events_return_the_same_events,
                 a_position_far_beyond_the_end_of_the_log_is_accepted,

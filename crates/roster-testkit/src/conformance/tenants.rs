@@ -1,8 +1,8 @@
 //! Tenants: their rows, and that each has users of its own.
 
 use roster_core::{
-    Actor, Clock as _, Erasure, EventKind, EventsQuery, GroupAct, Preconditions, Purged, Refusal,
-    Rules, SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
+    Actor, Clock as _, Erasure, EventKind, EventKinds, EventsQuery, GroupAct, Preconditions,
+    Purged, Refusal, Rules, SchemaDraft, Status, Tenant, TenantId, TenantName, UserId,
     access::{
         ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Scope,
         Scopes, Token,
@@ -390,7 +390,7 @@ pub async fn the_events_of_all_tenants_have_one_order(harness: Harness) {
     let ada = of_acme.user(json!({"username": "ada"})).await;
     of_acme.delete(ada.id).await.expect("it is there");
     let all = EventsQuery { all_tenants: true, ..EventsQuery::after(0, 100) };
-    let page = harness.store().events(all).await.expect("the store answers");
+    let page = harness.store().events(all.clone()).await.expect("the store answers");
     let positions: Vec<i64> = page.events.iter().map(|(position, _)| *position).collect();
     let last = page.head;
     assert_eq!(positions, (last - 10..=last).collect::<Vec<_>>(), "without gaps");
@@ -408,14 +408,14 @@ pub async fn the_events_of_all_tenants_have_one_order(harness: Harness) {
     // In parts, and of one kind.
     let (mut after, mut read) = (0, Vec::new());
     while after < last {
-        let query = EventsQuery { after, limit: 2, ..all };
+        let query = EventsQuery { after, limit: 2, ..all.clone() };
         let part = harness.store().events(query).await.expect("the store answers");
         assert_eq!(part.events.len(), part.tenants.len());
         read.extend(part.events.into_iter().zip(part.tenants));
         after = part.reached;
     }
     assert_eq!(read, page.events.into_iter().zip(page.tenants).collect::<Vec<_>>());
-    let query = EventsQuery { kind: Some(EventKind::Deleted), ..all };
+    let query = EventsQuery { kinds: EventKinds::only(EventKind::Deleted), ..all.clone() };
     let deleted = harness.store().events(query).await.expect("the store answers");
     assert_eq!((deleted.events.len(), deleted.tenants), (1, vec![expected[9].clone()]));
     assert_eq!(deleted.reached, last);

@@ -104,7 +104,7 @@ impl Store for OneTenant {
             let after = self.positions.last_with_rank(self.tenant, query.after);
             let mut query = EventsQuery { after, ..query };
             loop {
-                let page = self.store.events(query).await?;
+                let page = self.store.events(query.clone()).await?;
                 let is_at_end = page.reached >= page.head;
                 if is_at_end || self.rank(page.reached) > self.rank(query.after) {
                     let number = |position| self.positions.number(self.tenant, position);

@@ -329,6 +329,7 @@ macro_rules! with_all_cases {
                 every_way_to_follow_the_log_returns_all_events,
                 events_continue_from_the_position_of_a_list,
                 events_are_filtered_by_kind_and_user,
+                the_newest_events_come_first_if_asked_for,
                 the_history_of_a_user_is_its_part_of_the_log,
                 a_position_before_the_oldest_event_is_410,
                 every_error_of_a_query_for_events_is_listed,

@@ -238,12 +238,76 @@ pub(crate) async fn events_are_filtered_by_kind_and_user(backend: Backend) {
         ("type=user.purged&limit=1".to_owned(), vec![8], 8),
         ("user_id=01a1f84a-963b-7c3e-9a41-5d2e8f604b17".to_owned(), vec![], 8),
         (format!("user_id={grace}&limit=1"), vec![2], 2),
+        ("type=user.created,user.restored".to_owned(), vec![1, 2, 5], 8),
+        ("type=user.restored&type=user.created&limit=2".to_owned(), vec![1, 2], 2),
+        ("type=group.*,user.purged".to_owned(), vec![8], 8),
+        ("type=user.*".to_owned(), (1..=8).collect(), 8),
+        ("type=schema.*,log.*".to_owned(), vec![], 8),
+        (format!("subject=users/{grace}"), vec![2, 6], 8),
+        (format!("subject=users/{ada}&type=user.purged,user.created"), vec![1, 8], 8),
+        (format!("subject=groups/{ada}"), vec![], 8),
+        (format!("group_id={ada}"), vec![], 8),
+        ("subject=log".to_owned(), vec![], 8),
+        ("actor=anonymous".to_owned(), (1..=8).collect(), 8),
+        ("actor=Anonymous&actor=nobody".to_owned(), vec![], 8),
+        ("actor=nobody&actor=anonymous&type=user.updated".to_owned(), vec![3, 6], 8),
+        ("actor=nobody,anonymous".to_owned(), vec![], 8),
+        ("sort=position&limit=2".to_owned(), vec![1, 2], 2),
     ];
     for (query, expected, reached) in rows {
         let page = service.get(&format!("/events?{query}")).await.expect(200);
         assert_eq!(numbers(&page), expected, "{query}");
         assert_eq!(number(page.header("roster-position")), reached, "{query}");
         assert_eq!(page.json()["next_cursor"].is_null(), reached == 8, "{query}");
+    }
+}
+
+pub(crate) async fn the_newest_events_come_first_if_asked_for(backend: Backend) {
+    let service = backend.open().await;
+    let (ada, _) = make_history(&service).await;
+    let rows = [
+        ("/events?sort=-position".to_owned(), vec![8, 7, 6, 5, 4, 3, 2, 1]),
+        (format!("/events?sort=-position&after={}", place(&service, 5)), vec![8, 7, 6]),
+        (format!("/events?sort=-position&after={}", place(&service, 8)), vec![]),
+        ("/events?sort=-position&type=user.created,user.deleted".to_owned(), vec![7, 4, 2, 1]),
+        (format!("{}/events?sort=-position", path(&ada)), vec![8, 7, 5, 4, 3, 1]),
+        (format!("{}/events?sort=-position&type=user.created", path(&ada)), vec![1]),
+    ];
+    for (target, expected) in rows {
+        let first = service.get(&format!("{target}&limit=3")).await.expect(200);
+        assert_eq!(number(first.header("roster-position")), 8, "{target}");
+        let (mut seen, mut page) = (numbers(&first), first);
+        while let Some(link) = next(&page) {
+            // The page covers what is before its cursor.
+            let cursor = page.json()["next_cursor"].as_str().map(number).expect("a cursor");
+            page = service.get(&link).await.expect(200);
+            assert_eq!(number(page.header("roster-position")), cursor - 1, "{link}");
+            seen.extend(numbers(&page));
+        }
+        assert_eq!(seen, expected, "{target}");
+        assert_eq!(page.json()["next_cursor"], Value::Null);
+    }
+    // Events that come meanwhile are after the first page, and no page has them.
+    let first = service.get("/events?sort=-position&limit=4").await.expect(200);
+    service.user(json!({"username": "late"})).await;
+    let second = service.get(&next(&first).expect("more")).await.expect(200);
+    assert_eq!((numbers(&first), numbers(&second)), (vec![8, 7, 6, 5], vec![4, 3, 2, 1]));
+    let since = format!("/events?after={}", first.header("roster-position"));
+    assert_eq!(numbers(&service.get(&since).await.expect(200)), [9]);
+    // Old events are gone. The list ends there.
+    let first = service.get("/events?sort=-position&limit=4").await.expect(200);
+    let moment = Timestamp::from_millis(START + 60_000);
+    let before = Outlived { keys_before: Timestamp::from_millis(0), events_before: moment };
+    while service.store.forget(before).await.expect("the store answers") > 0 {}
+    let gone = service.get(&next(&first).expect("more")).await.expect(200);
+    assert_eq!(gone.json(), json!({"items": [], "next_cursor": null}));
+    let all = service.get("/events?sort=-position").await.expect(200);
+    assert_eq!(all.json(), json!({"items": [], "next_cursor": null}));
+    for position in ["after", "cursor"] {
+        let far = format!("/events?sort=-position&{position}={}", place(&service, 11));
+        service.get(&far).await.refused(410, "position-outlived");
+        let other = format!("/events?sort=-position&{position}=0123456789abcdef-1");
+        service.get(&other).await.refused(410, "position-outlived");
     }
 }
 
@@ -335,6 +399,9 @@ pub(crate) async fn every_error_of_a_query_for_events_is_listed(backend: Backend
     let padded = format!("after={log}-00");
     let signed = format!("after={log}-+0");
     let huge = format!("after={log}-9223372036854775808");
+    let types = format!("type=user.created{}", ",user.created".repeat(20));
+    let actors = vec!["actor=a"; 21].join("&");
+    let subjects = "subject=log&group_id=01a1f84a-963b-7c3e-9a41-5d2e8f604b17".to_owned();
     let rows = [
         ("after=", "after", value),
         ("after=1", "after", value),
@@ -349,9 +416,25 @@ pub(crate) async fn every_error_of_a_query_for_events_is_listed(backend: Backend
         ("type=created", "type", value),
         ("type=User.Created", "type", value),
         ("user_id=ada", "user_id", value),
-        ("sort=id", "sort", "unknown-parameter"),
+        ("sort=id", "sort", value),
+        ("sort=-position&sort=position", "sort", "duplicate-parameter"),
+        ("sort=-position&wait=1", "wait", "conflicting-parameter"),
+        ("sort=-position&after=latest", "after", "conflicting-parameter"),
         ("filter=id+pr", "filter", "unknown-parameter"),
-        ("type=user.created&type=user.updated", "type", "duplicate-parameter"),
+        ("type=", "type", value),
+        ("type=*", "type", value),
+        ("type=user.", "type", value),
+        ("type=use.*", "type", value),
+        ("type=user.created,", "type", value),
+        ("type=user.created,%20user.updated", "type", value),
+        (&types, "type", "too-many"),
+        ("actor=", "actor", value),
+        ("actor=a%1Fb", "actor", value),
+        (&actors, "actor", "too-many"),
+        ("subject=users", "subject", value),
+        ("subject=users/ada", "subject", value),
+        ("subject=keys/1", "subject", value),
+        (&subjects, "group_id", "conflicting-parameter"),
     ];
     for (query, parameter, code) in rows {
         let reply = service.get(&format!("/events?{query}")).await;

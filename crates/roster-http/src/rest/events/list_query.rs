@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use roster_core::{
-    Capped, EventKind, EventsPage, EventsQuery, GroupId, LogId, Position, UserId,
-    limits::PAGE_SIZE_DEFAULT,
+    Capped, EventKind, EventKinds, EventsPage, EventsQuery, GroupId, LogId, Position, SubjectKind,
+    UserId,
+    limits::{EVENT_VALUES_MAX as VALUES_MAX, PAGE_SIZE_DEFAULT},
+    list::Direction,
 };
 
 use crate::{
-    extract::{Parameter, ParameterFault, invalid, limit, read_each, target, unknown},
+    extract::{Parameter, ParameterFault, invalid, limit, read_lists, target, unknown},
     problem::{Fault, Problem, ProblemCode},
 };
 
@@ -24,32 +26,123 @@ pub(super) struct EventListQuery<'a> {
 }
 
 /// The events that are returned.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Selection {
     pub(super) page: EventsQuery,
-    /// The position after which events are returned. Without one, they begin with the oldest event.
-    after: Option<Position>,
+    /// The position where the caller begins: the events after it, or before it if the newest come
+    /// first. Without one, all events.
+    start: Option<Position>,
+    /// The position where a list ends whose newest events come first.
+    end: Option<Position>,
     /// Whether only events are wanted that are not there yet.
     pub(super) is_latest: bool,
-    shows: Shows,
+    /// What the id belongs to. The id of a group must not match as that of a user.
+    subject: Option<SubjectKind>,
 }
 
-/// The kind of subject whose events are returned. An id may belong to a user or to a group, so the
-/// id of a group must not match as that of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shows {
-    All,
-    Users,
-    Groups,
+/// The kinds of events about a subject.
+fn kinds_of(subject: SubjectKind) -> EventKinds {
+    let kinds = EventKind::ALL.iter().filter(|kind| kind.subject() == subject);
+    kinds.fold(EventKinds::NONE, |kinds, kind| kinds.or(EventKinds::only(*kind)))
 }
 
-impl Shows {
-    const fn show(self, kind: EventKind) -> bool {
-        match self {
-            Self::All => true,
-            Self::Users => kind.is_of_user(),
-            Self::Groups => kind.is_of_group(),
+/// What the parameters select: an id, and kinds.
+#[derive(Default)]
+struct Wanted {
+    id: Option<UserId>,
+    subject: Option<SubjectKind>,
+    types: Option<EventKinds>,
+    types_count: usize,
+    actors: Vec<String>,
+}
+
+impl Wanted {
+    /// Selects a subject, unless the query has another one.
+    fn select(&mut self, subject: SubjectKind, id: Option<UserId>) -> Result<(), ParameterFault> {
+        if self.subject.is_some() {
+            let detail = "give one of user_id, group_id and subject".to_owned();
+            return Err(("conflicting-parameter", detail));
         }
+        (self.subject, self.id) = (Some(subject), id);
+        Ok(())
+    }
+
+    /// Adds types: names, or all with a prefix, separated by commas.
+    fn add_types(&mut self, text: &str) -> Result<(), ParameterFault> {
+        for name in text.split(',') {
+            self.types_count += 1;
+            if self.types_count > VALUES_MAX {
+                return Err(too_many());
+            }
+            let kinds = kinds(name).ok_or_else(|| {
+                let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+                invalid(&format!("give {}, or all of a subject such as user.*", names.join(", ")))
+            })?;
+            self.types = Some(self.types.unwrap_or(EventKinds::NONE).or(kinds));
+        }
+        Ok(())
+    }
+
+    fn add_actor(&mut self, actor: String) -> Result<(), ParameterFault> {
+        if self.actors.len() >= VALUES_MAX {
+            return Err(too_many());
+        }
+        if actor.is_empty() || actor.chars().any(char::is_control) {
+            return Err(invalid("give the actor of an event"));
+        }
+        self.actors.push(actor);
+        Ok(())
+    }
+
+    fn write_to(self, page: &mut EventsQuery) {
+        page.user_id = self.id;
+        page.actors = self.actors.into();
+        // All events of an id are of one subject, which is compared when they are read.
+        let of_subject = self.subject.filter(|_| self.id.is_none());
+        let of_subject = of_subject.map_or(EventKinds::ALL, kinds_of);
+        page.kinds = of_subject.and(self.types.unwrap_or(EventKinds::ALL));
+    }
+}
+
+fn too_many() -> ParameterFault {
+    ("too-many", format!("give at most {VALUES_MAX} values"))
+}
+
+/// A type of events, or all whose name begins with what is before `.*`.
+fn kinds(name: &str) -> Option<EventKinds> {
+    let kinds = EventKind::ALL.iter().filter(|kind| match name.strip_suffix(".*") {
+        Some(subject) => kind.as_str().split_once('.').is_some_and(|(of, _)| of == subject),
+        None => kind.as_str() == name,
+    });
+    let kinds: Vec<_> = kinds.map(|kind| EventKinds::only(*kind)).collect();
+    kinds.into_iter().reduce(EventKinds::or)
+}
+
+/// The subject that a parameter names.
+fn named_subject(name: &str, value: &str) -> Result<(SubjectKind, Option<UserId>), ParameterFault> {
+    let (found, detail) = match name {
+        "user_id" => {
+            (UserId::parse(value).map(|id| (SubjectKind::User, Some(id))), "give the id of a user")
+        }
+        "group_id" => (
+            GroupId::parse(value).map(|id| (SubjectKind::Group, Some(id))),
+            "give the id of a group",
+        ),
+        "subject" => (subject(value), "give users/ID, groups/ID, schema or log"),
+        _ => return Err(unknown()),
+    };
+    found.ok_or_else(|| invalid(detail))
+}
+
+/// The subject of an event as the event names it.
+fn subject(text: &str) -> Option<(SubjectKind, Option<UserId>)> {
+    let of = |kind, id: Option<UserId>| Some((kind, Some(id?)));
+    match text.split_once('/') {
+        Some(("users", id)) => of(SubjectKind::User, UserId::parse(id)),
+        Some(("groups", id)) => of(SubjectKind::Group, GroupId::parse(id)),
+        None if text == "schema" => Some((SubjectKind::Schema, None)),
+        None if text == "log" => Some((SubjectKind::Log, None)),
+        _ => None,
     }
 }
 
@@ -57,11 +150,12 @@ impl<'a> EventListQuery<'a> {
     /// Parses a query, for one user if the path names one.
     pub(super) fn read(query: Option<&'a str>, of_user: Option<UserId>) -> Result<Self, Problem> {
         let mut page = EventsQuery::after(0, PAGE_SIZE_DEFAULT);
-        page.user_id = of_user;
         let (mut after, mut cursor, mut waits) = (None, None, Duration::ZERO);
-        let mut is_latest = false;
-        let mut shows = if of_user.is_some() { Shows::Users } else { Shows::All };
-        let given = read_each(query, |parameter| {
+        let (mut is_latest, mut wanted) = (false, Wanted::default());
+        if let Some(id) = of_user {
+            (wanted.subject, wanted.id) = (Some(SubjectKind::User), Some(id));
+        }
+        let given = read_lists(query, &["type", "actor"], |parameter| {
             let value = parameter.value();
             match parameter.name.as_ref() {
                 "after" if value == "latest" => is_latest = true,
@@ -69,51 +163,63 @@ impl<'a> EventListQuery<'a> {
                 "cursor" => cursor = Some(value.into_owned()),
                 "limit" => page.limit = limit(&value)?,
                 "wait" => waits = wait(&value)?,
-                "type" => page.kind = Some(kind(&value)?),
-                "tenants" if of_user.is_none() => match value.as_ref() {
+                "sort" => {
+                    page.direction = match value.as_ref() {
+                        "position" => Direction::Ascending,
+                        "-position" => Direction::Descending,
+                        _ => return Err(invalid("give position or -position")),
+                    };
+                }
+                "type" => wanted.add_types(&value)?,
+                "actor" => wanted.add_actor(parameter.literal().into_owned())?,
+                _ if of_user.is_some() => return Err(unknown()),
+                "tenants" => match value.as_ref() {
                     "all" => page.all_tenants = true,
                     _ => return Err(invalid("give all, or omit it")),
                 },
-                "user_id" if of_user.is_none() && shows != Shows::Groups => {
-                    let id = UserId::parse(&value);
-                    page.user_id = Some(id.ok_or_else(|| invalid("give the id of a user"))?);
-                    shows = Shows::Users;
+                name => {
+                    let (subject, id) = named_subject(name, &value)?;
+                    wanted.select(subject, id)?;
                 }
-                "group_id" if of_user.is_none() && shows != Shows::Users => {
-                    let id = GroupId::parse(&value);
-                    page.user_id = Some(id.ok_or_else(|| invalid("give the id of a group"))?);
-                    shows = Shows::Groups;
-                }
-                "user_id" | "group_id" if of_user.is_none() => {
-                    let detail = "give a user or a group, not both".to_owned();
-                    return Err(("conflicting-parameter", detail));
-                }
-                _ => return Err(unknown()),
             }
             Ok(())
         })?;
+        let subject = wanted.subject.filter(|_| wanted.id.is_some());
+        wanted.write_to(&mut page);
+        let refuse = |name: &'static str, detail: &'static str| {
+            let fault = Fault::of_parameter(name, "conflicting-parameter", detail);
+            Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
+        };
         if page.all_tenants && page.user_id.is_some() {
-            let detail = "an id is that of a tenant: ask below its base URL";
-            let fault = Fault::of_parameter("tenants", "conflicting-parameter", detail);
-            return Err(
-                Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into())
-            );
+            return refuse("tenants", "an id is that of a tenant: ask below its base URL");
+        }
+        let is_newest_first = page.direction == Direction::Descending;
+        if is_newest_first && is_latest {
+            return refuse("after", "with sort=-position, the list begins at the end of the log");
+        }
+        if is_newest_first && !waits.is_zero() {
+            return refuse("wait", "with sort=-position, there is nothing to wait for");
+        }
+        let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
+        let cursor = cursor.map(|text: String| Position::parse(&text).ok_or_else(invalid_cursor));
+        let mut selection = Selection { page, start: None, end: None, is_latest, subject };
+        if is_newest_first {
+            selection.page.after = after.map_or(0, |after: Position| after.number);
+            selection.end = after.take();
         }
         // A page's cursor is the position that it reached. The link to the next page keeps the
         // original parameters; the cursor then takes precedence over `after`.
-        let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
-        let cursor = cursor.map(|text| Position::parse(&text).ok_or_else(invalid_cursor));
-        let mut selection = Selection { page, after: None, is_latest, shows };
-        if let Some(after) = cursor.transpose()?.or(after) {
-            selection.continue_after(after);
+        if let Some(start) = cursor.transpose()?.or(after) {
+            selection.continue_after(start);
         }
         Ok(Self { selection, wait: waits, given })
     }
 
     /// Rejects parameters of pages, for a stream.
     pub(super) fn refuse_parameters_of_pages(&self) -> Result<(), Problem> {
-        let is_of_pages =
-            |given: &&Parameter<'_>| ["limit", "cursor", "wait"].contains(&given.name.as_ref());
+        let is_of_pages = |given: &&Parameter<'_>| {
+            ["limit", "cursor", "wait", "sort"].contains(&given.name.as_ref())
+        };
         let mut faults = Capped::default();
         for given in self.given.iter().filter(is_of_pages) {
             let detail = "it is for pages, not for a stream";
@@ -133,39 +239,60 @@ impl<'a> EventListQuery<'a> {
 }
 
 impl Selection {
-    /// The position, if it is one of another log than this.
-    pub(super) fn after_in_other_log(&self, log: LogId) -> Option<Position> {
-        self.after.filter(|after| after.log != log)
+    /// The given positions of other logs than this.
+    pub(super) fn positions_in_other_logs(&self, log: LogId) -> impl Iterator<Item = Position> {
+        [self.start, self.end].into_iter().flatten().filter(move |given| given.log != log)
     }
 
-    /// Continues after the end of a page.
+    /// Continues where a page ended.
     pub(super) const fn continue_after(&mut self, end: Position) {
-        self.page.after = end.number;
-        self.after = Some(end);
+        match self.page.direction {
+            Direction::Ascending => self.page.after = end.number,
+            Direction::Descending => self.page.before = end.number,
+        }
+        self.start = Some(end);
         self.is_latest = false;
     }
 
     /// Rejects a position that the log does not have: after its end, or before its oldest event.
+    /// The newest events come first from any position down to the oldest one.
     pub(super) fn check(&self, page: &EventsPage) -> Result<(), Problem> {
-        match self.after {
-            Some(after) if after.number > page.head => {
-                Err(outlived("the log ends before that position"))
-            }
-            Some(after) if after.number < page.oldest - 1 => {
-                Err(outlived("the events after that position have outlived their time"))
-            }
-            _ => Ok(()),
+        let is_newest_first = self.page.direction == Direction::Descending;
+        let last = page.head + i64::from(is_newest_first);
+        if [self.start, self.end].into_iter().flatten().any(|given| given.number > last) {
+            return Err(outlived("the log ends before that position"));
         }
-    }
-
-    /// Whether no event is left out.
-    pub(super) fn has_all_events(&self) -> bool {
-        self.page.kind.is_none() && self.page.user_id.is_none()
+        let is_outlived = |start: Position| !is_newest_first && start.number < page.oldest - 1;
+        if self.start.is_some_and(is_outlived) {
+            return Err(outlived("the events after that position have outlived their time"));
+        }
+        Ok(())
     }
 
     /// Removes the events of other subjects.
     pub(super) fn retain(&self, page: &mut EventsPage) {
-        page.events.retain(|(_, event)| self.shows.show(event.kind));
+        let is_wanted = |kind: EventKind| self.subject.is_none_or(|of| of == kind.subject());
+        page.events.retain(|(_, event)| is_wanted(event.kind));
+    }
+
+    /// Whether no event is left out.
+    pub(super) fn has_all_events(&self) -> bool {
+        self.page.is_unfiltered() && self.page.user_id.is_none()
+    }
+
+    /// The position that a page shows the log up to: that of its end, or that before which it goes
+    /// back.
+    pub(super) fn shown(&self, page: &EventsPage) -> Position {
+        page.position(match self.page.direction {
+            Direction::Ascending => page.reached,
+            Direction::Descending => page.head.min(self.page.before - 1),
+        })
+    }
+
+    /// Where the next page begins, if there may be one.
+    pub(super) fn next(&self, page: &EventsPage) -> Option<Position> {
+        let is_end = page.reached == self.page.end(page.head, page.oldest);
+        (!is_end).then(|| page.position(page.reached))
     }
 }
 
@@ -190,11 +317,4 @@ fn wait(text: &str) -> Result<Duration, ParameterFault> {
 /// The time to wait that a valid query states.
 pub(crate) fn stated_wait(query: Option<&str>) -> Duration {
     EventListQuery::read(query, None).map_or(Duration::ZERO, |query| query.wait)
-}
-
-fn kind(text: &str) -> Result<EventKind, ParameterFault> {
-    EventKind::parse(text).ok_or_else(|| {
-        let kinds: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
-        invalid(&format!("give one of {}", kinds.join(", ")))
-    })
 }

@@ -82,7 +82,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     refuse_if_match(&call.parts.headers, "events have no tag, so no If-Match matches")?;
     let id = user.map(parse_user_id).transpose()?;
     let query = EventListQuery::read(parts.uri.query(), id)?;
-    let mut selection = query.selection;
+    let mut selection = query.selection.clone();
     if media == EVENT_STREAM {
         query.refuse_parameters_of_pages()?;
         selection = stream::selection(selection, &parts.headers)?;
@@ -111,14 +111,12 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     if waits && is_at_the_end(&page) {
         page = wait(app, call, query.wait, &mut selection, page).await?;
     }
-    let more = page.reached < page.head;
-    let reached = page.position(page.reached);
-    let next = more.then(|| reached.to_string());
+    let next = selection.next(&page).map(|next| next.to_string());
     let body = envelope(&page, source(app), next.as_deref())?;
     let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, PRIVATE)];
     let mut response = (headers, body).into_response();
     let headers = response.headers_mut();
-    position(headers, reached);
+    position(headers, selection.shown(&page));
     let target = next.map(|cursor| query.target(&app.external_path(parts.uri.path()), &cursor));
     if let Some(link) = target.as_deref().and_then(link) {
         headers.insert(LINK, link);
@@ -138,7 +136,7 @@ async fn read_page(
     selection: &Selection,
 ) -> Result<EventsPage, Problem> {
     let _admitted = app.admission.admit(class).await?;
-    let mut page = app.directory.events(may, selection.page).await?;
+    let mut page = app.directory.events(may, selection.page.clone()).await?;
     selection.retain(&mut page);
     Ok(page)
 }
@@ -146,10 +144,10 @@ async fn read_page(
 /// Rejects a page that does not continue where the selection begins: after a fork of the log, or
 /// because the position is after the end of the log or before its oldest event.
 async fn check(app: &AppState, selection: &Selection, page: &EventsPage) -> Result<(), Problem> {
-    if let Some(after) = selection.after_in_other_log(page.log)
-        && !app.directory.has_former(after).await?
-    {
-        return Err(outlived("the position belongs to another log"));
+    for given in selection.positions_in_other_logs(page.log) {
+        if !app.directory.has_former(given).await? {
+            return Err(outlived("the position belongs to another log"));
+        }
     }
     selection.check(page)
 }
