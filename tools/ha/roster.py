@@ -8,6 +8,7 @@ from ground import Fault, until
 from load import Done, Later
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "acceptance"))
+from follower import Follower  # noqa: E402
 from service import Closed, Connection, free_port  # noqa: E402
 
 # Longer than any deadline of the service: whoever gives up first should be the service.
@@ -51,6 +52,10 @@ class Roster:
 
     def connect(self, process):
         return Client(self.addresses[process])
+
+    def followers(self):
+        """A reader of the change log for each process."""
+        return [Follower(address) for address in self.addresses]
 
     def look_up(self, process, ids):
         """Which of these ids this process knows."""

@@ -82,10 +82,13 @@ class Run:
         self.cluster, self.service, self.event = cluster, service, None
         self.probe = Probe(cluster).start()
         self.load = Load(service.connect, service.processes)
+        self.followers = service.followers()
 
     def carry_out(self, scenario):
         """Ends with every node rejoined and the time after that waited for."""
         self.load.start()
+        for follower in self.followers:
+            follower.start()
         time.sleep(WARM_SECONDS)
         if not self.is_steady():
             raise Fault(f"the load does not run: {self.load.counts} {self.load.faults[:3]}")
@@ -137,6 +140,8 @@ class Run:
         told.lost, missing = self.missing()
         told.doubled, problems = self.service.doubled(load)
         told.faults += missing + problems[:10]
+        for follower in self.followers:
+            told.faults += follower.end()
         return told
 
     def missing(self):

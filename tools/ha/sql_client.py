@@ -34,6 +34,9 @@ class SqlClients:
     def check_alive(self):
         """There is no process that could have ended."""
 
+    def followers(self):
+        return []
+
     def look_up(self, _process, ids):
         """By the database alone, which is asked anyway."""
         return set(ids)
