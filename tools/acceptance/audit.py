@@ -47,6 +47,8 @@ def fold(store, service):
         position += 1
         if number != position:
             raise Fault(f"the log has a gap: position {number} stands where {position} should")
+        if kind == "log.forked":
+            continue
         before = live.get(user) or deleted.get(user)
         if user in purged:
             raise Fault(f"position {number}: {kind} of a user that was purged")

@@ -45,7 +45,9 @@ def hold(backup, truth, purged):
     """Compares the backup's log with the final log of the service. Returns the number of its
     events.
     """
-    events = log_of(backup)
+    *events, forked = log_of(backup)
+    if forked[1] != "log.forked":
+        raise Fault(f"the log of the restored backup ends with {forked}")
     for before, after in zip(events, truth):
         same = before[:-1] == after[:-1] and before[-1] == after[-1]
         emptied = before[:-1] == after[:-1] and after[-1] == "" and after[4] in purged

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use roster_core::{Event, EventsQuery, Rules, Store};
+use roster_core::{Event, EventKind, EventsQuery, Rules, Store};
 use roster_sqlite::{Settings, Sqlite};
 use roster_testkit::{process::ask, replay::replay};
 
@@ -72,7 +72,9 @@ fn backups_under_writes_restore_to_prefixes_of_the_truth() {
         roster(place, &format!("restore b{n} --data r{n}")).success();
         roster(place, &format!("check --data r{n}")).success();
         let store = open(&place.join(format!("r{n}")));
-        let log = events(&runtime, &store);
+        let mut log = events(&runtime, &store);
+        let (_, forked) = log.pop().unwrap();
+        assert_eq!(forked.kind, EventKind::LogForked);
         assert!(log.len() > before && log.len() < truth.len(), "taken while it was written");
         assert_eq!(log, truth[..log.len()]);
         before = log.len();

@@ -2,10 +2,11 @@
 //! the same events. One of them reads, and the others take what it has read.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use roster_core::{EventsPage, TenantId};
 use tokio::sync::Mutex;
 
@@ -25,9 +26,28 @@ pub(crate) struct LiveReads([Mutex<Option<LivePage>>; PAGES]);
 struct LivePage {
     tenant: TenantId,
     all_tenants: bool,
-    after: i64,
     read_at: Instant,
-    page: Arc<EventsPage>,
+    page: Arc<FramedPage>,
+}
+
+/// A page for streams, and its frames, which are written once for all streams that were where it
+/// begins.
+pub(super) struct FramedPage {
+    pub(super) page: EventsPage,
+    /// The position after which it was read.
+    after: i64,
+    frames: OnceLock<Bytes>,
+}
+
+impl FramedPage {
+    pub(super) fn new(page: EventsPage, selection: &Selection) -> Self {
+        Self { page, after: selection.page.after, frames: OnceLock::new() }
+    }
+
+    /// The frames of its events after a position, which `write` writes unless another stream did.
+    pub(super) fn frames_after(&self, after: i64, write: impl FnOnce() -> Bytes) -> Bytes {
+        if after == self.after { self.frames.get_or_init(write).clone() } else { write() }
+    }
 }
 
 impl LivePage {
@@ -35,7 +55,7 @@ impl LivePage {
     fn continues(&self, tenant: TenantId, selection: &Selection) -> bool {
         self.tenant == tenant
             && self.all_tenants == selection.page.all_tenants
-            && (self.after..self.page.reached).contains(&selection.page.after)
+            && (self.page.after..self.page.page.reached).contains(&selection.page.after)
             && self.read_at.elapsed() < AGE_MAX
     }
 }
@@ -49,20 +69,19 @@ impl LiveReads {
         tenant: TenantId,
         selection: &Selection,
         read: impl Future<Output = Result<EventsPage, Problem>>,
-    ) -> Result<Arc<EventsPage>, Problem> {
+    ) -> Result<Arc<FramedPage>, Problem> {
         let nth = usize::try_from(tenant.number()).unwrap_or_default() % PAGES;
         let Some(kept) = self.0.get(nth).filter(|_| selection.has_all_events()) else {
-            return Ok(Arc::new(read.await?));
+            return Ok(Arc::new(FramedPage::new(read.await?, selection)));
         };
         let mut kept = kept.lock().await;
         if let Some(live) = kept.as_ref().filter(|live| live.continues(tenant, selection)) {
             return Ok(Arc::clone(&live.page));
         }
-        let page = Arc::new(read.await?);
+        let page = Arc::new(FramedPage::new(read.await?, selection));
         *kept = Some(LivePage {
             tenant,
             all_tenants: selection.page.all_tenants,
-            after: selection.page.after,
             read_at: Instant::now(),
             page: Arc::clone(&page),
         });

@@ -17,6 +17,7 @@ use axum::{
     body::Body,
     response::{IntoResponse as _, Response},
 };
+use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{CACHE_CONTROL, CONTENT_TYPE, VARY},
@@ -29,7 +30,10 @@ use roster_core::{
 use roster_server::{BodySender, StreamedBody};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{BY_ACCEPT, GATHER, check, envelope::frames, list_query::Selection, read_page, source};
+use super::{
+    BY_ACCEPT, GATHER, check, envelope::frames, list_query::Selection, live_reads::FramedPage,
+    read_page, source,
+};
 use crate::{
     access::Lease,
     extract::EVENT_STREAM,
@@ -177,7 +181,7 @@ impl From<Problem> for End {
 
 impl Stream {
     async fn run(mut self, first: EventsPage, sender: BodySender) {
-        let mut page = Arc::new(first);
+        let mut page = Arc::new(FramedPage::new(first, &self.selection));
         let end = loop {
             match self.step(page, &sender).await {
                 Ok(next) => page = next,
@@ -197,18 +201,26 @@ impl Stream {
     /// Sends a page, and reads the next one when there may be one.
     async fn step(
         &mut self,
-        page: Arc<EventsPage>,
+        page: Arc<FramedPage>,
         sender: &BodySender,
-    ) -> Result<Arc<EventsPage>, End> {
-        let mut out = mem::take(&mut self.begun);
-        frames(&page, self.selection.page.after, source(&self.app), &mut out);
-        if !out.is_empty() {
-            self.pass(out, sender).await?;
-            self.heartbeat = Instant::now() + HEARTBEAT;
+    ) -> Result<Arc<FramedPage>, End> {
+        let begun = Bytes::from(mem::take(&mut self.begun));
+        let after = self.selection.page.after;
+        let frames = page.frames_after(after, || {
+            let mut out = Vec::new();
+            frames(&page.page, after, source(&self.app), &mut out);
+            out.into()
+        });
+        for bytes in [begun, frames] {
+            if !bytes.is_empty() {
+                self.pass(bytes, sender).await?;
+                self.heartbeat = Instant::now() + HEARTBEAT;
+            }
         }
-        let reached = page.position(page.reached);
+        let EventsPage { reached, head, .. } = page.page;
+        let is_behind = reached < head;
+        let reached = page.page.position(reached);
         self.selection.continue_after(reached);
-        let is_behind = page.reached < page.head;
         drop(page);
         if !is_behind {
             self.wait(reached, sender).await?;
@@ -217,7 +229,7 @@ impl Stream {
     }
 
     /// Sends these bytes once the connection has room for them.
-    async fn pass(&mut self, bytes: Vec<u8>, sender: &BodySender) -> Result<(), End> {
+    async fn pass(&mut self, bytes: Bytes, sender: &BodySender) -> Result<(), End> {
         let room = tokio::select! {
             biased;
             problem = self.lease.over() => return Err(problem.into()),
@@ -247,19 +259,19 @@ impl Stream {
     }
 
     /// Reads the next page. The stream stays silent while the store cannot be read.
-    async fn read(&mut self, is_behind: bool) -> Result<Arc<EventsPage>, End> {
+    async fn read(&mut self, is_behind: bool) -> Result<Arc<FramedPage>, End> {
         let patience = Instant::now() + PATIENCE;
         loop {
             let may: Permit<ReadEvents> = self.lease.permit().await?;
             let read = read_page(&self.app, Class::Lists, may, &self.selection);
             let page = if is_behind {
-                read.await.map(Arc::new)
+                read.await.map(|page| Arc::new(FramedPage::new(page, &self.selection)))
             } else {
                 let tenant = self.app.directory.tenant_id();
                 self.app.live_reads.share(tenant, &self.selection, read).await
             };
             let checked = match page {
-                Ok(page) => check(&self.app, &self.selection, &page).await.map(|()| page),
+                Ok(page) => check(&self.app, &self.selection, &page.page).await.map(|()| page),
                 Err(problem) => Err(problem),
             };
             match checked {
