@@ -303,8 +303,10 @@ pub(crate) async fn the_newest_events_come_first_if_asked_for(backend: Backend) 
     assert_eq!(gone.json(), json!({"items": [], "next_cursor": null}));
     let all = service.get("/events?sort=-position").await.expect(200);
     assert_eq!(all.json(), json!({"items": [], "next_cursor": null}));
-    for position in ["after", "cursor"] {
-        let far = format!("/events?sort=-position&{position}={}", place(&service, 11));
+    let first = service.get(&format!("/events?sort=-position&cursor={}", place(&service, 0))).await;
+    assert_eq!(number(first.expect(200).header("roster-position")), 0);
+    for (position, far) in [("after", 10), ("cursor", 11)] {
+        let far = format!("/events?sort=-position&{position}={}", place(&service, far));
         service.get(&far).await.refused(410, "position-outlived");
         let other = format!("/events?sort=-position&{position}=0123456789abcdef-1");
         service.get(&other).await.refused(410, "position-outlived");

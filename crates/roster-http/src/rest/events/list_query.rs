@@ -258,8 +258,11 @@ impl Selection {
     /// The newest events come first from any position down to the oldest one.
     pub(super) fn check(&self, page: &EventsPage) -> Result<(), Problem> {
         let is_newest_first = self.page.direction == Direction::Descending;
-        let last = page.head + i64::from(is_newest_first);
-        if [self.start, self.end].into_iter().flatten().any(|given| given.number > last) {
+        // The events before the position after the last one are all events.
+        let is_after = |given: Option<Position>, last| given.is_some_and(|it| it.number > last);
+        if is_after(self.start, page.head + i64::from(is_newest_first))
+            || is_after(self.end, page.head)
+        {
             return Err(outlived("the log ends before that position"));
         }
         let is_outlived = |start: Position| !is_newest_first && start.number < page.oldest - 1;
@@ -285,7 +288,7 @@ impl Selection {
     pub(super) fn shown(&self, page: &EventsPage) -> Position {
         page.position(match self.page.direction {
             Direction::Ascending => page.reached,
-            Direction::Descending => page.head.min(self.page.before - 1),
+            Direction::Descending => page.head.min(self.page.before - 1).max(0),
         })
     }
 
