@@ -45,7 +45,7 @@ use crate::{
 
 /// The pause before the log is read again after it has grown: more commits may follow at once, and
 /// many requests may wait.
-const GATHER: Duration = Duration::from_millis(10);
+const GATHER: Duration = Duration::from_millis(15);
 
 /// `Accept` chooses between a page and a stream.
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
