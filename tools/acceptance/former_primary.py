@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -88,10 +89,11 @@ class Writer(threading.Thread):
         super().__init__(daemon=True)
         self.service, self.number = service, number
         self.done, self.acknowledged, self.tries = threading.Event(), [], 0
+        self.fault = None
 
     def run(self):
         connection = self.service.connection(15.0)
-        while not self.done.is_set():
+        while not self.done.is_set() and not self.fault:
             self.tries += 1
             name = f"w{self.number}-{self.tries}-{time.monotonic_ns()}"
             try:
@@ -103,7 +105,7 @@ class Writer(threading.Thread):
             if answer.status == 201:
                 self.acknowledged.append(answer.json()["id"])
             elif answer.status != 503:
-                raise SystemExit(f"a create was answered {answer}")
+                self.fault = f"a create was answered {answer}"
             else:
                 time.sleep(0.02)
 
@@ -267,6 +269,8 @@ def restart_under_load(trial, old, new, forked, restarts):
         writer.done.set()
     for writer in writers:
         writer.join(30)
+    if faults := [writer.fault for writer in writers if writer.fault]:
+        raise SystemExit(faults[0])
     if (now := old.ask(state)) != before:
         raise SystemExit(f"the former primary was at {before}, and is at {now}")
     acknowledged = [user for writer in writers for user in writer.acknowledged]
@@ -279,21 +283,26 @@ def restart_under_load(trial, old, new, forked, restarts):
     return len(acknowledged)
 
 
+def told_why(service):
+    """A process without its primary: `/readyz` says why soon, and a write is refused."""
+
+    def says_so():
+        answer = request(service, "GET", "/readyz")
+        told = answer is not None and answer.status == 503 and answer.json().get("detail", "")
+        return told and "left behind" in told
+
+    until("/readyz says why", says_so, within=15.0)
+    answer = request(service, "POST", "/users", {"username": "nobody"})
+    if answer is None or answer.status != 503:
+        raise SystemExit(f"a create without a primary was answered {answer}")
+
+
 def only_the_former(trial, old, new):
     """With the former primary alone no process works, and each says why."""
     before = old.ask("SELECT position FROM log_head")
     new.act("kill")
-    for service in trial.services:
-
-        def says_so(service=service):
-            answer = request(service, "GET", "/readyz")
-            told = answer is not None and answer.status == 503 and answer.json().get("detail", "")
-            return told and "left behind" in told
-
-        until("/readyz says why", says_so)
-        answer = request(service, "POST", "/users", {"username": "nobody"})
-        if answer is None or answer.status != 503:
-            raise SystemExit(f"a create without a primary was answered {answer}")
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        list(pool.map(told_why, trial.services))
     if old.ask("SELECT position FROM log_head") != before:
         raise SystemExit("the former primary was written to")
     new.act("resume")

@@ -36,12 +36,12 @@ use crate::{
     tenant::TenantId,
     timestamp::Timestamp,
     user::{Deleted, Stored, User, draft::Draft},
-    write::position::{LogId, Position},
     write::{
         command::{Act, Command, Mode, Rules, Terms, Upsert, UserAct},
         edit::Edit,
         erasure::{Erasure, Purged},
         outcome::Outcome,
+        position::{LogId, Position},
     },
 };
 
@@ -310,7 +310,7 @@ impl Directory {
         self.store.wal_bytes()
     }
 
-    /// How often transactions of writes failed.
+    /// How often a database failed the engine since the start.
     pub fn faults(&self) -> StoreFaults {
         self.store.faults()
     }
@@ -443,7 +443,7 @@ impl Directory {
         self.store.log_id()
     }
 
-    /// Whether the log has a position of a former log: whether it continues it there or later.
+    /// Whether the log has all events up to this position of a former log.
     pub async fn has_former(&self, position: Position) -> Result<bool, StoreError> {
         let end = self.store.former_log_end(position.log).await?;
         Ok(end.is_some_and(|end| position.number <= end))

@@ -56,7 +56,6 @@ pub const PAGE_SIZE_MAX: usize = 1000;
 pub const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A page ends early, possibly empty, once this many rows were examined.
 pub const PAGE_EXAMINED_MAX: usize = 20_000;
-
 /// The maximum number of types, and of actors, that a query for events names.
 pub const EVENT_VALUES_MAX: usize = 20;
 /// The maximum number of values of the repeatable `id` parameter.

@@ -131,7 +131,7 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
         None
     }
 
-    /// How often transactions of writes failed since the start, if the engine repeats them.
+    /// How often a database failed the engine since the start, if it uses one of its own.
     fn faults(&self) -> StoreFaults {
         StoreFaults::default()
     }

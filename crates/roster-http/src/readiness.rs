@@ -60,6 +60,11 @@ impl Outcomes {
     }
 }
 
+/// The milliseconds since a moment, at least 1.
+fn millis_since(moment: Instant) -> u64 {
+    u64::try_from(moment.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
 /// Whether a time is within the last seconds.
 fn is_recent(at: &AtomicU64, now: u64) -> bool {
     let keep = u64::try_from(OUTCOME_KEEP.as_millis()).unwrap_or(u64::MAX);
@@ -74,7 +79,7 @@ impl Readiness {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+        millis_since(self.began)
     }
 
     /// Records that a read or a write has succeeded.
@@ -86,14 +91,12 @@ impl Readiness {
     /// Records the error of a read or a write. Errors that a caller can cause do not count: that of
     /// a damaged record, and that of a short limit of time.
     pub(crate) fn failed(&self, is_read: bool, error: &StoreError) {
+        if matches!(error, StoreError::Superseded(_)) {
+            self.superseded.store(self.now(), Ordering::Relaxed);
+        }
         match error {
-            StoreError::Superseded(_) => {
-                let now = self.now();
-                self.superseded.store(now, Ordering::Relaxed);
-                let outcomes = if is_read { &self.reads } else { &self.writes };
-                outcomes.failed.store(now, Ordering::Relaxed);
-            }
             StoreError::Unavailable(_)
+            | StoreError::Superseded(_)
             | StoreError::WritesStopped
             | StoreError::Full(_)
             | StoreError::Internal(_) => {
@@ -132,13 +135,14 @@ impl Readiness {
             return if is_ready { Ok(()) } else { Err(not_ready()) };
         }
         let (directory, superseded) = (directory.clone(), Arc::clone(&self.superseded));
+        let began = self.began;
         // A separate task, so that the check continues and no second one begins if the caller
         // disconnects.
         let asked = tokio::spawn(async move {
             let health = timeout_at(end, directory.health()).await;
             let health = health.unwrap_or(Err(StoreError::TimedOut));
             if matches!(health, Err(StoreError::Superseded(_))) {
-                superseded.store(now, Ordering::Relaxed);
+                superseded.store(millis_since(began), Ordering::Relaxed);
             }
             *last = Some((Instant::now(), health.is_ok()));
             health

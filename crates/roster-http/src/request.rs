@@ -38,9 +38,9 @@ pub(crate) struct RequestContext {
     pub(crate) operation: Option<Operation>,
     /// The caller and its permissions.
     pub(crate) authority: Authority,
-    /// The log as it was known before the store was read. A position that the request reads is one
-    /// of this log, or of a later one, where the position of a lost event may belong to another
-    /// event: under this id it is then rejected.
+    /// The log as it was known before the request read the store. The response gives positions as
+    /// those of this log. If another log has continued it meanwhile, they are after its end, so
+    /// they are rejected later, and never stand for other events.
     pub(crate) log: LogId,
 }
 

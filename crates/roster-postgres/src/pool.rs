@@ -53,6 +53,7 @@ impl Timeouts {
     /// another connection. Returns the connection too.
     async fn run<T, P, C, Q>(
         self,
+        connector: &Connector,
         connect: impl Fn() -> C,
         query: impl Fn(Arc<Connection>) -> Q,
     ) -> Result<(T, Arc<Connection>, P), StoreError>
@@ -61,17 +62,13 @@ impl Timeouts {
         Q: Future<Output = QueryResult<T>>,
     {
         let deadline = Instant::now() + self.total;
-        let mut last = None;
         loop {
             let (connection, permit) = match timeout_at(deadline.into(), connect()).await {
                 Ok(Ok(connected)) => connected,
                 // Another server may become the primary.
-                Ok(Err(error)) if Instant::now() < deadline => {
-                    last = Some(error);
-                    continue;
-                }
+                Ok(Err(_)) if Instant::now() < deadline => continue,
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(last.unwrap_or_else(too_slow)),
+                Err(_) => return Err(connector.too_slow()),
             };
             let end = deadline.min(Instant::now() + self.attempt);
             let result = timeout_at(end.into(), query(Arc::clone(&connection))).await;
@@ -122,7 +119,7 @@ impl SharedPool {
         &self,
         query: impl Fn(Arc<Connection>) -> Q,
     ) -> Result<T, StoreError> {
-        let (result, ..) = SHORT.run(|| self.connection(), query).await?;
+        let (result, ..) = SHORT.run(&self.connector, || self.connection(), query).await?;
         Ok(result)
     }
 
@@ -157,7 +154,8 @@ impl ExclusivePool {
         timeouts: Timeouts,
         query: impl Fn(Arc<Connection>) -> Q,
     ) -> Result<T, StoreError> {
-        let (result, connection, _permit) = timeouts.run(|| self.connection(), query).await?;
+        let (result, connection, _permit) =
+            timeouts.run(&self.connector, || self.connection(), query).await?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         Ok(result)
     }

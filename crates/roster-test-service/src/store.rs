@@ -418,7 +418,12 @@ impl Store for Watched {
         self.healths.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             if !self.is_healthy.load(Ordering::Relaxed) {
-                self.inject_fault().await?;
+                let fault = self.inject_fault().await;
+                if matches!(fault, Err(StoreError::Superseded(_))) {
+                    // The engine looks for another server for some seconds.
+                    tokio::time::sleep(Duration::from_millis(3_200)).await;
+                }
+                fault?;
             }
             self.inner.health().await
         })

@@ -53,7 +53,7 @@ impl EventKinds {
 pub struct EventsQuery {
     /// Only events after this position.
     pub after: i64,
-    /// Only events before this position; in the order of the log there is no such limit.
+    /// Only events before this position, if the newest come first.
     pub before: i64,
     /// Ascending is the order of the log; descending is the newest event first.
     pub direction: Direction,

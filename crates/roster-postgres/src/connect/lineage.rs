@@ -207,21 +207,22 @@ impl Lineage {
                 connection.client().execute(&note_server(), &[]).await?;
             } else if found.is_to_be_forked(known) {
                 connection.transaction(BEGIN, fork_if_needed(connection, known)).await?;
-            } else if self.adopt(known, found.end) {
-                connection.belong_to(self.generation.now());
+            } else if let Some(generation) = self.adopt(known, found.end) {
+                connection.belong_to(generation);
                 return Ok(Ok(()));
             }
         }
         Ok(Err(Superseded::OtherLog))
     }
 
-    /// Makes a log that continues the known one the log of this process. Returns whether the known
-    /// one is still the same.
-    fn adopt(&self, before: Option<Position>, end: Position) -> bool {
+    /// Makes a log that continues the known one the log of this process. Returns the generation of
+    /// its connections; `None` if another connection has made another log the known one.
+    fn adopt(&self, before: Option<Position>, end: Position) -> Option<Generation> {
+        // Locked until the end, so that the generation is that of this log.
         let mut known = self.known();
         let log = |position: Option<Position>| position.map(|position| position.log);
         if log(known.log) != log(before) {
-            return false;
+            return None;
         }
         match &mut known.log {
             Some(known) if known.log == end.log => known.number = known.number.max(end.number),
@@ -230,7 +231,7 @@ impl Lineage {
                 self.generation.end();
             }
         }
-        true
+        Some(self.generation.now())
     }
 }
 

@@ -255,7 +255,7 @@ impl Connector {
     /// Makes the log of the server the one that this process follows: later connections are only to
     /// servers that continue it. Begins a new log if events may be lost.
     pub(crate) async fn follow_log(&self, connection: &mut Connection) -> QueryResult<()> {
-        let other = |_| StoreError::Unavailable(ConnectError::OtherLog(self.shown()).into());
+        let other = |_| StoreError::from(ConnectError::OtherLog(self.shown()));
         Ok(self.lineage.follow(connection).await?.map_err(other)?)
     }
 

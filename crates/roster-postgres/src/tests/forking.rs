@@ -6,13 +6,14 @@ use std::time::Duration;
 use roster_core::{
     EventKind, EventsQuery, LogId, Position, Store, StoreError, event::LOG_SUBJECT, list::PageQuery,
 };
+use roster_testkit::postgres::Cluster;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 
 use super::support::{
     apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
 };
-use crate::Postgres;
+use crate::{ConnectError, Connector, Postgres};
 
 /// As after a failover: the log was last on another server.
 const MOVE: &str = "UPDATE log_head SET server = 'another'";
@@ -165,4 +166,18 @@ async fn a_server_whose_log_does_not_continue_the_known_one_is_refused() {
     assert_eq!(column(&client, "SELECT count(*) FROM events").await, ["5"]);
     // A process that has read nothing cannot know better.
     assert_eq!(open(&url).await.head().await.unwrap().position, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_two_clusters_are_refused() {
+    let clusters = [Cluster::with(&[], &[]), Cluster::with(&[], &[])];
+    let [one, other] = clusters.each_ref().map(|cluster| cluster.url("postgres"));
+    let (_, host) = other.split_once('@').unwrap();
+    let (host, _) = host.split_once('/').unwrap();
+    let both = one.replacen("/postgres", &format!(",{host}/postgres"), 1);
+    let refused = Connector::parse(&both).unwrap().connect().await.err();
+    assert!(matches!(refused, Some(ConnectError::OtherCluster(_))), "{refused:?}");
+    // One of them may be down.
+    let gone = both.replacen(host, "127.0.0.1:1", 1);
+    Connector::parse(&gone).unwrap().connect().await.unwrap();
 }

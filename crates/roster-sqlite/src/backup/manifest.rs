@@ -69,7 +69,7 @@ impl Manifest {
         Some(Self {
             format: number("format")?,
             schema: number("schema")?,
-            log_id: log_id(text("log_id")?)?,
+            log_id: LogId::parse(text("log_id")?)?,
             position: number("position")?,
             users: number("users")?,
             deleted_users: number("deleted_users")?,
@@ -88,12 +88,6 @@ impl fmt::Display for Manifest {
              {position}, as of {created_at}"
         )
     }
-}
-
-fn log_id(text: &str) -> Option<LogId> {
-    let canonical = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let number = canonical.then(|| u64::from_str_radix(text, 16).ok())??;
-    Some(LogId(number.to_be_bytes()))
 }
 
 #[cfg(test)]

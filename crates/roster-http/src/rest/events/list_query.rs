@@ -46,7 +46,7 @@ fn kinds_of(subject: SubjectKind) -> EventKinds {
     kinds.fold(EventKinds::NONE, |kinds, kind| kinds.or(EventKinds::only(*kind)))
 }
 
-/// What the parameters select: an id, and kinds.
+/// What the parameters select.
 #[derive(Default)]
 struct Wanted {
     id: Option<UserId>,

@@ -33,15 +33,15 @@ struct LivePage {
 /// A page for streams, and its frames, which are written once for all streams that were where it
 /// begins.
 pub(super) struct FramedPage {
-    pub(super) page: EventsPage,
+    pub(super) events: EventsPage,
     /// The position after which it was read.
     after: i64,
     frames: OnceLock<Bytes>,
 }
 
 impl FramedPage {
-    pub(super) fn new(page: EventsPage, selection: &Selection) -> Self {
-        Self { page, after: selection.page.after, frames: OnceLock::new() }
+    pub(super) fn new(events: EventsPage, selection: &Selection) -> Self {
+        Self { events, after: selection.page.after, frames: OnceLock::new() }
     }
 
     /// The frames of its events after a position, which `write` writes unless another stream did.
@@ -55,7 +55,7 @@ impl LivePage {
     fn continues(&self, tenant: TenantId, selection: &Selection) -> bool {
         self.tenant == tenant
             && self.all_tenants == selection.page.all_tenants
-            && (self.page.after..self.page.page.reached).contains(&selection.page.after)
+            && (self.page.after..self.page.events.reached).contains(&selection.page.after)
             && self.read_at.elapsed() < AGE_MAX
     }
 }

@@ -208,7 +208,7 @@ impl Stream {
         let after = self.selection.page.after;
         let frames = page.frames_after(after, || {
             let mut out = Vec::new();
-            frames(&page.page, after, source(&self.app), &mut out);
+            frames(&page.events, after, source(&self.app), &mut out);
             out.into()
         });
         for bytes in [begun, frames] {
@@ -217,9 +217,9 @@ impl Stream {
                 self.heartbeat = Instant::now() + HEARTBEAT;
             }
         }
-        let EventsPage { reached, head, .. } = page.page;
+        let EventsPage { reached, head, .. } = page.events;
         let is_behind = reached < head;
-        let reached = page.page.position(reached);
+        let reached = page.events.position(reached);
         self.selection.continue_after(reached);
         drop(page);
         if !is_behind {
@@ -271,7 +271,7 @@ impl Stream {
                 self.app.live_reads.share(tenant, &self.selection, read).await
             };
             let checked = match page {
-                Ok(page) => check(&self.app, &self.selection, &page.page).await.map(|()| page),
+                Ok(page) => check(&self.app, &self.selection, &page.events).await.map(|()| page),
                 Err(problem) => Err(problem),
             };
             match checked {
