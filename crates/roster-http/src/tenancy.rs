@@ -12,7 +12,7 @@ use std::{
 
 use http::Uri;
 use roster_core::{
-    Directory, Status, StoreError, Tenant, TenantName,
+    Directory, LogId, Status, StoreError, Tenant, TenantName,
     access::{Authority, Reach},
 };
 
@@ -48,11 +48,14 @@ pub(crate) struct Tenants {
     kept: Mutex<Kept>,
 }
 
+type Generation = (LogId, i64);
+
 #[derive(Default)]
 struct Kept {
     by_name: HashMap<TenantName, Tenant>,
-    /// The number of changes of tenants before these were read.
-    generation: i64,
+    /// The number of changes of tenants before these were read, in which log. After a failover the
+    /// last change may be lost, and another one may have its number.
+    generation: Option<Generation>,
     /// When the last read of this number began.
     checked: Option<Instant>,
     /// When this process last changed a tenant.
@@ -69,8 +72,9 @@ impl Tenants {
         let now = Instant::now();
         let is_current = self.kept().is_current(now);
         if !is_current {
+            let log = directory.log_id();
             let generation = directory.tenants_generation().await?;
-            self.kept().check(generation, now);
+            self.kept().check((log, generation), now);
         }
         let generation = {
             let kept = self.kept();
@@ -103,15 +107,15 @@ impl Kept {
     }
 
     /// Forgets all tenants if one of them may have changed.
-    fn check(&mut self, generation: i64, at: Instant) {
-        if generation != self.generation {
-            (self.by_name, self.generation) = (HashMap::new(), generation);
+    fn check(&mut self, generation: Generation, at: Instant) {
+        if self.generation != Some(generation) {
+            (self.by_name, self.generation) = (HashMap::new(), Some(generation));
         }
         self.checked = self.checked.max(Some(at));
     }
 
     /// Keeps a tenant that was read after this generation. A change may have come after it.
-    fn keep(&mut self, tenant: &Tenant, generation: i64) {
+    fn keep(&mut self, tenant: &Tenant, generation: Option<Generation>) {
         if generation != self.generation {
             return;
         }

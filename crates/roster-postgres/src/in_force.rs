@@ -67,6 +67,13 @@ struct Known {
     log: LogId,
 }
 
+impl Known {
+    /// Whether nothing newer was read: of this log, and of this era or a later one.
+    fn is_not_before(&self, era: i64, log: LogId) -> bool {
+        self.log == log && self.era >= era
+    }
+}
+
 /// The rules in force, as far as this process knows.
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
@@ -109,28 +116,36 @@ impl RulesInForce {
             {
                 return Ok(());
             }
-            let State { era, schemas, .. } = self.read(vec![tenant]).await?;
-            let known_era = {
+            let State { era, end, schemas, .. } = self.read(vec![tenant]).await?;
+            let is_known = {
                 let mut known = self.lock();
-                if era == known.era {
+                if era == known.era && end.log == known.log {
                     known.schemas.extend(schemas);
                 }
-                known.era
+                known.is_not_before(era, end.log)
             };
             // The schema is kept with those of its era, so they are read again first.
-            if era > known_era {
+            if !is_known {
                 self.refresh().await?;
             }
         }
     }
 
+    /// Whether rules are those of the log that this process follows now. After a failover the
+    /// last change of the rules may be lost, and another one may have its era.
+    pub(crate) fn is_of_current_log(&self, rules: &InForce) -> bool {
+        self.shared.connector().log().is_some_and(|known| known.log == rules.log)
+    }
+
     /// Reads the policy again. Fails if this process may not write any more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
-        let era = self.read(Vec::new()).await?.era;
-        while self.lock().era < era {
+        loop {
+            let State { era, end, .. } = self.read(Vec::new()).await?;
+            if self.lock().is_not_before(era, end.log) {
+                return Ok(());
+            }
             self.read_all().await?;
         }
-        Ok(())
     }
 
     /// Reads the rules, and the schemas of all tenants in use. Keeps them unless another task has
@@ -140,9 +155,11 @@ impl RulesInForce {
         let State { era, end, policy, schemas } = self.read(tenants).await?;
         let mut known = self.lock();
         let is_complete = known.schemas.keys().all(|tenant| schemas.contains_key(tenant));
-        if era >= known.era && is_complete {
-            let with = |rules: Rules, (key, sharing)| rules.with_sharing(key, sharing);
-            let rules = policy.into_iter().fold(known.rules, with);
+        let with = |rules: Rules, (key, sharing)| rules.with_sharing(key, sharing);
+        let rules = policy.into_iter().fold(known.rules, with);
+        let in_force = InForce { rules, schema: None, era, log: end.log };
+        let is_newer = era >= known.era || known.log != end.log;
+        if is_newer && is_complete && self.is_of_current_log(&in_force) {
             *known = Known { rules, schemas, era, log: end.log };
         }
         Ok(())

@@ -122,9 +122,11 @@ impl Postgres {
         let request = Request::new(self.tenant, rules, &schema.unwrap_or_default(), command);
         for _ in 0..ERAS_MAX {
             let in_force = self.in_force.known(self.tenant);
-            let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), &request));
-            if let Some(result) = dry_run.await? {
-                return result;
+            if self.in_force.is_of_current_log(&in_force) {
+                let dry_run = self.exclusive.run(SHORT, |c| dry_run(c, in_force.clone(), &request));
+                if let Some(result) = dry_run.await? {
+                    return result;
+                }
             }
             self.in_force.refresh().await?;
         }

@@ -73,6 +73,8 @@ pub struct Watched {
     is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
     tenants_are_full: AtomicBool,
+    keyrings: AtomicUsize,
+    tenant_reads: AtomicUsize,
     /// The last position of the log of the inner store, once another one continues it.
     forked_at: Mutex<Option<i64>>,
 }
@@ -99,6 +101,8 @@ impl Watched {
             is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
             tenants_are_full: AtomicBool::new(false),
+            keyrings: AtomicUsize::new(0),
+            tenant_reads: AtomicUsize::new(0),
             forked_at: Mutex::default(),
         }
     }
@@ -162,6 +166,11 @@ impl Watched {
         self.pages.load(Ordering::Relaxed)
     }
 
+    /// How often all keys were read, and how often a tenant.
+    pub fn reads_of_access(&self) -> (usize, usize) {
+        (self.keyrings.load(Ordering::Relaxed), self.tenant_reads.load(Ordering::Relaxed))
+    }
+
     /// How often the readiness of the store was checked.
     pub fn healths(&self) -> usize {
         self.healths.load(Ordering::Relaxed)
@@ -222,6 +231,7 @@ impl KeyStore for Watched {
     /// A read of authentication fails only by `fail_keys`.
     fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
+            self.keyrings.fetch_add(usize::from(known.is_none()), Ordering::Relaxed);
             let fault = if known.is_none() { &self.fault } else { &self.key_fault };
             let fault = *fault.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(fault) = fault {
@@ -271,6 +281,7 @@ impl TenantStore for Watched {
         name: TenantName,
     ) -> Answer<'_, Result<Option<(Tenant, TenantCounts)>, StoreError>> {
         Box::pin(async move {
+            self.tenant_reads.fetch_add(1, Ordering::Relaxed);
             self.inject_fault().await?;
             self.inner.tenant(name).await
         })

@@ -92,7 +92,7 @@ impl Access {
     pub(crate) fn new(directory: Directory, issuers: Vec<TokenIssuer>, require_key: bool) -> Self {
         let keys = directory.keys();
         let tokens = Tokens::new(issuers, &directory);
-        let ring = Ring::new(keys.clone());
+        let ring = Ring::new(directory.clone());
         let shared = Arc::new(Shared { directory, ring, tokens, require_key });
         Self { keys, tenant: None, shared }
     }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use roster_core::{
-    StoreError, Timestamp,
+    Directory, LogId, StoreError, Timestamp,
     access::{KeyId, KeyService, Keyring},
 };
 use tokio::sync::Mutex;
@@ -28,6 +28,9 @@ const REFRESH_AGE: Duration = Duration::from_millis(400);
 /// The keys, with the time at which their last read began.
 pub(super) struct Reading {
     pub(super) keyring: Keyring,
+    /// The log before the last read. After a failover the last change of the keys may be lost, and
+    /// another one may have its generation, so all keys are read again.
+    log: LogId,
     began: Instant,
     /// When each key was last used, in milliseconds.
     uses: HashMap<KeyId, AtomicI64>,
@@ -67,6 +70,7 @@ const MINUTE_MS: i64 = 60_000;
 pub(super) struct Ring(Arc<Shared>);
 
 struct Shared {
+    directory: Directory,
     keys: KeyService,
     last: RwLock<Option<Reading>>,
     /// Set by the first read that returns a key, and never cleared: restoring a store without keys
@@ -80,9 +84,10 @@ struct Shared {
 }
 
 impl Ring {
-    pub(super) fn new(keys: KeyService) -> Self {
+    pub(super) fn new(directory: Directory) -> Self {
         Self(Arc::new(Shared {
-            keys,
+            keys: directory.keys(),
+            directory,
             last: RwLock::new(None),
             closed: AtomicBool::new(false),
             reading: Mutex::new(()),
@@ -159,18 +164,21 @@ impl Shared {
         if self.began().is_some_and(is_current) {
             return Ok(());
         }
-        let began = Instant::now();
+        let (began, log) = (Instant::now(), self.directory.log_id());
         let known = {
             let last = self.last.read().unwrap_or_else(PoisonError::into_inner);
-            last.as_ref().map(|last| last.keyring.generation)
+            let of_log = last.as_ref().filter(|last| last.log == log);
+            of_log.map(|last| last.keyring.generation)
         };
         let read = self.keys.changed_keys(known).await?;
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
-        let last = last.get_or_insert_with(|| Reading {
-            keyring: Keyring::default(),
-            began,
-            uses: HashMap::new(),
-        });
+        let last = match &mut *last {
+            Some(last) if last.log == log => last,
+            other => {
+                let (keyring, uses) = Default::default();
+                other.insert(Reading { keyring, log, began, uses })
+            }
+        };
         last.update(read, began);
         if !last.keyring.is_open() {
             self.closed.store(true, Ordering::Release);

@@ -68,11 +68,9 @@ fn note_server() -> String {
     format!("UPDATE log_head SET server = {NAME} WHERE number = 1 AND server IS NULL")
 }
 
-/// Notes the server. Writes that were decided before are rejected.
+/// Notes the server that the log has moved to.
 fn move_to_server() -> String {
-    format!(
-        "UPDATE log_head SET server = {NAME}, era = era + 1, writer_era = NULL WHERE number = 1"
-    )
+    format!("UPDATE log_head SET server = {NAME} WHERE number = 1")
 }
 
 /// How often a log is read again that changes meanwhile.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use roster_core::{
-    EventKind, EventsQuery, LogId, Position, Store, StoreError, event::LOG_SUBJECT, list::PageQuery,
+    EventKind, EventsQuery, LogId, PolicyKey, Position, Sharing, Store, StoreError,
+    event::LOG_SUBJECT, list::PageQuery,
 };
 use roster_testkit::postgres::Cluster;
 use tokio::time::{sleep, timeout};
@@ -13,7 +14,7 @@ use tokio_postgres::Client;
 use super::support::{
     apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
 };
-use crate::{ConnectError, Connector, Postgres};
+use crate::{ConnectError, Connector, Postgres, change_policy};
 
 /// As after a failover: the log was last on another server.
 const MOVE: &str = "UPDATE log_head SET server = 'another'";
@@ -87,9 +88,10 @@ async fn a_log_on_another_server_continues_under_a_new_identity() {
     read(&store).await;
     assert_forked(&store, before, 5).await;
     assert_eq!(apply(&store, create(6, &user(6))).await.unwrap().position, 7);
-    // The other process follows with its next write, which it decides again.
-    assert_eq!(apply(&other, create(7, &user(7))).await.unwrap().position, 8);
+    // The other process looks at its log now and then.
+    read(&other).await;
     assert_eq!(other.log_id(), store.log_id());
+    assert_eq!(apply(&other, create(7, &user(7))).await.unwrap().position, 8);
     assert_eq!(assert_sound(&url).await, 8);
     // A process that starts now changes nothing.
     let third = open(&url).await;
@@ -136,6 +138,30 @@ async fn a_log_that_lost_events_under_a_process_gets_a_new_identity() {
     assert!(waits.await.is_err());
     assert_eq!(apply(&store, create(4, &user(4))).await.unwrap().position, 5);
     assert_sound(&url).await;
+}
+
+/// The era of the lost change is that of the rules before it, as if another change had come since.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_the_policy_that_is_lost_is_forgotten() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, name, client) = store_of_five(&url).await;
+    let stored = "SELECT encode(value, 'hex') FROM settings WHERE name = 'email_sharing'";
+    let before = column(&client, stored).await.remove(0);
+    change_policy(&Connector::parse(&url).unwrap(), PolicyKey::Email, Sharing::Shared)
+        .await
+        .unwrap();
+    read(&store).await;
+    assert_eq!(store.rules().email, Sharing::Shared);
+    let lose =
+        format!("UPDATE settings SET value = '\\x{before}' WHERE name = 'email_sharing'; {MOVE}");
+    client.batch_execute(&lose).await.unwrap();
+    cut(&client, &name).await;
+    let user = |n| create(n, &format!(r#"{{"username":"v{n}","email":"v@example.com"}}"#));
+    apply(&store, user(6)).await.unwrap();
+    assert!(store.preview(user(7)).await.is_err());
+    assert!(apply(&store, user(7)).await.is_err());
+    assert_eq!(store.rules().email, Sharing::Unique);
 }
 
 #[tokio::test(flavor = "multi_thread")]

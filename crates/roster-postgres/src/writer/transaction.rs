@@ -134,7 +134,11 @@ async fn try_execute(
     commit_may_arrive: &AtomicBool,
 ) -> QueryResult<Results> {
     let tenant = facts.tenant();
-    let InForce { rules, schema, era, log } = in_force.known(tenant);
+    let known = in_force.known(tenant);
+    if !in_force.is_of_current_log(&known) {
+        return Err(QueryError::EraEnded);
+    }
+    let InForce { rules, schema, era, log } = known;
     // A deletion ends the era, so no other process writes to a deleted tenant either.
     let Some(schema) = schema else {
         position_in_era(connection, era).await?;

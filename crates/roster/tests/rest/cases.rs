@@ -360,6 +360,7 @@ macro_rules! with_all_cases {
             mod event_forks {
                 a_position_is_valid_up_to_the_fork_of_its_log,
                 a_stream_goes_on_after_a_fork_unless_its_events_may_be_lost,
+                keys_and_tenants_are_read_again_after_a_fork,
             }
             mod log_growth {
                 small_changes_of_a_large_user_end_with_429,

@@ -1,8 +1,11 @@
 //! Positions after the log got a new identity: those that both logs have stay valid, and one of
 //! events that may be lost is rejected, in pages, waits and streams.
 
+use std::time::Duration;
+
 use roster_core::Store as _;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use crate::{
     event_streams::{event, next, open, streaming},
@@ -66,4 +69,27 @@ pub(crate) async fn a_stream_goes_on_after_a_fork_unless_its_events_may_be_lost(
         assert_eq!(problem["code"], "position-outlived");
         assert_eq!(stream.frame().await, None);
     }
+}
+
+/// Their last change may be lost, and another one may have its number.
+pub(crate) async fn keys_and_tenants_are_read_again_after_a_fork(backend: Backend) {
+    let service = backend.open().await;
+    let scopes = ["users:read", "tenants:admin"];
+    let key = service.new_operator_key(&scopes).await;
+    let key = key["key"].as_str().expect("a key");
+    let acme = service.request("POST", "/tenants").bearer(key).json(&json!({"name": "acme"}));
+    acme.send().await.expect(201);
+    let get = async || {
+        // What is kept is checked once a second.
+        sleep(Duration::from_millis(1_100)).await;
+        let request = service.request("GET", "/tenants/acme/users").bearer(key);
+        request.send().await.expect(200);
+        service.store.reads_of_access()
+    };
+    get().await;
+    let before = get().await;
+    assert_eq!(get().await, before, "nothing changed");
+    service.store.fork_log(0);
+    let (keyrings, tenants) = get().await;
+    assert_eq!((keyrings, tenants), (before.0 + 1, before.1 + 1));
 }

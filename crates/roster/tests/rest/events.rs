@@ -249,7 +249,7 @@ pub(crate) async fn events_are_filtered_by_kind_and_user(backend: Backend) {
         (format!("group_id={ada}"), vec![], 8),
         ("subject=log".to_owned(), vec![], 8),
         ("actor=anonymous".to_owned(), (1..=8).collect(), 8),
-        ("actor=Anonymous&actor=nobody".to_owned(), vec![], 8),
+        ("actor=Anonymous&actor=anon&actor=anonymous2".to_owned(), vec![], 8),
         ("actor=nobody&actor=anonymous&type=user.updated".to_owned(), vec![3, 6], 8),
         ("actor=nobody,anonymous".to_owned(), vec![], 8),
         ("sort=position&limit=2".to_owned(), vec![1, 2], 2),
