@@ -14,8 +14,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     access::{
-        KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents, ReadUsers, RestoreIds,
-        SeesDeleted, WriteUsers,
+        AuditView, Authority, KeyService, Permit, PurgeUsers, ReadDeletedUsers, ReadEvents,
+        ReadUsers, RestoreIds, SeesDeleted, WriteUsers,
     },
     clock::Clock,
     clock_mark::{ClockMark, ClockReading},
@@ -32,7 +32,7 @@ use crate::{
         list::{DeletedPage, DeletedQuery, Page, PageQuery},
         walk::WalkStore,
     },
-    store::{ExpiredUser, Head, Outlived, Secret, Store, StoreFaults},
+    store::{ExpiredUser, Head, Outlived, Secret, StartSettings, Store, StoreFaults},
     tenant::TenantId,
     timestamp::Timestamp,
     user::{Deleted, Stored, User, draft::Draft},
@@ -197,13 +197,26 @@ impl Directory {
         self.store.deleted_page(query).await
     }
 
-    /// Events of the change log.
+    /// Events of the change log, without the audit events that a view does not show.
     pub async fn events(
         &self,
         _may: Permit<ReadEvents>,
+        audit: AuditView,
         query: EventsQuery,
     ) -> Result<EventsPage, StoreError> {
-        self.store.events(query).await
+        let mut page = self.store.events(query).await?;
+        page.retain(|event| audit.shows(event));
+        Ok(page)
+    }
+
+    /// Appends an event with the names of the settings that have another value than the last
+    /// process had, and keeps these values.
+    pub async fn note_settings(
+        &self,
+        settings: Vec<(String, String)>,
+    ) -> Result<Vec<String>, StoreError> {
+        let caller = Authority::of_the_service().caller("start");
+        self.store.note_settings(StartSettings { settings, caller, at: self.clock.now() }).await
     }
 
     /// Returns once the log of all tenants has an event after this position. May be dropped while
@@ -223,7 +236,7 @@ impl Directory {
             return Ok(true);
         }
         let query = EventsQuery { user_id: Some(id), ..EventsQuery::after(after, 1) };
-        let events = self.events(may, query).await?.events;
+        let events = self.events(may, AuditView::Nothing, query).await?.events;
         // Users and groups have ids from the same source, so events of groups do not count.
         Ok(events.iter().any(|(_, event)| event.kind.is_of_user()))
     }

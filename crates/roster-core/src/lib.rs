@@ -87,7 +87,7 @@ mod write;
 
 pub use read::{filter, list, page, plan, project, walk, words};
 pub use user::{attribute, decide, draft, keys, profile, short_form};
-pub use write::{capped, command, erasure, event, policy, violation};
+pub use write::{audit, capped, command, erasure, event, policy, violation};
 
 pub use clock::Clock;
 pub use clock_mark::{ClockMark, ClockReading};

@@ -26,7 +26,7 @@ use crate::{
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
     write::{
-        command::{Command, Rules},
+        command::{Caller, Command, Rules},
         erasure::{Erasure, Purged},
         outcome::{Answer, Outcome},
         position::LogId,
@@ -50,6 +50,17 @@ pub struct ExpiredUser {
     pub version: i64,
     /// When the user expired.
     pub expires_at: Timestamp,
+}
+
+/// The settings with which a process starts.
+#[derive(Clone, Debug)]
+pub struct StartSettings {
+    /// The names and values, without secrets.
+    pub settings: Vec<(String, String)>,
+    /// The author of the event.
+    pub caller: Caller,
+    /// The time of the start.
+    pub at: Timestamp,
 }
 
 /// The operations of an engine on one tenant, and on the whole store.
@@ -152,6 +163,11 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// The ends of SCIM pages by index, if several processes serve this store; `None` if this
     /// process is the only one.
     fn walks(&self) -> Option<&dyn WalkStore>;
+
+    /// Appends an event with the names of the settings that have another value than the last time,
+    /// and keeps these values. Returns the names. Settings that were not there the last time do not
+    /// count.
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>>;
 
     /// The steps of the indexes that the schema of users names.
     fn indexes(&self) -> &dyn IndexStore;

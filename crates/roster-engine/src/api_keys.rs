@@ -11,10 +11,14 @@ use roster_core::{
         ApiKey, FormerSecret, KeyAct, KeyChange, KeyDecision, KeyId, KeyRefusal, KeyView, Keyring,
         Reach, Scopes, SecretDigest, decide_keys,
     },
+    audit::key_event,
     page::Flow,
 };
 
-use crate::database::{Cell, Database, Values, corrupt, first, is_live};
+use crate::{
+    audit::append,
+    database::{Cell, Database, Values, corrupt, first, is_live},
+};
 
 /// The number of changes of the keys.
 pub const KEYS_GENERATION: &str = "SELECT generation FROM keys_head WHERE id = 1";
@@ -135,7 +139,8 @@ async fn each<D: Database>(
     db.each(sql, parameters, keep).await
 }
 
-/// Decides a change of the keys and applies it, in a transaction that excludes other changes.
+/// Decides a change of the keys and applies it with its event, in a transaction that has locked the
+/// head of the log.
 pub async fn change_keys<D: Database>(
     db: D,
     change: &KeyChange,
@@ -164,6 +169,8 @@ pub async fn change_keys<D: Database>(
         }
         db.execute(COUNT_KEY_CHANGE, &[]).await?;
         db.execute(PUT_KEY, &row_of(key)).await?;
+        let (tenant, event) = key_event(change, key);
+        append(db.of(tenant), &event).await?;
         if let Some(displaced) = displaced {
             db.execute(DROP_KEY, &[displaced.as_str().into()]).await?;
         }

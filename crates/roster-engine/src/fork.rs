@@ -4,9 +4,15 @@
 //! A follower that has read no further notices nothing. The position of one that has read further
 //! is rejected, because other events may get the positions of those that it read.
 
-use roster_core::{Actor, EventKind, LogId, Position, TenantId, Timestamp, event::LOG_SUBJECT};
+use roster_core::{
+    Actor, Event, EventKind, LogId, MembersChanged, Position, TenantId, Timestamp,
+    event::LOG_SUBJECT,
+};
 
-use crate::database::{Cell, Database, corrupt, first};
+use crate::{
+    audit::append_at,
+    database::{Cell, Database, corrupt, first},
+};
 
 /// The identity of the log and its last position.
 pub const LOG: &str = "SELECT log_id, position FROM log_head WHERE number = 1";
@@ -16,9 +22,6 @@ const FORMER_LOG: &str = "SELECT position FROM former_logs WHERE log_id = $1";
 const ADD_FORMER: &str = "INSERT INTO former_logs (position, log_id) VALUES ($1, $2)";
 
 const FORMER_COUNT: &str = "SELECT count(*) FROM former_logs";
-
-const APPEND: &str = "INSERT INTO events (position, tenant, kind, at, actor, request_id, \
-     subject_id, version, changed, record) VALUES ($1, $2, $3, $4, $5, 'fork', $6, $7, '', $8)";
 
 const BEGIN: &str = "UPDATE log_head SET log_id = $1, position = $2 WHERE number = 1";
 
@@ -31,17 +34,18 @@ pub async fn fork<D: Database>(db: D, log: LogId, at: Timestamp) -> Result<Posit
     db.execute(ADD_FORMER, &former).await?;
     let logs = first(db, FORMER_COUNT, &[]).await?.ok_or_else(|| corrupt("former_logs"))?;
     let next = Position { log, number: parent.number + 1 };
-    let event = [
-        next.number.into(),
-        TenantId::DEFAULT.into(),
-        EventKind::LogForked.as_str().into(),
-        at.as_millis().into(),
-        Actor::System.to_string().as_str().into(),
-        LOG_SUBJECT.into(),
-        (logs.number(0, "former_logs")? + 1).into(),
-        forked_record(parent).as_str().into(),
-    ];
-    db.execute(APPEND, &event).await?;
+    let event = Event {
+        kind: EventKind::LogForked,
+        at,
+        actor: Actor::System.to_string(),
+        request_id: "fork".to_owned(),
+        user_id: LOG_SUBJECT,
+        version: logs.number(0, "former_logs")? + 1,
+        changed: Vec::new(),
+        members: MembersChanged::default(),
+        record: forked_record(parent).into(),
+    };
+    append_at(db.of(TenantId::DEFAULT), next.number, &event).await?;
     db.execute(BEGIN, &[Cell::from(log.0.as_slice()), next.number.into()]).await?;
     Ok(next)
 }

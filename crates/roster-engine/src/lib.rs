@@ -26,6 +26,7 @@
 //! ```
 
 mod api_keys;
+mod audit;
 mod check;
 mod database;
 mod fork;
@@ -43,6 +44,7 @@ pub use api_keys::{
     CHANGED_KEYS, COUNT_KEY_CHANGE, DROP_KEY, HAS_KEYS, KEY, KEYS_GENERATION, KEYS_OF_OPERATOR,
     KEYS_OF_TENANT, PUT_KEY, REVOKE_KEYS, change_keys, changed_keys, key, keys,
 };
+pub use audit::{append_policy, note_settings};
 pub use check::{CheckReader, Findings, Line, SearchRow, check, check_counters};
 pub use database::{
     Cell, DELETED_AT, Database, Dialect, HEAD, Values, corrupt, event_of, first, head, is_live,

@@ -152,10 +152,10 @@ impl Table {
             name @ ("users" | "deleted_users") => {
                 format!("{name}{} WHERE true", D::indexed_by(&format!("{name}_id")))
             }
-            // The other settings belong to the sweep of an SQLite file after a purge, and to the
-            // progress of a load.
+            // The other settings belong to the sweep of an SQLite file after a purge, to the
+            // progress of a load, and to the processes over the other engine.
             "settings" => "settings WHERE name NOT IN ('purged', 'sweep_purged', 'sweep_page', \
-                           'migration') AND name NOT LIKE 'migration.%'"
+                           'migration', 'start_settings') AND name NOT LIKE 'migration.%'"
                 .to_owned(),
             name => format!("{name} WHERE true"),
         }

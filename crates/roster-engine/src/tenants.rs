@@ -1,7 +1,8 @@
 //! Tenants: their table, read and changed one at a time. [`decide_tenant`] has the rules.
 
 use roster_core::{
-    Head, Status, StoreError, Tenant, TenantName, UserId,
+    Head, Status, StoreError, Tenant, TenantId, TenantName, UserId,
+    audit::{tenant_event, tenant_subject},
     limits::TENANTS_MAX,
     page::Flow,
     tenant::{
@@ -12,6 +13,7 @@ use roster_core::{
 
 use crate::{
     api_keys::revoke_keys,
+    audit::append,
     database::{Cell, Database, Dialect, Values, corrupt, first},
     read::page_sql::{Parameters, limit, status_number},
 };
@@ -95,7 +97,7 @@ pub const PURGE_TENANT: &str = "UPDATE tenants SET name = NULL, status = 2, disp
 /// version 7.
 pub(crate) const WHOLE_TENANT: UserId = UserId::from_bytes([0; 16]);
 
-/// Begins the erasure of everything in a tenant.
+/// Begins the erasure of everything in a tenant, or of the events about one.
 pub const BEGIN_ERASURE: &str = "INSERT INTO erasures (tenant, id, reached) VALUES ($1, $2, 0)";
 
 /// Marks a tenant in which everything is erased.
@@ -108,6 +110,13 @@ pub async fn tenant<D: Database>(
 ) -> Result<Option<(Tenant, TenantCounts)>, D::Error> {
     let row = first(db, &tenant_of_name(), &[name.as_str().into()]).await?;
     Ok(row.map(|row| tenant_of(&row)).transpose()?)
+}
+
+/// Reads a tenant other than the default one.
+pub(crate) async fn tenant_of_id<D: Database>(db: D) -> Result<Option<Tenant>, D::Error> {
+    let sql = format!("SELECT {COLUMNS} FROM tenants WHERE id = $1");
+    let row = first(db, &sql, &[db.tenant().into()]).await?;
+    Ok(row.map(|row| tenant_of(&row)).transpose()?.map(|(tenant, _)| tenant))
 }
 
 /// Reads the name of a tenant, and whether it is deleted; `None` if it has no name.
@@ -138,8 +147,8 @@ pub async fn tenants<D: Database>(db: D, query: &TenantQuery) -> Result<TenantPa
     Ok(TenantPage { items: page, has_more })
 }
 
-/// Decides a change of a tenant and applies it, in a transaction that excludes other changes of
-/// tenants.
+/// Decides a change of a tenant and applies it with its event, in a transaction that has locked the
+/// head of the log.
 pub async fn change_tenant<D: Database>(
     db: D,
     change: &TenantChange,
@@ -164,11 +173,14 @@ pub async fn change_tenant<D: Database>(
         return Ok(Ok(decision));
     }
     db.execute(COUNT_TENANT_CHANGE, &[]).await?;
+    append(db.of(TenantId::DEFAULT), &tenant_event(change, &decision.tenant)).await?;
     let Tenant { id, name, version, .. } = &decision.tenant;
     if let TenantAct::Purge(_) = &change.act {
         revoke_keys(db.of(*id), change.at).await?;
         db.execute(PURGE_TENANT, &[(*id).into()]).await?;
         db.execute(BEGIN_ERASURE, &[(*id).into(), WHOLE_TENANT.into()]).await?;
+        let events = [TenantId::DEFAULT.into(), tenant_subject(*id).into()];
+        db.execute(BEGIN_ERASURE, &events).await?;
         return Ok(Ok(decision));
     }
     let Tenant { status, display_name, external_id, users_max, .. } = &decision.tenant;

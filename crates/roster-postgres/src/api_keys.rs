@@ -8,12 +8,11 @@ use roster_core::{
 };
 use roster_engine::change_keys;
 
-use crate::{connection::Connection, failure::QueryResult, reads::rows::Rows};
-
-/// Changes of the keys run one after the other: each begins by locking this row, which the first
-/// one inserts.
-const BEGIN: &str = "BEGIN; INSERT INTO keys_head (id, generation) VALUES (1, 0) \
-     ON CONFLICT (id) DO UPDATE SET generation = keys_head.generation";
+use crate::{
+    connection::{BEGIN_AT_HEAD, Connection},
+    failure::QueryResult,
+    reads::rows::Rows,
+};
 
 pub(crate) const NOTE_USE: &str = "UPDATE keys SET last_used_at = used.at \
      FROM unnest($1::text[], $2::bigint[]) AS used (id, at) \
@@ -26,7 +25,7 @@ pub(crate) async fn change(
     change: &KeyChange,
 ) -> QueryResult<Result<ApiKey, KeyRefusal>> {
     let rows = Rows::of_store(&connection);
-    connection.transaction(BEGIN, change_keys(rows, change)).await
+    connection.transaction(BEGIN_AT_HEAD, change_keys(rows, change)).await
 }
 
 /// Records when keys were used.

@@ -22,6 +22,10 @@ use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::Severity};
 
 use crate::failure::QueryResult;
 
+/// Begins a transaction that appends events and is no batch of commands. Such transactions run one
+/// after the other: each first locks the head of the log, as the last step of a batch does.
+pub(crate) const BEGIN_AT_HEAD: &str = "BEGIN; SELECT FROM log_head WHERE number = 1 FOR UPDATE";
+
 /// A connection to a server that takes writes.
 #[derive(Debug)]
 pub(crate) struct Connection {

@@ -10,19 +10,19 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::{Secret, StoreFaults},
+    store::{Secret, StartSettings, StoreFaults},
     walk::WalkStore,
 };
 
 use roster_engine::{
     Database as _, advance_clock_mark, changed_keys, deleted_page, deleted_user, expired_users,
     forget, former_log_end, group, group_page, groups_of, head, index_keys, key, keys,
-    members_page, pending_erasures, tenants_with_index_work,
+    members_page, note_settings, pending_erasures, tenants_with_index_work,
 };
 
 use crate::{
     api_keys,
-    connection::Connection,
+    connection::{BEGIN_AT_HEAD, Connection},
     erasure, indexes,
     pool::{self, LONG, SHORT},
     postgres::Postgres,
@@ -196,6 +196,19 @@ impl Store for Postgres {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         Some(self)
+    }
+
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>> {
+        Box::pin(async move {
+            let note = |c: Arc<Connection>| {
+                let start = start.clone();
+                async move {
+                    let work = note_settings(Rows::of_store(&c), &start);
+                    c.transaction(BEGIN_AT_HEAD, work).await
+                }
+            };
+            self.exclusive.run(SHORT, note).await
+        })
     }
 
     fn indexes(&self) -> &dyn IndexStore {

@@ -125,10 +125,18 @@ pub(crate) async fn refuse_none(client: &Client) -> Result<(), OpenError> {
     Err(OpenError::NoStore)
 }
 
-/// Fails if a migration into the database is not finished.
-pub(crate) async fn refuse_unfinished(connector: &Connector) -> Result<(), OpenError> {
+/// Inserts the first rows of a store that has none, except the policy, which the first service
+/// decides. Fails if a migration into the database is not finished.
+pub(crate) async fn begin(connector: &Connector) -> Result<(), OpenError> {
     let connection = connector.connect_patiently().await?;
-    refuse_migration(&connection).await
+    refuse_migration(&connection).await?;
+    if first(Rows::of_store(&connection), HEAD, &[]).await?.is_some() {
+        return Ok(());
+    }
+    let lock = MigrationLock::take(connector).await?;
+    refuse_migration(&connection).await?;
+    create_rows(connection.client()).await?;
+    lock.end().await
 }
 
 /// Fails if a migration into the database is not finished. Uses an open connection.

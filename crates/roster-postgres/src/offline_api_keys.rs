@@ -15,7 +15,7 @@ use roster_engine::{changed_keys, key, keys, tenant, tenant_name};
 use crate::{
     api_keys,
     connect::Connector,
-    establish::refuse_unfinished,
+    establish,
     migrations::migrate,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT},
@@ -29,7 +29,7 @@ impl KeyTable {
     /// Opens the keys of a database, or creates a store there.
     pub async fn open(connector: Connector) -> Result<Self, OpenError> {
         migrate(&connector).await?;
-        refuse_unfinished(&connector).await?;
+        establish::begin(&connector).await?;
         Ok(Self(ExclusivePool::new(connector, 1)))
     }
 }

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use roster_core::{PolicyKey, Sharing};
-use roster_engine::{stored_policy, whole_policy};
+use roster_core::{PolicyKey, Sharing, Timestamp};
+use roster_engine::{append_policy, stored_policy, whole_policy};
 use tokio::time::sleep;
 use tokio_postgres::error::SqlState;
 
@@ -41,18 +41,26 @@ pub async fn read_policy(connector: &Connector) -> Result<Vec<(PolicyKey, Sharin
     whole_policy(Rows::of_store(&connection)).await?.ok_or(OpenError::NoStore)
 }
 
-/// Changes the policy of a key. Returns false if it was set already. Fails if users share keys that
-/// are to be unique.
+/// Changes the policy of a key, and appends the event. Returns false if it was set already. Fails
+/// if users share keys that are to be unique.
 pub async fn change_policy(
     connector: &Connector,
     key: PolicyKey,
     sharing: Sharing,
+    at: Timestamp,
 ) -> Result<bool, OpenError> {
     let connection = connector.connect_for_maintenance().await?;
     let client = connection.client();
     refuse_none(client).await?;
     for _ in 0..ATTEMPTS_MAX {
         let changed = change(&connection, uniqueness::key(key), sharing).await;
+        let changed = match changed {
+            Ok(true) => append_policy(Rows::of_store(&connection), at)
+                .await
+                .map(|()| true)
+                .map_err(OpenError::from),
+            changed => changed,
+        };
         if changed.as_ref().is_err_and(|error| !is_passing(error)) {
             return changed;
         }

@@ -12,18 +12,12 @@ use roster_core::{
 use roster_engine::{change_tenant, tenant, tenants, tenants_generation, totals};
 
 use crate::{
-    connection::Connection,
+    connection::{BEGIN_AT_HEAD, Connection},
     establish::NEXT_ERA,
     pool::{LONG, SHORT},
     postgres::Postgres,
     reads::rows::Rows,
 };
-
-/// Changes of tenants run one after the other: each begins by locking this row. One that deletes or
-/// restores a tenant then ends the era, so that batches of the tenant are decided again: the head
-/// of the log is locked before the row of a tenant, as in batches.
-const BEGIN: &str =
-    "BEGIN; SELECT FROM settings WHERE tenant = 0 AND name = 'cursor_secret' FOR UPDATE";
 
 impl TenantStore for Postgres {
     fn of_tenant(&self, tenant: TenantId) -> Answer<'_, Result<Arc<dyn Store>, StoreError>> {
@@ -76,7 +70,13 @@ impl TenantStore for Postgres {
                     !change.is_dry_run
                 }
             };
-            let begin = if is_live_changed { format!("{BEGIN}; {NEXT_ERA}") } else { BEGIN.into() };
+            // One that deletes or restores a tenant ends the era, so that batches of the tenant are
+            // decided again.
+            let begin = match is_live_changed {
+                _ if change.is_dry_run => "BEGIN".to_owned(),
+                true => format!("{BEGIN_AT_HEAD}; {NEXT_ERA}"),
+                false => BEGIN_AT_HEAD.to_owned(),
+            };
             let write = |c: Arc<Connection>| {
                 let (change, begin) = (change.clone(), begin.clone());
                 async move {

@@ -13,7 +13,7 @@ use roster_core::{
     limits::PAGE_SIZE_MAX,
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
     plan::Plan,
-    store::Secret,
+    store::{Secret, StartSettings},
     tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
     walk::WalkStore,
 };
@@ -21,8 +21,8 @@ use roster_core::{
 use roster_engine::{
     Current, Request, advance_clock_mark, change_keys, change_tenant, changed_keys, deleted_page,
     deleted_user, end_index_check, expired_users, forget, former_log_end, group, group_page,
-    groups_of, head, index_keys, key, keys, members_page, pending_erasures, read_few, read_page,
-    tenant, tenants, tenants_generation, tenants_with_index_work, totals,
+    groups_of, head, index_keys, key, keys, members_page, note_settings, pending_erasures,
+    read_few, read_page, tenant, tenants, tenants_generation, tenants_with_index_work, totals,
 };
 
 use crate::{
@@ -194,6 +194,11 @@ impl Store for Sqlite {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         None
+    }
+
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>> {
+        let note = move |connection: &_| run(note_settings(Rows::of_store(connection), &start));
+        Box::pin(self.write(note))
     }
 
     fn indexes(&self) -> &dyn IndexStore {

@@ -6,10 +6,10 @@
 use std::{path::Path, time::Duration};
 
 use roster_core::{
-    PolicyKey, Rules, SharedKeys, Sharing, TenantId,
+    PolicyKey, Rules, SharedKeys, Sharing, TenantId, Timestamp,
     policy::{SHARED_KEYS_LISTED_MAX, SHARING_USERS_LISTED_MAX},
 };
-use roster_engine::{corrupt, rows, stored_policy, whole_policy};
+use roster_engine::{append_policy, corrupt, rows, stored_policy, whole_policy};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
@@ -33,13 +33,14 @@ pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenEr
     run(whole_policy(Rows::of_store(&connection)))?.ok_or(OpenError::NoStore)
 }
 
-/// Changes the policy of a key. Returns false if the key has this policy already. Fails if users
-/// share keys that are to be unique. Writes of a serving process wait for the search for such
-/// users.
+/// Changes the policy of a key, and appends the event. Returns false if the key has this policy
+/// already. Fails if users share keys that are to be unique. Writes of a serving process wait for
+/// the search for such users.
 pub fn change_policy(
     directory: &Path,
     key: PolicyKey,
     sharing: Sharing,
+    at: Timestamp,
 ) -> Result<bool, OpenError> {
     let (_lock, mut connection) = open(directory)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -49,6 +50,7 @@ pub fn change_policy(
         return Ok(false);
     }
     set(&transaction, key, sharing)?;
+    run(append_policy(Rows::of_store(&transaction), at))?;
     transaction.commit()?;
     Ok(true)
 }

@@ -95,7 +95,7 @@ impl Sqlite {
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
         let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
-        let writer = Writer::new(connection, tasks, position, wait);
+        let writer = Writer::new(connection, tasks, wait);
         let threads = Threads::start(writer, (&shared, &readers), lock.database(), unclean)?;
         let threads = Mutex::new(Some(threads));
         let store = OpenStore { shared, readers, scans, secret, log_id, threads, _lock: lock };

@@ -17,7 +17,7 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::{Secret, StoreFaults},
+    store::{Secret, StartSettings, StoreFaults},
     tenant::{
         TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery,
         TenantRefusal,
@@ -467,6 +467,10 @@ impl Store for Watched {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.inner.walks()
+    }
+
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>> {
+        self.inner.note_settings(start)
     }
 
     fn indexes(&self) -> &dyn IndexStore {

@@ -7,20 +7,12 @@ use roster_core::{Event, EventKind, Stored, UserId};
 /// The live users after these events, which must begin with the first one of the log.
 pub fn replay(events: impl IntoIterator<Item = Event>) -> BTreeMap<UserId, Stored> {
     let mut users = BTreeMap::new();
-    for event in events {
-        match event.kind {
-            EventKind::Created | EventKind::Updated | EventKind::Restored => {
-                let Event { user_id: id, version, record, .. } = event;
-                users.insert(id, Stored { id, version, record });
-            }
-            EventKind::Deleted | EventKind::Purged => {
-                users.remove(&event.user_id);
-            }
-            EventKind::GroupCreated
-            | EventKind::GroupUpdated
-            | EventKind::GroupDeleted
-            | EventKind::SchemaUpdated
-            | EventKind::LogForked => {}
+    for event in events.into_iter().filter(|event| event.kind.is_of_user()) {
+        let Event { kind, user_id: id, version, record, .. } = event;
+        if matches!(kind, EventKind::Deleted | EventKind::Purged) {
+            users.remove(&id);
+        } else {
+            users.insert(id, Stored { id, version, record });
         }
     }
     users

@@ -27,7 +27,7 @@ pub async fn create(desk: &KeyService, clock: &dyn Clock, path: &Path) -> anyhow
     let Ok(draft) = draft else { anyhow::bail!("the first key is not valid") };
     let draft = KeyDraft { has_all_tenants: true, ..draft };
     let authority = Authority::of_the_service();
-    let made = desk.create(Permit::of_the_service(), draft, &authority).await;
+    let made = desk.create(Permit::of_the_service(), draft, &authority, "start").await;
     let (key, token) = made.map_err(|failure| match failure {
         KeyFailure::Refused(_) => anyhow::anyhow!("the first key was rejected"),
         KeyFailure::Store(error) => anyhow::anyhow!(StoreError::with_causes(&error)),

@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use roster_core::{
     Deleted, Directory, EventsQuery, Failure, Mode, Outlived, Preconditions, StoreError, Tags,
     Tenant, TenantId, TenantName, Terms, Timestamp,
-    access::{Authority, Permit},
+    access::{AuditView, Authority, Permit},
     limits::{IDEMPOTENCY_KEEP_MS, PAGE_BYTES_MAX, PAGE_COMPARISONS_MAX, PAGE_EXAMINED_MAX},
     list::{DeletedKey, DeletedQuery, Direction},
     tenant::{TenantAct, TenantFailure, TenantQuery, TenantSelection},
@@ -292,7 +292,7 @@ impl Housekeeping {
         if let Some(keep) = self.keep.events {
             let limit = before(now, keep);
             let oldest = EventsQuery::after(0, 1);
-            if let Ok(page) = self.directory.events(Permit::of_the_service(), oldest).await {
+            if let Ok(page) = self.directory.events(permit(), AuditView::Everything, oldest).await {
                 let lag = page.events.first().map(|(_, oldest)| between(oldest.at, limit));
                 self.metrics.set_lag(Duty::Events, lag.unwrap_or_default());
             }
@@ -319,7 +319,8 @@ async fn purge_tenant(directory: &Directory, tenant: &Tenant) -> Result<u64, Sto
     let seen = Tags::Versions(vec![tenant.version]);
     let preconditions = Preconditions { if_match: Some(seen), if_none_match: None };
     let act = TenantAct::Purge(tenant.name.clone());
-    match directory.change_tenant(permit(), act, preconditions, Mode::Write).await {
+    let caller = Authority::of_the_service().caller(REQUEST_ID);
+    match directory.change_tenant(permit(), act, preconditions, Mode::Write, caller).await {
         Ok(_) => {
             tracing::info!(tenant = tenant.name.as_str(), "a deleted tenant was purged");
             Ok(1)

@@ -21,7 +21,7 @@ use roster_server::{
 
 use crate::{
     clock::SystemClock,
-    config::{BaseUrl, Config},
+    config::{BaseUrl, Config, Report},
     engine::Engine,
     first_key,
     housekeeping::{Housekeeping, Retention},
@@ -37,6 +37,7 @@ pub struct Service {
     counters: Arc<ServerCounters>,
     front: ServerSettings,
     housekeeping: Housekeeping,
+    directory: Directory,
     has_key: bool,
 }
 
@@ -94,14 +95,34 @@ impl Service {
             housekeeping: metrics,
         };
         let desk = directory.keys();
-        let app = Arc::new(App::new(directory, settings, Arc::clone(&counters)));
+        let app = Arc::new(App::new(directory.clone(), settings, Arc::clone(&counters)));
         let mut has_no_key = app.load_keys().await?;
         if let Some(file) = config.first_key_file.as_ref().filter(|_| has_no_key) {
             first_key::create(&desk, &SystemClock::default(), file).await?;
             has_no_key = app.reload_keys().await?;
         }
         let front = front(config);
-        Ok(Self { app, engine, counters, front, housekeeping, has_key: !has_no_key })
+        Ok(Self { app, engine, counters, front, housekeeping, directory, has_key: !has_no_key })
+    }
+
+    /// Keeps the settings of this start, and appends an event with the names of those that have
+    /// another value than at the last start.
+    pub async fn note_settings(&self, report: &Report) {
+        let of_the_process = |key: &str| ["listen", "data", "database"].contains(&key);
+        let lines = report.lines.iter().filter(|line| !of_the_process(line.key));
+        let settings = lines.map(|line| (line.key.to_owned(), line.value.clone())).collect();
+        match self.directory.note_settings(settings).await {
+            Ok(changed) if changed.is_empty() => {}
+            Ok(changed) => {
+                let changed = changed.join(" ");
+                tracing::info!(changed, "other settings than at the last start");
+            }
+            // Then the next start compares with an earlier one.
+            Err(error) => {
+                let error = error.with_causes();
+                tracing::warn!(error, "the settings of this start could not be stored");
+            }
+        }
     }
 
     /// Whether a key was ever created.

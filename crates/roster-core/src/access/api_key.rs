@@ -6,7 +6,11 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::scope::Scopes;
-use crate::{tenant::TenantId, timestamp::Timestamp};
+use crate::{
+    json::{Json, present},
+    tenant::TenantId,
+    timestamp::Timestamp,
+};
 
 /// Characters of a key's id.
 pub(super) const KEY_ID_LENGTH: usize = 10;
@@ -153,6 +157,39 @@ impl KeyState {
 }
 
 impl ApiKey {
+    /// The members of its JSON form at this time, without its secret. Members without a value are
+    /// left out.
+    pub fn members(&self, now: Timestamp) -> Vec<(String, Json)> {
+        let text = |text: &str| Some(Json::Text(text.to_owned()));
+        let time = |moment: Timestamp| Json::Text(moment.to_string());
+        let scopes =
+            self.scopes.iter().map(|scope| Json::Text(scope.as_str().to_owned())).collect();
+        let former = self.former.filter(|former| former.until > now);
+        let state = self.state(now).as_str();
+        let members = [
+            ("id", text(self.id.as_str())),
+            ("name", text(&self.name)),
+            ("state", text(state)),
+            // The same value under the member name that users have.
+            ("status", text(state)),
+            ("scopes", Some(Json::Array(scopes))),
+            ("tenants", (self.reach == Reach::All).then(|| Json::Text("all".to_owned()))),
+            ("created_at", Some(time(self.created_at))),
+            ("created_by", text(&self.created_by)),
+            ("expires_at", self.expires_at.map(time)),
+            ("rotated_at", self.rotated_at.map(time)),
+            ("former_secret_until", former.map(|former| time(former.until))),
+            ("revoked_at", self.revoked_at.map(time)),
+            ("last_used_at", self.last_used_at.map(time)),
+        ];
+        present(members)
+    }
+
+    /// The same members in an event. The use of a key is no event, so they do not show it.
+    pub fn members_in_event(&self, at: Timestamp) -> Vec<(String, Json)> {
+        Self { last_used_at: None, ..self.clone() }.members(at)
+    }
+
     /// The state at this time.
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {

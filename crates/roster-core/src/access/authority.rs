@@ -95,6 +95,18 @@ impl<R> Permit<R> {
     }
 }
 
+/// Which audit events of a log a caller may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditView {
+    /// None.
+    Nothing,
+    /// Those of the keys of the tenant; in the default tenant, also those of the policy and of the
+    /// settings.
+    Own,
+    /// All.
+    Everything,
+}
+
 /// The caller lacks one of these scopes, which an operation needs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingScope(pub &'static [Scope]);
@@ -162,6 +174,15 @@ impl Authority {
         }
         let users = [Scope::UsersRead, Scope::UsersWrite];
         Self { scopes: self.scopes.iter().chain(users).collect(), ..self }
+    }
+
+    /// Which audit events the caller may read.
+    pub fn audit_view(&self) -> AuditView {
+        match self.reach {
+            _ if !self.may(Scope::AuditRead) => AuditView::Nothing,
+            Reach::Tenant(_) => AuditView::Own,
+            Reach::All => AuditView::Everything,
+        }
     }
 
     /// The tenants in which the caller has its scopes.

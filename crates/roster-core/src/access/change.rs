@@ -5,7 +5,10 @@ use super::{
     api_key::{ApiKey, FormerSecret, KeyId, KeyState, Reach, SecretDigest},
     keyring::Keyring,
 };
-use crate::{failure::StoreError, limits::KEYS_MAX, tenant::TenantId, timestamp::Timestamp};
+use crate::{
+    failure::StoreError, limits::KEYS_MAX, tenant::TenantId, timestamp::Timestamp,
+    write::command::Caller,
+};
 
 /// An operation on a key.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct KeyChange {
     pub view: KeyView,
     /// The time of the request.
     pub at: Timestamp,
+    /// The sender of the request.
+    pub caller: Caller,
 }
 
 /// The keys that a caller may see and change.

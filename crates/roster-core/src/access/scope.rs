@@ -61,6 +61,8 @@ scopes! {
     UsersRestoreIds "users:restore-ids",
     /// With a credential for all tenants, create, list, replace and patch tenants.
     TenantsAdmin "tenants:admin",
+    /// With the scope to read the change log, read its audit events.
+    AuditRead "audit:read",
 }
 
 impl Scope {

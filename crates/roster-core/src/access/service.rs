@@ -48,15 +48,15 @@ impl KeyService {
         _may: Permit<RunKeys>,
         draft: KeyDraft,
         authority: &Authority,
+        request_id: &str,
     ) -> Result<(ApiKey, Token), KeyFailure> {
         loop {
             let at = self.clock.now();
             let token = Token::new(&*self.clock).ok_or_else(no_randomness)?;
             let (presented, actor) = (token.presented(), authority.actor());
             let key = draft.clone().into_key(self.tenant, presented, actor, at);
-            let view = self.view(authority);
-            let change = KeyChange { act: KeyAct::Create(Box::new(key)), view, at };
-            match self.store.change_keys(change).await {
+            let act = KeyAct::Create(Box::new(key));
+            match self.change(act, authority, request_id, at).await {
                 Err(KeyFailure::Refused(KeyRefusal::IdTaken)) => {}
                 made => return Ok((made?, token)),
             }
@@ -92,11 +92,11 @@ impl KeyService {
         id: KeyId,
         overlap_ms: i64,
         authority: &Authority,
+        request_id: &str,
     ) -> Result<(ApiKey, Token), KeyFailure> {
         let token = Token::of(id, &*self.clock).ok_or_else(no_randomness)?;
         let act = KeyAct::Rotate { id, secret: token.digest, overlap_ms };
-        let (view, at) = (self.view(authority), self.clock.now());
-        let key = self.store.change_keys(KeyChange { act, view, at }).await?;
+        let key = self.change(act, authority, request_id, self.clock.now()).await?;
         Ok((key, token))
     }
 
@@ -108,11 +108,23 @@ impl KeyService {
         _may: Permit<RunKeys>,
         id: KeyId,
         authority: &Authority,
+        request_id: &str,
     ) -> Result<(ApiKey, bool), KeyFailure> {
-        let (act, view, at) = (KeyAct::Revoke { id }, self.view(authority), self.clock.now());
-        let key = self.store.change_keys(KeyChange { act, view, at }).await?;
+        let at = self.clock.now();
+        let key = self.change(KeyAct::Revoke { id }, authority, request_id, at).await?;
         let is_revoked_now = key.revoked_at == Some(at);
         Ok((key, is_revoked_now))
+    }
+
+    async fn change(
+        &self,
+        act: KeyAct,
+        authority: &Authority,
+        request_id: &str,
+        at: Timestamp,
+    ) -> Result<ApiKey, KeyFailure> {
+        let (view, caller) = (self.view(authority), authority.caller(request_id));
+        self.store.change_keys(KeyChange { act, view, at, caller }).await
     }
 
     /// The keys that changed since this generation; all without one. Authentication uses it.

@@ -9,7 +9,7 @@ use crate::{
         Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantName,
         TenantPage, TenantQuery,
     },
-    write::command::{Mode, Preconditions},
+    write::command::{Caller, Mode, Preconditions},
 };
 
 impl Directory {
@@ -47,9 +47,11 @@ impl Directory {
         act: TenantAct,
         preconditions: Preconditions,
         mode: Mode,
+        caller: Caller,
     ) -> Result<TenantDecision, TenantFailure> {
         let (at, is_dry_run) = (self.clock.now(), mode == Mode::DryRun);
         let rules = self.store.rules();
-        self.store.change_tenant(TenantChange { act, preconditions, rules, at, is_dry_run }).await
+        let change = TenantChange { act, preconditions, rules, at, caller, is_dry_run };
+        self.store.change_tenant(change).await
     }
 }

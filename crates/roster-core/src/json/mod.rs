@@ -64,6 +64,12 @@ impl PartialEq for Json {
     }
 }
 
+/// The members that have a value.
+pub fn present<const N: usize>(members: [(&str, Option<Json>); N]) -> Vec<(String, Json)> {
+    let present = |(name, value): (&str, Option<Json>)| Some((name.to_owned(), value?));
+    members.into_iter().filter_map(present).collect()
+}
+
 /// Whether two objects have the same members, in any order.
 pub(crate) fn same_members(one: &[(String, Json)], other: &[(String, Json)]) -> bool {
     if one.len() != other.len() {

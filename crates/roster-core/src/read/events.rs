@@ -137,6 +137,15 @@ pub struct EventsPage {
 }
 
 impl EventsPage {
+    /// Removes the other events, each with its tenant.
+    pub fn retain(&mut self, mut is_wanted: impl FnMut(&Event) -> bool) {
+        let keeps: Vec<bool> = self.events.iter().map(|(_, event)| is_wanted(event)).collect();
+        let mut of_events = keeps.iter();
+        self.events.retain(|_| of_events.next().copied().unwrap_or(true));
+        let mut of_tenants = keeps.iter();
+        self.tenants.retain(|_| of_tenants.next().copied().unwrap_or(true));
+    }
+
     /// A position of its log.
     pub const fn position(&self, number: i64) -> Position {
         Position { log: self.log, number }

@@ -11,7 +11,7 @@ use crate::{
     timestamp::Timestamp,
     user::Status,
     write::{
-        command::{Guard, Preconditions, Rules},
+        command::{Caller, Guard, Preconditions, Rules},
         violation::{ViolationCode, Violations},
     },
 };
@@ -58,6 +58,8 @@ pub struct TenantChange {
     pub rules: Rules,
     /// The time of the request.
     pub at: Timestamp,
+    /// The sender of the request.
+    pub caller: Caller,
     /// Whether nothing is stored.
     pub is_dry_run: bool,
 }
@@ -241,7 +243,7 @@ fn create(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Tags, json};
+    use crate::{Actor, Tags, json};
 
     fn draft(text: &str) -> TenantDraft {
         TenantDraft::parse(&json::read(text.as_bytes()).unwrap()).unwrap()
@@ -250,7 +252,8 @@ mod tests {
     fn change(act: TenantAct) -> TenantChange {
         let at = Timestamp::from_millis(1000);
         let (preconditions, rules) = Default::default();
-        TenantChange { act, preconditions, rules, at, is_dry_run: false }
+        let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+        TenantChange { act, preconditions, rules, at, caller, is_dry_run: false }
     }
 
     fn acme() -> Tenant {

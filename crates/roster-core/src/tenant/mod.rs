@@ -12,7 +12,12 @@ pub use decide::{
 pub use draft::TenantDraft;
 pub use id::TenantId;
 
-use crate::{limits::TENANT_NAME_LENGTH_MAX, timestamp::Timestamp, user::Status};
+use crate::{
+    json::{Json, present},
+    limits::TENANT_NAME_LENGTH_MAX,
+    timestamp::Timestamp,
+    user::Status,
+};
 
 /// The name of a tenant, which is a segment of its base URL and never changes: 1 to 63 lower-case
 /// letters of ASCII, digits and hyphens.
@@ -64,6 +69,24 @@ pub struct Tenant {
     pub updated_at: Timestamp,
     /// When it was deleted. It is kept for some time, and nobody may call it.
     pub deleted_at: Option<Timestamp>,
+}
+
+impl Tenant {
+    /// The members of its JSON form. Members without a value are left out.
+    pub fn members(&self) -> Vec<(String, Json)> {
+        let text = |text: &str| Some(Json::Text(text.to_owned()));
+        present([
+            ("name", text(self.name.as_str())),
+            ("version", Some(Json::Int(self.version))),
+            ("status", text(self.status.as_str())),
+            ("display_name", self.display_name.as_deref().and_then(text)),
+            ("external_id", self.external_id.as_deref().and_then(text)),
+            ("users_max", self.users_max.map(Json::Int)),
+            ("created_at", text(&self.created_at.to_string())),
+            ("updated_at", text(&self.updated_at.to_string())),
+            ("deleted_at", self.deleted_at.and_then(|at| text(&at.to_string()))),
+        ])
+    }
 }
 
 /// The numbers of a tenant's users and groups.

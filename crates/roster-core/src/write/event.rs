@@ -21,6 +21,24 @@ pub enum SubjectKind {
     Schema,
     /// The change log itself.
     Log,
+    /// An API key.
+    Key,
+    /// A tenant.
+    Tenant,
+    /// The uniqueness policy.
+    Policy,
+    /// The settings of the service.
+    Settings,
+}
+
+impl SubjectKind {
+    /// Whether it is about how the service is run, which only some callers may read.
+    pub const fn is_audit(self) -> bool {
+        match self {
+            Self::User | Self::Group | Self::Schema | Self::Log => false,
+            Self::Key | Self::Tenant | Self::Policy | Self::Settings => true,
+        }
+    }
 }
 
 macro_rules! kinds {
@@ -73,6 +91,26 @@ kinds! {
     SchemaUpdated Schema "schema.updated",
     /// The log continues another one, some of whose last events may be lost.
     LogForked Log "log.forked",
+    /// A key was created.
+    KeyCreated Key "key.created",
+    /// A key got a new secret.
+    KeyRotated Key "key.rotated",
+    /// A key was revoked.
+    KeyRevoked Key "key.revoked",
+    /// A tenant was created.
+    TenantCreated Tenant "tenant.created",
+    /// A tenant was updated.
+    TenantUpdated Tenant "tenant.updated",
+    /// A tenant was deleted.
+    TenantDeleted Tenant "tenant.deleted",
+    /// A deleted tenant was restored.
+    TenantRestored Tenant "tenant.restored",
+    /// A deleted tenant was purged, with all records in its log and about it.
+    TenantPurged Tenant "tenant.purged",
+    /// The uniqueness policy was changed.
+    PolicyChanged Policy "policy.changed",
+    /// The service was started with other settings than before.
+    SettingsChanged Settings "settings.changed",
 }
 
 impl EventKind {
@@ -89,6 +127,11 @@ impl EventKind {
     /// Whether it is a kind for users.
     pub const fn is_of_user(self) -> bool {
         matches!(self.subject(), SubjectKind::User)
+    }
+
+    /// Whether it is a kind for how the service is run, which only some callers may read.
+    pub const fn is_audit(self) -> bool {
+        self.subject().is_audit()
     }
 }
 
@@ -127,11 +170,13 @@ pub struct Event {
     /// The id of the request.
     pub request_id: String,
     /// The user's id; the group's id if the kind is one for groups; [`SCHEMA_ID`] for the schema,
-    /// [`LOG_SUBJECT`] for the log.
+    /// [`LOG_SUBJECT`] for the log; those of [`audit`] for its kinds.
     ///
     /// [`SCHEMA_ID`]: crate::schema::SCHEMA_ID
+    /// [`audit`]: crate::audit
     pub user_id: UserId,
-    /// The version after the change. That of a log is the number of logs so far.
+    /// The version after the change. That of a log is the number of logs so far. Keys, the policy
+    /// and the settings have none, and theirs is 1.
     pub version: i64,
     /// The changed members of the record, with their REST names, without the members that the
     /// server sets.

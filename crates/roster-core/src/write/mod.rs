@@ -1,5 +1,6 @@
 //! Writes: commands, their results, and the entries of the change log.
 
+pub mod audit;
 pub mod capped;
 pub mod command;
 pub(crate) mod edit;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::{
     id::UserId,
+    json::Json,
     write::command::{Rules, Sharing},
 };
 
@@ -90,6 +91,18 @@ impl Sharing {
     pub fn parse_stored(text: &[u8]) -> Option<Self> {
         [Self::Unique, Self::Shared].into_iter().find(|sharing| sharing.stored().as_bytes() == text)
     }
+}
+
+/// The members of the JSON form of a policy: its settings.
+pub fn policy_members(policy: &[(PolicyKey, Sharing)]) -> Vec<(String, Json)> {
+    let member = |(key, sharing): &(PolicyKey, Sharing)| {
+        let value = match key {
+            PolicyKey::Email => Json::Text(key.value(*sharing).to_owned()),
+            PolicyKey::ExternalId => Json::Bool(*sharing == Sharing::Unique),
+        };
+        (key.setting().to_owned(), value)
+    };
+    policy.iter().map(member).collect()
 }
 
 impl Rules {

@@ -33,6 +33,19 @@ struct Last {
     tree: Option<Json>,
 }
 
+/// The kinds of events, and those that may come next.
+const SEQUENCES: [(&[EventKind], &[EventKind]); 3] = [
+    (
+        &[EventKind::Created, EventKind::Updated, EventKind::Restored],
+        &[EventKind::Updated, EventKind::Deleted],
+    ),
+    (&[EventKind::Deleted], &[EventKind::Restored, EventKind::Purged]),
+    (
+        &[EventKind::GroupCreated, EventKind::GroupUpdated],
+        &[EventKind::GroupUpdated, EventKind::GroupDeleted],
+    ),
+];
+
 impl History {
     pub(super) const fn new(span: Span) -> Self {
         Self { span, is_being_erased: false, last: None, filled: None, emptied: None }
@@ -75,22 +88,8 @@ impl History {
             let begins = matches!(kind, EventKind::Created | EventKind::GroupCreated);
             return begins || self.span.is_cut();
         };
-        match last.kind {
-            None => true,
-            Some(EventKind::Created | EventKind::Updated | EventKind::Restored) => {
-                matches!(kind, EventKind::Updated | EventKind::Deleted)
-            }
-            Some(EventKind::Deleted) => matches!(kind, EventKind::Restored | EventKind::Purged),
-            Some(EventKind::GroupCreated | EventKind::GroupUpdated) => {
-                matches!(kind, EventKind::GroupUpdated | EventKind::GroupDeleted)
-            }
-            Some(
-                EventKind::Purged
-                | EventKind::GroupDeleted
-                | EventKind::SchemaUpdated
-                | EventKind::LogForked,
-            ) => false,
-        }
+        let Some(last) = last.kind else { return true };
+        SEQUENCES.iter().any(|(before, after)| before.contains(&last) && after.contains(&kind))
     }
 
     /// Compares an event with its record, and its changed members with the previous record.

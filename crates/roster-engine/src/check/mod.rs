@@ -5,6 +5,7 @@
 //! order of ids, so that memory does not grow with the collection. Engines run the statements
 //! ([`CheckReader`]).
 
+mod audit;
 mod findings;
 mod forks;
 mod groups;

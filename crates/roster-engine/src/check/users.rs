@@ -4,10 +4,10 @@
 //! of a user or group must have the current record.
 
 use bytes::Bytes;
-use roster_core::{Keys, Status, User, UserId, event::LOG_SUBJECT, schema::SCHEMA_ID};
+use roster_core::{EventKind, Keys, Status, User, UserId, event::LOG_SUBJECT, schema::SCHEMA_ID};
 
 use super::{
-    CheckReader, Line,
+    CheckReader, Line, audit,
     findings::place,
     forks,
     groups::{GROUPS, check_group, check_members, check_total},
@@ -77,6 +77,7 @@ impl Found {
             let (reader, groups_before) = (reader.of(tenant), self.groups.count);
             self.search.begin_tenant(tenant, user_schema(reader).await?);
             self.read(reader, span).await?;
+            audit::check_stored(reader, span, &mut self.events).await?;
             self.search.end_tenant(reader).await?;
             let groups = self.groups.count - groups_before;
             check_total(reader, groups, &mut self.groups).await?;
@@ -105,15 +106,9 @@ impl Found {
             let deleted = deleted_users.take(reader, &id).await?.map(Item);
             let group = groups.take(reader, &id).await?.map(Item);
             let mut history = History::new(span);
+            let mut is_of_other = false;
             while let Some(event) = events.take(reader, &id).await? {
-                if id == SCHEMA_ID.as_bytes() {
-                    schema.add(Entry::of(&event), &mut self.events);
-                    continue;
-                }
-                if id == LOG_SUBJECT.as_bytes() {
-                    continue;
-                }
-                history.add(Entry::of(&event), &mut self.events);
+                is_of_other = self.add_event(Entry::of(&event), &mut history, &mut schema);
             }
             if let Some(row) = &user
                 && let Some(user) = self.check_user(row)
@@ -128,7 +123,7 @@ impl Found {
             if let Some(row) = &group {
                 check_group(row, &mut self.groups);
             }
-            if id == SCHEMA_ID.as_bytes() || id == LOG_SUBJECT.as_bytes() {
+            if is_of_other {
                 continue;
             }
             if group.is_some() || history.is_of_group() {
@@ -150,6 +145,26 @@ impl Found {
             line.require(!is_out_of_order, &"an index", "it is damaged; the check ended there");
         }
         Ok(())
+    }
+
+    /// Checks an event with those before it. Returns whether it is about neither a user nor a
+    /// group.
+    fn add_event(
+        &mut self,
+        event: Entry,
+        history: &mut History,
+        schema: &mut SchemaHistory,
+    ) -> bool {
+        let line = &mut self.events;
+        if event.id == SCHEMA_ID.as_bytes() {
+            schema.add(event, line);
+        } else if EventKind::parse(&event.kind).is_some_and(EventKind::is_audit) {
+            audit::check_event(&event, line);
+        } else if event.id != LOG_SUBJECT.as_bytes() {
+            history.add(event, line);
+            return false;
+        }
+        true
     }
 
     /// Compares a row with its record. Returns the user if the record can be parsed.

@@ -271,7 +271,9 @@ async fn change(
         TenantAct::Restore(_) => "restored",
         TenantAct::Purge(_) => "purged",
     };
-    let change = app.directory.change_tenant(call.permit()?, act, preconditions, options.mode);
+    let caller = call.authority().caller(call.request_id());
+    let permit = call.permit()?;
+    let change = app.directory.change_tenant(permit, act, preconditions, options.mode, caller);
     let change = async {
         change.await.map_err(|failure| match failure {
             TenantFailure::Refused(TenantRefusal::NotFound) if is_of_deleted => deleted_not_found(),
@@ -341,28 +343,20 @@ fn answer(status: StatusCode, body: Vec<u8>) -> Response {
 /// A tenant as JSON. Members without a value are left out, and so are the counters after a write,
 /// which does not read them.
 fn record(app: &AppState, tenant: &Tenant, counts: Option<&TenantCounts>) -> Json {
-    let text = |text: &str| Some(Json::Text(text.to_owned()));
     let purge_at = tenant.deleted_at.zip(app.settings.deleted_keep);
     let purge_at = purge_at.map(|(deleted_at, keep)| purge_at_of(deleted_at, keep));
     let number = |count: fn(&TenantCounts) -> i64| counts.map(count).map(Json::Int);
-    let members = [
-        ("name", text(tenant.name.as_str())),
-        ("version", Some(Json::Int(tenant.version))),
-        ("status", text(tenant.status.as_str())),
-        ("display_name", tenant.display_name.as_deref().and_then(text)),
-        ("external_id", tenant.external_id.as_deref().and_then(text)),
-        ("users_max", tenant.users_max.map(Json::Int)),
+    let mut members = tenant.members();
+    let of_service = [
         ("base_url", Some(Json::Text(format!("{}/tenants/{}", app.base_url, tenant.name)))),
         ("users", number(|counts| counts.users)),
         ("deleted_users", number(|counts| counts.deleted_users)),
         ("groups", number(|counts| counts.groups)),
-        ("created_at", Some(Json::Text(tenant.created_at.to_string()))),
-        ("updated_at", Some(Json::Text(tenant.updated_at.to_string()))),
-        ("deleted_at", tenant.deleted_at.map(|at| Json::Text(at.to_string()))),
-        ("purge_at", purge_at.map(|at| Json::Text(at.to_string()))),
     ];
-    let present = |(name, value): (&str, Option<Json>)| Some((name.to_owned(), value?));
-    Json::Object(members.into_iter().filter_map(present).collect())
+    let end = members.iter().position(|(name, _)| name == "created_at");
+    members.splice(end.unwrap_or(0)..end.unwrap_or(0), json::present(of_service));
+    members.extend(json::present([("purge_at", purge_at.map(|at| Json::Text(at.to_string())))]));
+    Json::Object(members)
 }
 
 fn not_found() -> Problem {

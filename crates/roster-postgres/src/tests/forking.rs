@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 
 use super::support::{
-    apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
+    AT, apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
 };
 use crate::{ConnectError, Connector, Postgres, change_policy};
 
@@ -148,7 +148,7 @@ async fn a_change_of_the_policy_that_is_lost_is_forgotten() {
     let (store, name, client) = store_of_five(&url).await;
     let stored = "SELECT encode(value, 'hex') FROM settings WHERE name = 'email_sharing'";
     let before = column(&client, stored).await.remove(0);
-    change_policy(&Connector::parse(&url).unwrap(), PolicyKey::Email, Sharing::Shared)
+    change_policy(&Connector::parse(&url).unwrap(), PolicyKey::Email, Sharing::Shared, AT)
         .await
         .unwrap();
     read(&store).await;

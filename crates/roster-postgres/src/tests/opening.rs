@@ -12,7 +12,7 @@ use roster_core::{
 use tokio::join;
 
 use super::support::{
-    apply, assert_sound, beside, column, create, delete, id, is_unavailable, open, open_with,
+    AT, apply, assert_sound, beside, column, create, delete, id, is_unavailable, open, open_with,
     schema, set_policy, settings,
 };
 use crate::{Connector, OpenError, Postgres, Settings, change_policy, check, read_policy};
@@ -86,7 +86,7 @@ fn twin(n: u64) -> String {
 }
 
 async fn set_email(url: &str, sharing: Sharing) -> Result<bool, OpenError> {
-    change_policy(&Connector::parse(url).unwrap(), PolicyKey::Email, sharing).await
+    change_policy(&Connector::parse(url).unwrap(), PolicyKey::Email, sharing, AT).await
 }
 
 fn is_taken(result: &Result<Outcome, Failure>) -> bool {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Actor, KeyStore as _, PolicyKey, Sharing, TenantId, Timestamp,
+    Actor, Caller, KeyStore as _, PolicyKey, Sharing, TenantId, Timestamp,
     access::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes, SecretDigest,
     },
 };
 use tokio::task::JoinSet;
 
-use super::support::{apply, assert_sound, beside, create as create_user, open, schema};
+use super::support::{AT, apply, assert_sound, beside, create as create_user, open, schema};
 use crate::{Connector, change_policy, read_policy};
 
 const KEYS: usize = 24;
@@ -23,7 +23,9 @@ fn create_key(number: usize) -> KeyChange {
     let draft = KeyDraft::of(&format!("key {number}"), Scopes::all(), Expiry::Default, at);
     let token = Presented { id, digest: SecretDigest::of(&format!("secret {number}")) };
     let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
-    KeyChange { act: KeyAct::Create(Box::new(key)), view: KeyView::Tenant(TenantId::DEFAULT), at }
+    let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+    let (act, view) = (KeyAct::Create(Box::new(key)), KeyView::Tenant(TenantId::DEFAULT));
+    KeyChange { act, view, at, caller }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +63,8 @@ async fn simultaneous_changes_of_the_policy_take_effect_one_after_the_other() {
     for number in 0..8 {
         let connector = Connector::parse(&url).unwrap();
         let sharing = if number % 2 == 0 { Sharing::Shared } else { Sharing::Unique };
-        changes.spawn(async move { change_policy(&connector, PolicyKey::Email, sharing).await });
+        changes
+            .spawn(async move { change_policy(&connector, PolicyKey::Email, sharing, AT).await });
     }
     let results = changes.join_all().await;
     let effective = results.into_iter().filter(|result| *result.as_ref().unwrap()).count();

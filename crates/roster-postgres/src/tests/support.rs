@@ -36,11 +36,14 @@ pub(super) async fn open_with(url: &str, rules: Rules) -> Postgres {
     Postgres::open(Settings { rules, ..settings(url) }).await.unwrap()
 }
 
+/// When policies are changed.
+pub(super) const AT: Timestamp = Timestamp::from_millis(1);
+
 /// Changes the policy of a store to that of these rules.
 pub(super) async fn set_policy(url: &str, rules: Rules) {
     let connector = Connector::parse(url).unwrap();
     for key in PolicyKey::ALL.iter().copied() {
-        change_policy(&connector, key, rules.sharing(key)).await.unwrap();
+        change_policy(&connector, key, rules.sharing(key), AT).await.unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
-    Actor, KeyStore as _, TenantId, Timestamp,
+    Actor, Caller, KeyStore as _, TenantId, Timestamp,
     access::{
         Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes, SecretDigest,
     },
@@ -58,7 +58,8 @@ async fn fill(store: &Sqlite) {
     let draft = KeyDraft::of("key", Scopes::all(), Expiry::Default, at);
     let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
     let act = KeyAct::Create(Box::new(key));
-    store.change_keys(KeyChange { act, view, at }).await.unwrap();
+    let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+    store.change_keys(KeyChange { act, view, at, caller }).await.unwrap();
 }
 
 fn table(name: &str) -> &'static Table {

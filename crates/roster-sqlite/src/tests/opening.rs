@@ -15,7 +15,9 @@ use crate::{
     settings::DATABASE,
 };
 
-const MAKING: Making<'_> = Making { at: Timestamp::from_millis(0), program: "1" };
+const AT: Timestamp = Timestamp::from_millis(0);
+
+const MAKING: Making<'_> = Making { at: AT, program: "1" };
 
 #[test]
 fn a_directory_is_served_by_one_store_at_a_time() {
@@ -129,8 +131,8 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     drop(open(path));
-    assert!(change_policy(path, PolicyKey::Email, Sharing::Shared).unwrap());
-    assert!(!change_policy(path, PolicyKey::Email, Sharing::Shared).unwrap());
+    assert!(change_policy(path, PolicyKey::Email, Sharing::Shared, AT).unwrap());
+    assert!(!change_policy(path, PolicyKey::Email, Sharing::Shared, AT).unwrap());
     let mut any = settings(path);
     any.stated.clear();
     let store = Sqlite::open(any.clone()).unwrap();
@@ -144,15 +146,15 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
     apply(&store, create(7, r#"{"username":"u7"}"#)).await.unwrap();
     apply(&store, create(8, r#"{"username":"u8"}"#)).await.unwrap();
     // The result is the same while a service runs.
-    let refused = change_policy(path, PolicyKey::Email, Sharing::Unique);
+    let refused = change_policy(path, PolicyKey::Email, Sharing::Unique, AT);
     assert!(matches!(refused, Err(OpenError::Shared(_))), "{refused:?}");
     drop(store);
-    let refused = change_policy(path, PolicyKey::Email, Sharing::Unique);
+    let refused = change_policy(path, PolicyKey::Email, Sharing::Unique, AT);
     let Err(OpenError::Shared(SharedKeys { count: 2, users, .. })) = &refused else {
         panic!("{refused:?}")
     };
     assert_eq!(users, &[vec![id(1), id(2), id(3)], vec![id(4), id(5)]]);
-    let refused = change_policy(path, PolicyKey::ExternalId, Sharing::Unique);
+    let refused = change_policy(path, PolicyKey::ExternalId, Sharing::Unique, AT);
     let Err(OpenError::Shared(SharedKeys { count: 1, users, .. })) = &refused else {
         panic!("{refused:?}")
     };
@@ -163,7 +165,7 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
         apply(&store, delete(9, n)).await.unwrap();
     }
     drop(store);
-    assert!(change_policy(path, PolicyKey::Email, Sharing::Unique).unwrap());
+    assert!(change_policy(path, PolicyKey::Email, Sharing::Unique, AT).unwrap());
     drop(open(path));
 }
 

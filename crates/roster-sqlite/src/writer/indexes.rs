@@ -29,7 +29,7 @@ impl Writer {
     /// Executes the next step for the indexes of a tenant. After the last row of a dropped index,
     /// the files are swept: a user who was purged meanwhile may have been in it.
     pub(crate) fn index_step(&self, tenant: TenantId) -> Result<IndexStep, StoreError> {
-        let (position, checkpoints) = (self.position, &self.shared.checkpoints);
+        let (position, checkpoints) = (self.shared.position(), &self.shared.checkpoints);
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
         let (step, schema) = self.write(|connection| -> ReadResult<_> {
             let rows = Rows(connection, tenant);

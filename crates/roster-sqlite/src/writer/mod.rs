@@ -51,18 +51,15 @@ pub(crate) struct Writer {
     wal_pages_wait: i64,
     pub(crate) shared: Arc<Shared>,
     tasks: Receiver<Task>,
-    /// The position of the log after the last commit.
-    position: i64,
 }
 
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
         (shared, tasks): (Arc<Shared>, Receiver<Task>),
-        position: i64,
         wal_pages_wait: i64,
     ) -> Self {
-        Self { connection, wal_pages_wait, shared, tasks, position }
+        Self { connection, wal_pages_wait, shared, tasks }
     }
 
     /// Writes until the queue is closed and empty. Returns the connection.
@@ -78,6 +75,7 @@ impl Writer {
             if let Ok(task) = self.tasks.try_recv() {
                 if task(&self) {
                     self.shared.checkpoints.committed();
+                    self.look_for_events();
                 }
                 if !self.tasks.is_empty() {
                     self.shared.queue.wake();
@@ -89,6 +87,14 @@ impl Writer {
             self.wait_for_reset();
         }
         self.connection
+    }
+
+    /// Wakes those that wait for the log to grow, after a task that may have appended an event.
+    fn look_for_events(&self) {
+        // If it cannot be read, the next commit wakes them.
+        if let Ok(position) = transaction::position(&self.connection) {
+            self.shared.log_reaches(position);
+        }
     }
 
     /// Waits while the write-ahead log is too long for another transaction.
@@ -121,11 +127,10 @@ impl Writer {
             let stopped = |_| Err(Failure::Store(StoreError::WritesStopped));
             return requests.iter().map(stopped).collect();
         }
-        match transaction::execute(&self.connection, &self.shared, self.position, requests) {
+        match transaction::execute(&self.connection, &self.shared, requests) {
             Ok((results, Applied { position, touched, purged, rules, schemas, .. })) => {
                 self.shared.set_rules(rules);
-                if position != self.position {
-                    self.position = position;
+                if position != self.shared.position() {
                     self.shared.committed(position, touched, schemas);
                 }
                 if let Some(position) = purged {
@@ -165,7 +170,7 @@ impl Writer {
     pub(crate) fn erase(&self, purged: Purged) -> Result<Erasure, StoreError> {
         // The last step stores this position for the sweep. It must differ from the positions of
         // other sweeps: otherwise the end of one sweep would count for both.
-        let position = self.position;
+        let position = self.shared.position();
         let checkpoints = &self.shared.checkpoints;
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
         let sweep = is_free.then_some(position);

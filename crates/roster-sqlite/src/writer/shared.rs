@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    mem,
     sync::{Arc, Mutex},
 };
 
@@ -93,6 +94,16 @@ impl Shared {
         }
         self.health.committed();
         self.position.send_replace(position);
+    }
+
+    /// The position of the log after the last commit of this process.
+    pub(crate) fn position(&self) -> i64 {
+        *self.position.borrow()
+    }
+
+    /// Records an event that no command has appended.
+    pub(crate) fn log_reaches(&self, position: i64) {
+        self.position.send_if_modified(|last| mem::replace(last, position) != position);
     }
 
     /// Returns once the log has an event after this position.

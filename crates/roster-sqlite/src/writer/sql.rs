@@ -73,6 +73,8 @@ pub(crate) const APPEND_EVENT: &str = "INSERT INTO events \
      (position, tenant, kind, at, actor, request_id, subject_id, version, changed, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
+pub(crate) const POSITION: &str = "SELECT position FROM log_head WHERE number = 1";
+
 pub(crate) const MOVE_HEAD: &str = "UPDATE log_head SET position = ?1 WHERE number = 1";
 
 /// Adds to the counters of a tenant.

@@ -16,7 +16,12 @@ use roster_engine::{
 };
 use rusqlite::{Connection, Error};
 
-use super::{apply::Applied, facts::StoredFacts, shared::Shared, sql::MOVE_HEAD};
+use super::{
+    apply::Applied,
+    facts::StoredFacts,
+    shared::Shared,
+    sql::{MOVE_HEAD, POSITION},
+};
 use crate::{
     failure::{ReadError, ReadResult, is_busy, is_failed_sync, is_full, is_io},
     policy::in_force,
@@ -69,11 +74,12 @@ impl Fault {
 pub(super) fn execute(
     connection: &Connection,
     shared: &Shared,
-    position: i64,
     requests: &[&Request],
 ) -> Result<(Results, Applied), Fault> {
     run(connection, || {
+        // Another program may have changed the policy, which is an event.
         let rules = in_force(connection, shared.rules())?;
+        let position = position(connection)?;
         let mut applied = Applied::new(position, rules);
         let mut results = Results::with_capacity(requests.len());
         let mut memberships = 0;
@@ -109,6 +115,11 @@ pub(super) fn execute(
         }
         ReadResult::Ok((results, applied))
     })
+}
+
+/// The position of the last event of the log.
+pub(super) fn position(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached(POSITION)?.query_row([], |row| row.get(0))
 }
 
 /// The schema of a tenant's users: that of the last commit.

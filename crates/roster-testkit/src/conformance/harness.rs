@@ -264,6 +264,11 @@ impl Harness {
     }
 }
 
+/// The sender of the requests that change keys and tenants.
+pub(crate) fn caller() -> Caller {
+    Caller { actor: Actor::Anonymous, request_id: "audit".to_owned() }
+}
+
 /// The act of replacing a user.
 pub fn replacing(id: UserId, body: &Value) -> UserAct {
     UserAct::Replace { id, draft: Box::new(draft(body)) }

@@ -19,8 +19,8 @@ fn draft(harness: &Harness, name: &str) -> KeyDraft {
 }
 
 async fn change(harness: &Harness, act: KeyAct) -> Result<ApiKey, KeyRefusal> {
-    let change =
-        KeyChange { act, view: KeyView::Tenant(TenantId::DEFAULT), at: harness.clock.now() };
+    let (view, at) = (KeyView::Tenant(TenantId::DEFAULT), harness.clock.now());
+    let change = KeyChange { act, view, at, caller: super::harness::caller() };
     match harness.store().change_keys(change).await {
         Ok(key) => Ok(key),
         Err(KeyFailure::Refused(refusal)) => Err(refusal),
@@ -237,9 +237,4 @@ pub async fn the_use_of_a_key_is_noted_and_is_no_change(harness: Harness) {
     let (_, rotated) = rotate(&harness, &key, 0).await;
     assert_eq!(rotated.expect("it is active").last_used_at, Some(moment), "kept through changes");
     assert_eq!(keyring(&harness).await.keys[&key.id].last_used_at, Some(moment));
-}
-
-pub async fn keys_are_no_part_of_the_change_log(harness: Harness) {
-    create(&harness, "one").await;
-    assert_eq!(harness.store().head().await.expect("the store answers").position, 0);
 }

@@ -9,6 +9,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a case fails")]
 #![expect(clippy::indexing_slicing, reason = "a missing element fails the case")]
 
+pub mod audit;
 pub mod conflict;
 pub mod create;
 pub mod deleted;
@@ -319,7 +320,6 @@ macro_rules! conformance {
                 a_repeated_key_change_has_no_effect,
                 a_full_keyring_replaces_the_key_that_ended_first,
                 the_use_of_a_key_is_noted_and_is_no_change,
-                keys_are_no_part_of_the_change_log,
             }
             $crate::conformance_cases! { $factory, groups:
                 a_created_group_is_read_back_unchanged,
@@ -411,6 +411,14 @@ macro_rules! conformance {
                 a_search_can_be_paged_counted_and_sorted,
                 a_word_of_many_users_is_found_in_every_order,
                 users_with_two_common_words_are_found_by_the_index,
+            }
+            $crate::conformance_cases! { $factory, audit:
+                each_change_of_a_key_is_an_event,
+                a_key_of_a_tenant_is_told_in_its_log_alone,
+                each_change_of_a_tenant_is_an_event_of_the_default_tenant,
+                a_purge_of_a_tenant_erases_the_events_about_it,
+                a_start_with_other_settings_is_an_event,
+                writes_continue_after_an_audit_event,
             }
             $crate::conformance_cases! { $factory, events:
                 events_can_be_read_by_type_by_actor_and_by_user,

@@ -26,9 +26,10 @@ use roster_core::{
         ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, KeyView, Keyring,
         Reach, decide_keys,
     },
+    audit::key_event,
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::Secret,
+    store::{Secret, StartSettings},
     walk::WalkStore,
 };
 
@@ -202,6 +203,10 @@ impl Store for Oracle {
         None
     }
 
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>> {
+        Box::pin(async move { Ok(self.shared.note_settings(&start)) })
+    }
+
     fn indexes(&self) -> &dyn IndexStore {
         self
     }
@@ -304,6 +309,8 @@ impl KeyStore for Oracle {
                 let changed = self.shared.key_generations.lock();
                 let mut changed = changed.unwrap_or_else(PoisonError::into_inner);
                 changed.insert(key.id, keyring.generation);
+                let (tenant, event) = key_event(&change, &key);
+                self.shared.append_event(tenant, event);
             }
             Ok(key)
         })

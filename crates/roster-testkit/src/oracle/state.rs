@@ -274,9 +274,13 @@ impl State {
 
     pub(super) fn append(&mut self, event: Event, stored: Stored) -> Outcome {
         let effect = Effect::Changed(event.kind);
+        self.append_event(event);
+        self.outcome(effect, stored)
+    }
+
+    pub(super) fn append_event(&mut self, event: Event) {
         self.position += 1;
         self.log.push((self.position, event));
-        self.outcome(effect, stored)
     }
 
     /// Notes the bytes of the events that a command appended to this many earlier ones, and of the

@@ -11,10 +11,11 @@ use std::{
 
 use bytes::Bytes;
 use roster_core::{
-    Answer, Attribute, EventsPage, EventsQuery, ExpiredUser, Head, Status, Store, StoreError,
-    Tenant, TenantId, TenantName, TenantStore, Timestamp, User,
+    Answer, Attribute, Event, EventsPage, EventsQuery, ExpiredUser, Head, Status, Store,
+    StoreError, Tenant, TenantId, TenantName, TenantStore, Timestamp, User,
     access::{KeyId, Keyring, Reach},
-    store::EXPIRED_USERS_MAX,
+    audit::{settings_event, tenant_event, tenant_subject},
+    store::{EXPIRED_USERS_MAX, StartSettings},
     tenant::{
         TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage,
         TenantQuery, TenantSelection, decide_tenant,
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     created: AtomicI64,
     /// The changes of tenants.
     changes: AtomicI64,
+    /// The settings of the last start.
+    settings: Mutex<BTreeMap<String, String>>,
     states: Mutex<BTreeMap<TenantId, Arc<Mutex<State>>>>,
 }
 
@@ -49,6 +52,40 @@ impl Shared {
     pub(super) fn append(&self, tenant: TenantId, new: impl Iterator<Item = i64>) {
         let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         order.extend(new.map(|position| (tenant, position)));
+    }
+
+    /// Appends an event that no command has made to the log of a tenant.
+    pub(super) fn append_event(&self, tenant: TenantId, event: Event) {
+        let state = self.state_of(tenant);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.append_event(event);
+        self.append(tenant, std::iter::once(state.position));
+    }
+
+    /// Keeps the settings of a start. Returns the names of those that have changed.
+    pub(super) fn note_settings(&self, start: &StartSettings) -> Vec<String> {
+        let mut kept = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = |(name, value): &&(String, String)| {
+            kept.get(name).is_some_and(|before| before != value)
+        };
+        let changed: Vec<String> =
+            start.settings.iter().filter(is_changed).map(|(name, _)| name.clone()).collect();
+        *kept = start.settings.iter().cloned().collect();
+        if !changed.is_empty() {
+            let event = settings_event(&changed, &start.caller, start.at);
+            self.append_event(TenantId::DEFAULT, event);
+        }
+        changed
+    }
+
+    /// Erases the records of the events about a tenant.
+    fn erase_events_about(&self, tenant: TenantId) {
+        let state = self.state_of(TenantId::DEFAULT);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_about = |event: &Event| event.user_id == tenant_subject(tenant);
+        for (_, event) in state.log.iter_mut().filter(|(_, event)| is_about(event)) {
+            event.record = Bytes::new();
+        }
     }
 
     /// The number of events of all tenants.
@@ -209,10 +246,15 @@ impl TenantStore for Oracle {
             self.shared.changes.fetch_add(i64::from(decision.changes), Ordering::Relaxed);
             self.shared.created.fetch_add(i64::from(is_new), Ordering::Relaxed);
             let Tenant { id, name, users_max, deleted_at, .. } = decision.tenant.clone();
+            if decision.changes {
+                let event = tenant_event(&change, &decision.tenant);
+                self.shared.append_event(TenantId::DEFAULT, event);
+            }
             let state = self.shared.state_of(id);
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             if let TenantAct::Purge(_) = change.act {
                 tenants.remove(&name);
+                self.shared.erase_events_about(id);
                 let mut log = mem::take(&mut state.log);
                 for (_, event) in &mut log {
                     event.record = Bytes::new();

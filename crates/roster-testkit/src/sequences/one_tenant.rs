@@ -12,7 +12,7 @@ use roster_core::{
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
-    store::Secret,
+    store::{Secret, StartSettings},
     tenant::{TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantPage, TenantQuery},
     walk::WalkStore,
 };
@@ -181,6 +181,10 @@ impl Store for OneTenant {
 
     fn walks(&self) -> Option<&dyn WalkStore> {
         self.store.walks()
+    }
+
+    fn note_settings(&self, start: StartSettings) -> Answer<'_, Result<Vec<String>, StoreError>> {
+        self.store.note_settings(start)
     }
 
     fn indexes(&self) -> &dyn IndexStore {

@@ -22,6 +22,9 @@ use super::{print, say, warn_of_others};
 use crate::clock::SystemClock;
 use crate::data_dir::DataDir;
 
+/// The id of the request in events.
+const COMMAND: &str = "command";
+
 /// The flags of `roster keys`.
 #[derive(Debug, Args)]
 pub(super) struct KeysFlags {
@@ -42,8 +45,8 @@ enum Act {
         name: String,
 
         /// Its scopes: users:read, users:write, users:purge, events:read, metrics:read, keys:admin,
-        /// schema:write, scim, scim:strict, users:restore-ids, tenants:admin; separated by commas,
-        /// or `all` for all but scim:strict
+        /// schema:write, scim, scim:strict, users:restore-ids, tenants:admin, audit:read; separated
+        /// by commas, or `all` for all but scim:strict
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 
@@ -163,7 +166,8 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
                 None => TenantId::DEFAULT,
             };
             let desk = keys_of(Arc::clone(&store), of);
-            let (key, token) = desk.create(permit, draft, &operator).await.map_err(failed)?;
+            let (key, token) =
+                desk.create(permit, draft, &operator, COMMAND).await.map_err(failed)?;
             show(&key, &place(&store, &key).await?, &token)
         }
         Act::List => {
@@ -174,13 +178,14 @@ async fn execute(KeysFlags { store, act }: KeysFlags) -> anyhow::Result<()> {
         Act::Rotate { id, overlap } => {
             let store = open_store(store, Purpose::Change("POST /keys/{key_id}/rotate")).await?;
             let desk = keys_of(Arc::clone(&store), TenantId::DEFAULT);
-            let rotated = desk.rotate(permit, key_id(&id)?, overlap * 1000, &operator).await;
+            let rotated =
+                desk.rotate(permit, key_id(&id)?, overlap * 1000, &operator, COMMAND).await;
             let (key, token) = rotated.map_err(failed)?;
             show(&key, &place(&store, &key).await?, &token)
         }
         Act::Revoke { id } => {
             let desk = open(store, Purpose::Change("DELETE /keys/{key_id}")).await?;
-            let revoked = desk.revoke(permit, key_id(&id)?, &operator).await;
+            let revoked = desk.revoke(permit, key_id(&id)?, &operator, COMMAND).await;
             let (key, is_revoked_now) = revoked.map_err(failed)?;
             let words = if is_revoked_now { "is revoked" } else { "was revoked before" };
             Ok(print(&format!("{} ({}) {words}", key.id, key.name))?)

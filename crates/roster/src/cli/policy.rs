@@ -8,10 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use roster_core::{PolicyKey, Sharing};
+use roster_core::{Clock, PolicyKey, Sharing};
 use roster_postgres::Connector;
 
 use super::data_flags::StoreFlags;
+use crate::clock::SystemClock;
 
 /// The flags of `roster policy`.
 #[derive(Debug, Args)]
@@ -54,7 +55,7 @@ pub(super) fn run(flags: PolicyFlags) -> anyhow::Result<ExitCode> {
         policy.with_context(|| format!("the policy of {database} cannot be used"))?
     } else {
         if let Some((key, sharing)) = wanted {
-            roster_sqlite::change_policy(&config.data, key, sharing)?;
+            roster_sqlite::change_policy(&config.data, key, sharing, SystemClock::default().now())?;
         }
         roster_sqlite::read_policy(&config.data)?
     };
@@ -72,7 +73,8 @@ async fn in_database(
     wanted: Option<(PolicyKey, Sharing)>,
 ) -> Result<Policy, roster_postgres::OpenError> {
     if let Some((key, sharing)) = wanted {
-        roster_postgres::change_policy(connector, key, sharing).await?;
+        roster_postgres::change_policy(connector, key, sharing, SystemClock::default().now())
+            .await?;
     }
     roster_postgres::read_policy(connector).await
 }

@@ -118,6 +118,7 @@ async fn serve(
     let Some(service) = opened.await? else { return Ok(()) };
     bind_check::check(config, report, listening.address, service.has_key())?;
     bind_check::warn(config, service.has_key());
+    service.note_settings(report).await;
     let callers = bind_check::callers(config, listening.address, service.has_key());
     banner::print(listening, &base_url, data, config.database.as_ref(), &callers);
     let Callers { line, .. } = &callers;

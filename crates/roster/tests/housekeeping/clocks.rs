@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use roster::housekeeping::{Retention, Round};
-use roster_core::EventsQuery;
+use roster_core::{EventsQuery, access::AuditView};
 use roster_http::HousekeepingMetrics;
 use roster_testkit::process::Engine;
 
@@ -30,7 +30,8 @@ roster_testkit::over_each_engine! {
 
 async fn nothing_is_gone(place: &Place) {
     assert_eq!(place.deleted().await, 1);
-    let events = place.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
+    let events =
+        place.directory.events(may(), AuditView::Nothing, EventsQuery::after(0, 10)).await.unwrap();
     assert_eq!(events.events.len(), 2);
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
     Directory, Draft, EventKind, EventsQuery, Mode, Preconditions, Status, TenantName, User,
-    UserId, json,
+    UserId,
+    access::AuditView,
+    json,
     tenant::{TenantAct, TenantDraft},
 };
 use roster_http::{Duty, HousekeepingMetrics};
@@ -13,7 +15,7 @@ use roster_testkit::process::Engine;
 
 use super::{
     rounds::Harness,
-    store::{Place, block_on, may, terms},
+    store::{Place, block_on, caller, may, terms},
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -86,7 +88,7 @@ fn users_are_suspended_once_their_time_has_passed(engine: Engine) {
         assert_eq!(place.start(KEEP, &metrics).round().await, suspended(1));
         assert_eq!(user(&place.directory, kept).await.version, 1);
         let query = EventsQuery { user_id: Some(ada), ..EventsQuery::after(0, 10) };
-        let events = place.directory.events(may(), query).await.unwrap().events;
+        let events = place.directory.events(may(), AuditView::Nothing, query).await.unwrap().events;
         let (_, event) = events.last().unwrap();
         assert_eq!(event.kind, EventKind::Updated);
         assert_eq!(
@@ -120,8 +122,10 @@ fn a_later_time_does_not_activate_a_user(engine: Engine) {
 async fn tenant(place: &Place, name: &str) -> Directory {
     let name = TenantName::parse(name);
     let act = TenantAct::Create(TenantDraft { name, ..TenantDraft::default() });
-    let change =
-        place.directory.change_tenant(may(), act, Preconditions::default(), Mode::Write).await;
+    let change = place
+        .directory
+        .change_tenant(may(), act, Preconditions::default(), Mode::Write, caller())
+        .await;
     place.directory.of_tenant(change.unwrap().tenant.id).await.unwrap()
 }
 
@@ -136,11 +140,11 @@ fn users_of_every_tenant_expire(engine: Engine) {
         let globex_name = TenantName::parse("globex").unwrap();
         let delete = TenantAct::Delete(globex_name.clone());
         let none = Preconditions::default;
-        place.directory.change_tenant(may(), delete, none(), Mode::Write).await.unwrap();
+        place.directory.change_tenant(may(), delete, none(), Mode::Write, caller()).await.unwrap();
         place.clock.elapse(MINUTE);
         assert_eq!(place.start(KEEP, &metrics).round().await, suspended(2));
         let restore = TenantAct::Restore(globex_name);
-        place.directory.change_tenant(may(), restore, none(), Mode::Write).await.unwrap();
+        place.directory.change_tenant(may(), restore, none(), Mode::Write, caller()).await.unwrap();
         assert_eq!(place.start(KEEP, &metrics).round().await, suspended(1));
         for (directory, id) in users {
             assert_eq!(user(directory, id).await.status, Status::Suspended);

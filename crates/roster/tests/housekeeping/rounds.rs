@@ -7,9 +7,9 @@ use std::{
 
 use roster::housekeeping::{Housekeeping, Retention, Round};
 use roster_core::{
-    Actor, Caller, Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Mode,
-    Preconditions, Rules, TenantName, Terms, UserId,
-    access::{Permit, ReadDeletedUsers},
+    Directory, Draft, Event, EventKind, EventsQuery, Guard, Idempotency, Mode, Preconditions,
+    Rules, TenantName, Terms, UserId,
+    access::{AuditView, ReadDeletedUsers},
     json,
     list::DeletedQuery,
     tenant::{TenantAct, TenantDraft},
@@ -17,7 +17,10 @@ use roster_core::{
 use roster_http::{Duty, HousekeepingMetrics};
 use roster_testkit::{Oracle, TestClock};
 
-use super::failing::Failing;
+use super::{
+    failing::Failing,
+    store::{caller, may, terms},
+};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -80,17 +83,13 @@ impl Harness {
     }
 
     pub(crate) async fn events(&self) -> Vec<Event> {
-        let page = self.directory.events(may(), EventsQuery::after(0, 10_000)).await.unwrap();
+        let page = self
+            .directory
+            .events(may(), AuditView::Nothing, EventsQuery::after(0, 10_000))
+            .await
+            .unwrap();
         page.events.into_iter().map(|(_, event)| event).collect()
     }
-}
-
-fn may<R>() -> Permit<R> {
-    Permit::of_the_service()
-}
-
-fn terms() -> Terms {
-    Terms::of(Caller { actor: Actor::Anonymous, request_id: "request".to_owned() })
 }
 
 fn purged(purged: u64) -> Round {
@@ -180,8 +179,13 @@ async fn deleted_users_of_every_tenant_are_purged() {
     for name in ["acme", "empty", "globex"] {
         let name = TenantName::parse(name);
         let act = TenantAct::Create(TenantDraft { name, ..TenantDraft::default() });
-        let created =
-            harness.directory.change_tenant(may(), act, Preconditions::default(), Mode::Write);
+        let created = harness.directory.change_tenant(
+            may(),
+            act,
+            Preconditions::default(),
+            Mode::Write,
+            caller(),
+        );
         let id = created.await.unwrap().tenant.id;
         tenants.push(harness.directory.of_tenant(id).await.unwrap());
     }
@@ -246,7 +250,11 @@ async fn events_and_idempotency_keys_are_forgotten_when_their_time_is_over() {
     harness.create("eve").await;
     harness.elapse(4 * DAY);
     assert_eq!(housekeeping.round().await, Round { forgotten: 1, ..Round::default() });
-    let page = harness.directory.events(may(), EventsQuery::after(0, 10)).await.unwrap();
+    let page = harness
+        .directory
+        .events(may(), AuditView::Nothing, EventsQuery::after(0, 10))
+        .await
+        .unwrap();
     assert_eq!((page.oldest, page.head), (2, 2));
     assert!(harness.directory.get(may(), created.stored.id).await.unwrap().is_some());
 }

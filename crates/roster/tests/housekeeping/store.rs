@@ -66,8 +66,12 @@ pub(crate) fn may<R>() -> Permit<R> {
     Permit::of_the_service()
 }
 
+pub(crate) fn caller() -> Caller {
+    Caller { actor: Actor::Anonymous, request_id: "request".to_owned() }
+}
+
 pub(crate) fn terms() -> Terms {
-    Terms::of(Caller { actor: Actor::Anonymous, request_id: "request".to_owned() })
+    Terms::of(caller())
 }
 
 /// Runs a case to its end.

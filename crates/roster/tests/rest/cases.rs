@@ -337,6 +337,14 @@ macro_rules! with_all_cases {
                 a_page_of_events_ends_early_at_four_mebibytes,
                 if_match_never_matches_events,
             }
+            mod audit_events {
+                responses_of_audit_events,
+                audit_events_need_a_scope_of_their_own,
+                each_caller_sees_the_audit_events_of_its_own_keys,
+                audit_events_can_be_selected_by_subject,
+                streams_of_one_tenant_differ_by_scope,
+                a_dry_run_of_a_tenant_is_no_audit_event,
+            }
             mod event_waits {
                 a_wait_ends_with_the_next_event,
                 a_wait_without_an_event_shows_how_far_the_log_was_read,

@@ -1,7 +1,7 @@
 //! Disclosure: no response contains a record, an id, a version or a count that the scopes of its
 //! caller do not allow. Every operation is tried with every kind of write.
 
-use roster_core::access::Scope;
+use roster_core::{Head, access::Scope};
 use roster_http::operation::{Need, Operation};
 use serde_json::{Value, json};
 
@@ -297,7 +297,9 @@ pub(crate) async fn no_response_shows_more_than_the_scopes_of_its_caller_allow(b
             }
         }
     }
-    assert_eq!(service.head().await, before, "no trial changed anything");
+    let keys = i64::try_from(scope_sets().len()).expect("a number");
+    let expected = Head { position: before.position + keys, ..before };
+    assert_eq!(service.head().await, expected, "no trial changed anything");
 }
 
 pub(crate) async fn a_caller_that_may_read_sees_the_result_of_each_write(backend: Backend) {

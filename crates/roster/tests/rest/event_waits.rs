@@ -189,5 +189,7 @@ pub(crate) async fn a_wait_of_a_tenant_ends_with_an_event_of_that_tenant(backend
         send("POST", "/tenants/globex/users", json!({"username": "eve"})).await.expect(201);
     };
     let (reply, ()) = join!(send("GET", &target, Value::Null), late);
-    assert_eq!(reply.expect(200).json()["items"][0]["tenant"], "globex");
+    let page = reply.expect(200).json();
+    let mut tenants = page["items"].as_array().expect("events").iter().map(|one| &one["tenant"]);
+    assert!(tenants.any(|tenant| tenant == "globex"), "{page}");
 }

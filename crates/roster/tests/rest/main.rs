@@ -7,6 +7,7 @@
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
 mod access;
+mod audit_events;
 mod body_authority;
 mod bulk;
 mod caller;

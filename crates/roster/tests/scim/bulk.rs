@@ -197,9 +197,9 @@ async fn while_it_runs<F: Future<Output = ()>>(
         Some(key) => request.bearer(key),
         None => request,
     };
-    let before = service.head().await.position;
+    let before = service.head().await.live();
     let meanwhile = async {
-        while service.head().await.position < before + 3 {
+        while service.head().await.live() < before + 3 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         happens().await;
@@ -209,7 +209,7 @@ async fn while_it_runs<F: Future<Output = ()>>(
     assert_eq!(results.len(), most, "each operation has a result");
     let done = statuses(&results).iter().take_while(|status| **status == "201").count();
     assert!(done < most, "the request ended too early");
-    let there = service.head().await.position - before;
+    let there = service.head().await.live() - before;
     assert_eq!(there, i64::try_from(done).expect("a number"), "nothing else was created");
     results[done..].to_vec()
 }

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use roster_core::{
-    Event, EventsPage, Position, SubjectKind, TenantId, TenantName, UserId, json::write_text,
+    Event, EventsPage, Position, SubjectKind, TenantId, TenantName, UserId, audit::audit_subject,
+    json::write_text,
 };
 
 use crate::{
@@ -82,24 +83,15 @@ fn write(
     (base_url, tenant): (Cow<'_, str>, Option<Cow<'_, str>>),
     out: &mut Vec<u8>,
 ) {
-    let Event { kind, at, actor, request_id, user_id, version, changed, members, record } = event;
+    let Event { kind, at, actor, request_id, changed, members, record, .. } = event;
     let start = format!("{{\"specversion\":\"1.0\",\"id\":\"{position}\",\"source\":");
     out.extend_from_slice(start.as_bytes());
     write_text(out, &base_url);
-    let (whose, subject) = match kind.subject() {
-        SubjectKind::User => ("user", format!("users/{user_id}")),
-        SubjectKind::Group => ("group", format!("groups/{user_id}")),
-        SubjectKind::Schema => ("schema", "schema".to_owned()),
-        SubjectKind::Log => ("log", "log".to_owned()),
-    };
-    let id = match kind.subject() {
-        SubjectKind::User | SubjectKind::Group => format!("\"{whose}_id\":\"{user_id}\","),
-        SubjectKind::Schema | SubjectKind::Log => String::new(),
-    };
-    let kind = kind.as_str();
+    let (subject, start, of_record) = about(event);
     let about = format!(
-        ",\"type\":\"{kind}\",\"subject\":\"{subject}\",\"time\":\"{at}\",\
-         \"datacontenttype\":\"application/json\",\"actor\":"
+        ",\"type\":\"{}\",\"subject\":\"{subject}\",\"time\":\"{at}\",\
+         \"datacontenttype\":\"application/json\",\"actor\":",
+        kind.as_str()
     );
     out.extend_from_slice(about.as_bytes());
     write_text(out, actor);
@@ -109,23 +101,53 @@ fn write(
         out.extend_from_slice(b",\"tenant\":");
         write_text(out, &tenant);
     }
-    let data = format!(",\"data\":{{{id}\"version\":{version},\"changed\":[");
-    out.extend_from_slice(data.as_bytes());
-    for (index, attribute) in changed.iter().enumerate() {
-        separate(index, out);
-        write_text(out, attribute.name());
+    out.extend_from_slice(b",\"data\":{");
+    out.extend_from_slice(start.as_bytes());
+    if !kind.is_audit() {
+        out.extend_from_slice(b",\"changed\":[");
+        for (index, attribute) in changed.iter().enumerate() {
+            separate(index, out);
+            write_text(out, attribute.name());
+        }
+        out.push(b']');
     }
-    out.push(b']');
     for (name, ids) in [("added", &members.added), ("removed", &members.removed)] {
         if !ids.is_empty() {
             write_ids(name, ids, out);
         }
     }
     if !record.is_empty() {
-        out.extend_from_slice(format!(",\"{whose}\":").as_bytes());
+        let comma = if start.is_empty() { "" } else { "," };
+        out.extend_from_slice(format!("{comma}\"{of_record}\":").as_bytes());
         out.extend_from_slice(record);
     }
     out.extend_from_slice(b"}}");
+}
+
+/// The subject of an event, the first members of its data, and the name of the member that has the
+/// record.
+fn about(event: &Event) -> (String, String, &'static str) {
+    let Event { kind, user_id: id, version, .. } = event;
+    let versioned = format!("\"version\":{version}");
+    let subject = audit_subject(event).unwrap_or_default();
+    match kind.subject() {
+        SubjectKind::User => {
+            (format!("users/{id}"), format!("\"user_id\":\"{id}\",{versioned}"), "user")
+        }
+        SubjectKind::Group => {
+            (format!("groups/{id}"), format!("\"group_id\":\"{id}\",{versioned}"), "group")
+        }
+        SubjectKind::Schema => ("schema".to_owned(), versioned, "schema"),
+        SubjectKind::Log => ("log".to_owned(), versioned, "log"),
+        SubjectKind::Key => {
+            let id =
+                format!("\"key_id\":\"{}\"", subject.strip_prefix("keys/").unwrap_or_default());
+            (subject, id, "key")
+        }
+        SubjectKind::Tenant => (subject, versioned, "tenant"),
+        SubjectKind::Policy => (subject, String::new(), "policy"),
+        SubjectKind::Settings => (subject, String::new(), "settings"),
+    }
 }
 
 /// The member that was added to or removed from a group.

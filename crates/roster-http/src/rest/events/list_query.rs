@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use roster_core::{
     Capped, EventKind, EventKinds, EventsPage, EventsQuery, GroupId, LogId, Position, SubjectKind,
-    UserId,
+    TenantId, TenantName, UserId,
+    access::{AuditView, KeyId},
+    audit::{key_subject, tenant_subject},
     limits::{EVENT_VALUES_MAX as VALUES_MAX, PAGE_SIZE_DEFAULT},
     list::Direction,
 };
@@ -38,6 +40,12 @@ pub(super) struct Selection {
     pub(super) is_latest: bool,
     /// What the id belongs to. The id of a group must not match as that of a user.
     subject: Option<SubjectKind>,
+    /// The tenant that the events are about, until its id is found.
+    pub(super) of_tenant: Option<TenantName>,
+    /// The kinds that the query names.
+    named: EventKinds,
+    /// Which audit events the caller may read.
+    pub(super) audit: AuditView,
 }
 
 /// The kinds of events about a subject.
@@ -51,6 +59,7 @@ fn kinds_of(subject: SubjectKind) -> EventKinds {
 struct Wanted {
     id: Option<UserId>,
     subject: Option<SubjectKind>,
+    of_tenant: Option<TenantName>,
     types: Option<EventKinds>,
     types_count: usize,
     actors: Vec<String>,
@@ -58,12 +67,17 @@ struct Wanted {
 
 impl Wanted {
     /// Selects a subject, unless the query has another one.
-    fn select(&mut self, subject: SubjectKind, id: Option<UserId>) -> Result<(), ParameterFault> {
+    fn select(&mut self, (subject, id): (SubjectKind, Subject)) -> Result<(), ParameterFault> {
         if self.subject.is_some() {
             let detail = "give one of user_id, group_id and subject".to_owned();
             return Err(("conflicting-parameter", detail));
         }
-        (self.subject, self.id) = (Some(subject), id);
+        self.subject = Some(subject);
+        match id {
+            Subject::Only => {}
+            Subject::Id(id) => self.id = Some(id),
+            Subject::Tenant(name) => self.of_tenant = Some(name),
+        }
         Ok(())
     }
 
@@ -94,11 +108,18 @@ impl Wanted {
         Ok(())
     }
 
+    /// The kinds that it names.
+    fn named(&self) -> EventKinds {
+        let of_subject = self.subject.map_or(EventKinds::NONE, kinds_of);
+        of_subject.or(self.types.unwrap_or(EventKinds::NONE))
+    }
+
     fn write_to(self, page: &mut EventsQuery) {
+        let has_id = self.id.is_some() || self.of_tenant.is_some();
         page.user_id = self.id;
         page.actors = self.actors.into();
         // All events of an id are of one subject, which is compared when they are read.
-        let of_subject = self.subject.filter(|_| self.id.is_none());
+        let of_subject = self.subject.filter(|_| !has_id);
         let of_subject = of_subject.map_or(EventKinds::ALL, kinds_of);
         page.kinds = of_subject.and(self.types.unwrap_or(EventKinds::ALL));
     }
@@ -118,31 +139,50 @@ fn kinds(name: &str) -> Option<EventKinds> {
     kinds.into_iter().reduce(EventKinds::or)
 }
 
+/// Which subject of its kind.
+enum Subject {
+    /// There is only one.
+    Only,
+    Id(UserId),
+    Tenant(TenantName),
+}
+
 /// The subject that a parameter names.
-fn named_subject(name: &str, value: &str) -> Result<(SubjectKind, Option<UserId>), ParameterFault> {
-    let (found, detail) = match name {
-        "user_id" => {
-            (UserId::parse(value).map(|id| (SubjectKind::User, Some(id))), "give the id of a user")
-        }
-        "group_id" => (
-            GroupId::parse(value).map(|id| (SubjectKind::Group, Some(id))),
-            "give the id of a group",
-        ),
-        "subject" => (subject(value), "give users/ID, groups/ID, schema or log"),
+fn named_subject(name: &str, value: &str) -> Result<(SubjectKind, Subject), ParameterFault> {
+    let (text, detail) = match name {
+        "user_id" => (format!("users/{value}"), "give the id of a user"),
+        "group_id" => (format!("groups/{value}"), "give the id of a group"),
+        "subject" => (value.to_owned(), "give the subject of an event, such as users/ID"),
         _ => return Err(unknown()),
     };
-    found.ok_or_else(|| invalid(detail))
+    subject(&text).ok_or_else(|| invalid(detail))
 }
 
 /// The subject of an event as the event names it.
-fn subject(text: &str) -> Option<(SubjectKind, Option<UserId>)> {
-    let of = |kind, id: Option<UserId>| Some((kind, Some(id?)));
+fn subject(text: &str) -> Option<(SubjectKind, Subject)> {
+    let of = |kind, id: Option<UserId>| Some((kind, Subject::Id(id?)));
     match text.split_once('/') {
         Some(("users", id)) => of(SubjectKind::User, UserId::parse(id)),
         Some(("groups", id)) => of(SubjectKind::Group, GroupId::parse(id)),
-        None if text == "schema" => Some((SubjectKind::Schema, None)),
-        None if text == "log" => Some((SubjectKind::Log, None)),
-        _ => None,
+        Some(("keys", id)) => of(SubjectKind::Key, KeyId::parse(id).map(key_subject)),
+        Some(("tenants", name)) => match name.strip_prefix('#') {
+            None => Some((SubjectKind::Tenant, Subject::Tenant(TenantName::parse(name)?))),
+            Some(number) => {
+                let tenant = number.parse().ok().and_then(TenantId::new);
+                of(SubjectKind::Tenant, tenant.map(tenant_subject))
+            }
+        },
+        Some(_) => None,
+        None => {
+            let only = [
+                ("schema", SubjectKind::Schema),
+                ("log", SubjectKind::Log),
+                ("policy", SubjectKind::Policy),
+                ("settings", SubjectKind::Settings),
+            ];
+            let found = only.into_iter().find(|(name, _)| *name == text);
+            found.map(|(_, kind)| (kind, Subject::Only))
+        }
     }
 }
 
@@ -178,19 +218,20 @@ impl<'a> EventListQuery<'a> {
                     _ => return Err(invalid("give all, or omit it")),
                 },
                 name => {
-                    let (subject, id) = named_subject(name, &value)?;
-                    wanted.select(subject, id)?;
+                    wanted.select(named_subject(name, &value)?)?;
                 }
             }
             Ok(())
         })?;
-        let subject = wanted.subject.filter(|_| wanted.id.is_some());
+        let (of_tenant, named) = (wanted.of_tenant.clone(), wanted.named());
+        let has_id = wanted.id.is_some() || of_tenant.is_some();
+        let subject = wanted.subject.filter(|_| has_id);
         wanted.write_to(&mut page);
         let refuse = |name: &'static str, detail: &'static str| {
             let fault = Fault::of_parameter(name, "conflicting-parameter", detail);
             Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
         };
-        if page.all_tenants && page.user_id.is_some() {
+        if page.all_tenants && has_id {
             return refuse("tenants", "an id is that of a tenant: ask below its base URL");
         }
         let is_newest_first = page.direction == Direction::Descending;
@@ -202,7 +243,9 @@ impl<'a> EventListQuery<'a> {
         }
         let invalid_cursor = || Problem::new(ProblemCode::InvalidCursor);
         let cursor = cursor.map(|text: String| Position::parse(&text).ok_or_else(invalid_cursor));
-        let mut selection = Selection { page, start: None, end: None, is_latest, subject };
+        let (start, end, audit) = (None, None, AuditView::Nothing);
+        let mut selection =
+            Selection { page, start, end, is_latest, subject, of_tenant, named, audit };
         if is_newest_first {
             selection.page.after = after.map_or(0, |after: Position| after.number);
             selection.end = after.take();
@@ -272,10 +315,14 @@ impl Selection {
         Ok(())
     }
 
+    /// Whether the query names kinds of events about such a subject.
+    pub(super) fn names(&self, subject: SubjectKind) -> bool {
+        self.named.and(kinds_of(subject)) != EventKinds::NONE
+    }
+
     /// Removes the events of other subjects.
     pub(super) fn retain(&self, page: &mut EventsPage) {
-        let is_wanted = |kind: EventKind| self.subject.is_none_or(|of| of == kind.subject());
-        page.events.retain(|(_, event)| is_wanted(event.kind));
+        page.retain(|event| self.subject.is_none_or(|of| of == event.kind.subject()));
     }
 
     /// Whether no event is left out.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use roster_core::{EventsPage, TenantId};
+use roster_core::{EventsPage, TenantId, access::AuditView};
 use tokio::sync::Mutex;
 
 use super::list_query::Selection;
@@ -16,7 +16,7 @@ use crate::problem::Problem;
 /// How long a page is shared. A purge hides records from pages that are read after it.
 const AGE_MAX: Duration = Duration::from_millis(10);
 
-/// The number of pages that are kept, so that few tenants wait for each other.
+/// The number of pages that are kept, so that few tenants and views wait for each other.
 const PAGES: usize = 16;
 
 /// The pages that were read last.
@@ -26,6 +26,7 @@ pub(crate) struct LiveReads([Mutex<Option<LivePage>>; PAGES]);
 struct LivePage {
     tenant: TenantId,
     all_tenants: bool,
+    audit: AuditView,
     read_at: Instant,
     page: Arc<FramedPage>,
 }
@@ -55,6 +56,7 @@ impl LivePage {
     fn continues(&self, tenant: TenantId, selection: &Selection) -> bool {
         self.tenant == tenant
             && self.all_tenants == selection.page.all_tenants
+            && self.audit == selection.audit
             && (self.page.after..self.page.events.reached).contains(&selection.page.after)
             && self.read_at.elapsed() < AGE_MAX
     }
@@ -70,7 +72,13 @@ impl LiveReads {
         selection: &Selection,
         read: impl Future<Output = Result<EventsPage, Problem>>,
     ) -> Result<Arc<FramedPage>, Problem> {
-        let nth = usize::try_from(tenant.number()).unwrap_or_default() % PAGES;
+        let of_view = match selection.audit {
+            AuditView::Nothing => 0,
+            AuditView::Own => PAGES / 3,
+            AuditView::Everything => 2 * PAGES / 3,
+        };
+        let number = usize::try_from(tenant.number()).unwrap_or_default();
+        let nth = number.wrapping_add(of_view) % PAGES;
         let Some(kept) = self.0.get(nth).filter(|_| selection.has_all_events()) else {
             return Ok(Arc::new(FramedPage::new(read.await?, selection)));
         };
@@ -82,6 +90,7 @@ impl LiveReads {
         *kept = Some(LivePage {
             tenant,
             all_tenants: selection.page.all_tenants,
+            audit: selection.audit,
             read_at: Instant::now(),
             page: Arc::clone(&page),
         });

@@ -21,8 +21,9 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, LINK, VARY},
 };
 use roster_core::{
-    EventsPage,
-    access::{Permit, ReadEvents},
+    EventKinds, EventsPage, SubjectKind,
+    access::{AuditView, MissingScope, Permit, ReadEvents, Scope},
+    audit::tenant_subject,
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -63,6 +64,33 @@ fn admit_to_all_tenants(app: &AppState, call: &Call) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Notes which audit events the caller may read. Rejects a query that names others.
+async fn admit_to_audit_events(
+    app: &AppState,
+    call: &Call,
+    selection: &mut Selection,
+) -> Result<(), Problem> {
+    selection.audit = call.authority().audit_view();
+    let names_tenants = selection.names(SubjectKind::Tenant);
+    let subjects = [SubjectKind::Key, SubjectKind::Policy, SubjectKind::Settings];
+    let names_any = names_tenants || subjects.into_iter().any(|one| selection.names(one));
+    if names_any && selection.audit == AuditView::Nothing {
+        return Err(MissingScope(&[Scope::AuditRead]).into());
+    }
+    if names_tenants && selection.audit != AuditView::Everything {
+        return Err(Problem::new(ProblemCode::OperatorKeyRequired));
+    }
+    if let Some(name) = selection.of_tenant.take() {
+        // Their events are in the log of the default tenant.
+        let tenant = if app.tenant.is_none() { app.directory.tenant(name).await? } else { None };
+        match tenant {
+            Some((tenant, _)) => selection.page.user_id = Some(tenant_subject(tenant.id)),
+            None => selection.page.kinds = EventKinds::NONE,
+        }
+    }
+    Ok(())
+}
+
 /// `GET /events`: returns a page of the change log.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, Problem> {
     read(&app, &call, None).await
@@ -91,6 +119,7 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
         admit_to_all_tenants(app, call)?;
     }
     let permit = call.permit()?;
+    admit_to_audit_events(app, call, &mut selection).await?;
     if selection.is_latest {
         let number = app.directory.head().await?.position;
         selection.continue_after(call.position(number));
@@ -136,7 +165,7 @@ async fn read_page(
     selection: &Selection,
 ) -> Result<EventsPage, Problem> {
     let _admitted = app.admission.admit(class).await?;
-    let mut page = app.directory.events(may, selection.page.clone()).await?;
+    let mut page = app.directory.events(may, selection.audit, selection.page.clone()).await?;
     selection.retain(&mut page);
     Ok(page)
 }

@@ -110,7 +110,8 @@ pub(crate) async fn create(
         let detail = "a key of the operator is created at `/keys` of the service, not of a tenant";
         return Err(Problem::saying(ProblemCode::OperatorKeyRequired, detail));
     }
-    let (key, token) = app.access.keys.create(call.permit()?, draft, call.authority()).await?;
+    let (key, token) =
+        app.access.keys.create(call.permit()?, draft, call.authority(), call.request_id()).await?;
     app.access.keys_changed().await?;
     note(&call, "a key was created", key.id);
     let mut response = answer(StatusCode::CREATED, &revealed(&key, &token, app.directory.now()));
@@ -143,7 +144,8 @@ pub(crate) async fn revoke(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (key, is_revoked_now) = app.access.keys.revoke(permit, id, call.authority()).await?;
+    let (key, is_revoked_now) =
+        app.access.keys.revoke(permit, id, call.authority(), call.request_id()).await?;
     app.access.keys_changed().await?;
     if is_revoked_now {
         note(&call, "a key was revoked", key.id);
@@ -161,7 +163,8 @@ pub(crate) async fn rotate(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let (key, token) = app.access.keys.rotate(permit, id, overlap_ms, call.authority()).await?;
+    let (key, token) =
+        app.access.keys.rotate(permit, id, overlap_ms, call.authority(), call.request_id()).await?;
     app.access.keys_changed().await?;
     note(&call, "a key was rotated", key.id);
     Ok(answer(StatusCode::OK, &revealed(&key, &token, app.directory.now())))

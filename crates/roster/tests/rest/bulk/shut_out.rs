@@ -126,7 +126,7 @@ pub(crate) async fn a_key_that_is_revoked_ends_its_import(backend: Backend) {
         import_ends(&service, resting, 401, "unauthenticated"),
         import_ends(&service, going_on, 401, "unauthenticated"),
     );
-    assert_eq!(service.head().await.position, 3);
+    assert_eq!(service.head().await.live(), 3);
     of_other.send(line("grace")).await;
     assert_eq!(of_other.line().await.expect("a result")["status"], 201);
     of_other.end().await;
@@ -163,7 +163,7 @@ pub(crate) async fn lines_begun_before_the_end_of_a_key_have_results(backend: Ba
     assert!(done.iter().all(|result| result["status"] == 201));
     assert!(results.iter().zip(2..).all(|(result, number)| result["line"] == number), "{last}");
     // Exactly the users with a result exist.
-    let there = service.head().await.position;
+    let there = service.head().await.live();
     assert_eq!(there, 1 + i64::try_from(done.len()).expect("a number"));
 }
 

@@ -297,7 +297,8 @@ async fn operator_key(service: &Service) -> String {
     let now = service.clock.now();
     let draft = KeyDraft::of("operator", Scopes::all(), Expiry::Default, now).expect("a valid key");
     let draft = KeyDraft { has_all_tenants: true, ..draft };
-    let made = keys.create(Permit::of_the_service(), draft, &Authority::of_the_service()).await;
+    let made =
+        keys.create(Permit::of_the_service(), draft, &Authority::of_the_service(), "r").await;
     made.expect("there is room").1.reveal().to_owned()
 }
 
