@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do fails that test")]
 
 mod ask;
+mod audit;
 mod check;
 mod commands;
 mod policy;

@@ -32,7 +32,7 @@ fn policy(place: &Place, words: &[&str]) -> Command {
 
 /// The output of a command that must succeed.
 #[track_caller]
-fn printed(mut command: Command) -> String {
+pub(crate) fn printed(mut command: Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
@@ -138,7 +138,10 @@ fn writes_go_on_while_the_policy_of_a_served_directory_changes() {
     let service = serve(&place, &[]);
     let total = service.ask("GET", "/users?count=true&limit=1", "").body;
     assert_eq!(total.pointer("/total"), Some(&Value::from(created)));
+    let changes = service.ask("GET", "/events?type=policy.changed", "").body;
+    assert_eq!(changes.pointer("/items").and_then(Value::as_array).map(Vec::len), Some(20));
     service.stop();
+    printed(roster(place.path(), &["check"]));
 }
 
 #[test]
