@@ -56,11 +56,11 @@ use roster_core::{
     Directory, Timestamp,
     access::{Authority, Reach},
 };
+use roster_outbound::Client;
 use sha2::{Digest as _, Sha256};
 
 pub use algorithm::TokenAlgorithm;
 use claims::Admitted;
-use fetch::Fetcher;
 use key_set::{KeySet, NoKey};
 use limits::{REMEMBERED_MAX, REMEMBERED_MS};
 use published::Published;
@@ -130,10 +130,10 @@ impl From<&'static str> for Refused {
 impl Tokens {
     /// The issuers of the settings.
     pub fn new(issuers: Vec<TokenIssuer>, directory: &Directory) -> Self {
-        let fetcher = (!issuers.is_empty()).then(Fetcher::of_the_system);
-        let issuers = issuers.into_iter().zip(fetcher.into_iter().cycle());
-        let published = |(issuer, fetcher): (TokenIssuer, Fetcher)| {
-            let published = Published::new(issuer.url.clone(), fetcher, directory.clone());
+        let client = (!issuers.is_empty()).then(Client::of_the_system);
+        let issuers = issuers.into_iter().zip(client.into_iter().cycle());
+        let published = |(issuer, client): (TokenIssuer, Client)| {
+            let published = Published::new(issuer.url.clone(), client, directory.clone());
             (issuer, published)
         };
         Self {

@@ -8,11 +8,12 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use roster_core::{Directory, Json, Timestamp, json};
+use roster_outbound::Client;
 use tokio::sync::Mutex;
 
 use crate::{
     Refused,
-    fetch::Fetcher,
+    fetch::get,
     key_set::KeySet,
     limits::{COOLDOWN_MS, IDLE_MS, RETRY_MS, SET_KEYS_MAX, STALE_MS, TTL_MS},
     url::IssuerUrl,
@@ -24,7 +25,7 @@ pub(crate) struct Published(Arc<Shared>);
 
 struct Shared {
     url: IssuerUrl,
-    fetcher: Fetcher,
+    client: Client,
     directory: Directory,
     state: RwLock<State>,
     /// Locked during a fetch.
@@ -47,9 +48,9 @@ pub(crate) struct Known {
 }
 
 impl Published {
-    pub(crate) fn new(url: IssuerUrl, fetcher: Fetcher, directory: Directory) -> Self {
+    pub(crate) fn new(url: IssuerUrl, client: Client, directory: Directory) -> Self {
         let (state, fetching) = (RwLock::default(), Mutex::default());
-        Self(Arc::new(Shared { url, fetcher, directory, state, fetching }))
+        Self(Arc::new(Shared { url, client, directory, state, fetching }))
     }
 
     /// Starts the first fetch in the background.
@@ -171,7 +172,7 @@ impl Shared {
     }
 
     async fn keys_of_issuer(&self) -> Result<KeySet, String> {
-        let document = self.fetcher.get(&self.url.discovery()?).await?;
+        let document = get(&self.client, &self.url.discovery()?).await?;
         let document = json::read(&document).map_err(|fault| fault.detail)?;
         let text = |name: &str| match document.member(name) {
             Some(Json::Text(text)) => Ok(text.as_str()),
@@ -181,6 +182,6 @@ impl Shared {
             return Err("the issuer's document names another issuer".to_owned());
         }
         let url = self.url.published(text("jwks_uri")?)?;
-        KeySet::read(&self.fetcher.get(&url).await?)
+        KeySet::read(&get(&self.client, &url).await?)
     }
 }

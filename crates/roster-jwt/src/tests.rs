@@ -6,6 +6,7 @@ use std::sync::Arc;
 use data_encoding::BASE64URL_NOPAD;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use roster_core::{Json, json};
+use roster_outbound::Client;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -21,7 +22,7 @@ use tokio_rustls::{
 
 use crate::{
     TokenAlgorithm,
-    fetch::Fetcher,
+    fetch::get,
     key_set::{KeySet, NoKey},
     limits::{ANSWER_BYTES_MAX, SET_KEYS_MAX},
     url::IssuerUrl,
@@ -73,15 +74,15 @@ fn ok(body: &str) -> String {
 #[tokio::test]
 async fn an_answer_is_fetched_from_a_server_that_the_authorities_vouch_for() {
     let (url, roots) = server("localhost", ok("{}")).await;
-    assert_eq!(Fetcher::trusting(roots).get(&url).await.unwrap(), "{}");
-    let nobody = Fetcher::trusting(RootCertStore::empty()).get(&url).await.unwrap_err();
+    assert_eq!(get(&Client::trusting(roots), &url).await.unwrap(), "{}");
+    let nobody = get(&Client::trusting(RootCertStore::empty()), &url).await.unwrap_err();
     assert!(nobody.contains("certificate"), "{nobody}");
 }
 
 #[tokio::test]
 async fn a_server_of_another_name_is_not_believed() {
     let (url, roots) = server("issuer.example.com", ok("{}")).await;
-    let told = Fetcher::trusting(roots).get(&url).await.unwrap_err();
+    let told = get(&Client::trusting(roots), &url).await.unwrap_err();
     assert!(told.contains("certificate"), "{told}");
 }
 
@@ -100,7 +101,7 @@ async fn only_a_whole_small_answer_of_status_200_is_taken() {
     ] {
         let start: String = answer.chars().take(60).collect();
         let (url, roots) = server("localhost", answer).await;
-        let taken = Fetcher::trusting(roots).get(&url).await;
+        let taken = get(&Client::trusting(roots), &url).await;
         assert_eq!(taken.is_ok(), is_taken, "{start}");
     }
 }

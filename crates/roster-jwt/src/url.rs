@@ -5,7 +5,11 @@
 
 use std::{fmt, net::IpAddr};
 
-use http::Uri;
+use http::{
+    Uri,
+    uri::{Authority, PathAndQuery},
+};
+use roster_outbound::Target;
 
 /// The maximum length of a URL.
 const URL_BYTES_MAX: usize = 2048;
@@ -14,10 +18,8 @@ const URL_BYTES_MAX: usize = 2048;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerUrl {
     text: String,
-    uri: Uri,
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) is_secure: bool,
+    path: String,
+    target: Target,
 }
 
 impl IssuerUrl {
@@ -28,7 +30,7 @@ impl IssuerUrl {
             return Err("must be short and have no user, query or fragment".to_owned());
         }
         Self::parse_any(text).ok_or_else(|| no_url.to_owned()).and_then(|url| {
-            if url.is_secure || url.is_loopback() {
+            if url.is_secure() || url.is_loopback() {
                 Ok(url)
             } else {
                 Err("must start with https://; http:// is for loopback hosts alone".to_owned())
@@ -38,7 +40,7 @@ impl IssuerUrl {
 
     /// Parses the URL of a document of this issuer. It needs TLS if the issuer's own URL does.
     pub(crate) fn published(&self, text: &str) -> Result<Self, String> {
-        let fits = |url: &Self| url.is_secure || (!self.is_secure && url.is_loopback());
+        let fits = |url: &Self| url.is_secure() || (!self.is_secure() && url.is_loopback());
         let url =
             Some(text).filter(|text| text.len() <= URL_BYTES_MAX && !text.contains(['@', '#']));
         url.and_then(Self::parse_any)
@@ -61,13 +63,16 @@ impl IssuerUrl {
         };
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        let path = uri.path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
+        let authority = uri.authority().map_or("", Authority::as_str).to_owned();
         let has_host = !host.is_empty();
-        has_host.then_some(Self { text: text.to_owned(), uri, host, port, is_secure })
+        let target = Target { is_secure, host, port, authority };
+        has_host.then_some(Self { text: text.to_owned(), path, target })
     }
 
     fn is_loopback(&self) -> bool {
-        self.host.eq_ignore_ascii_case("localhost")
-            || self.host.parse().is_ok_and(|host: IpAddr| host.is_loopback())
+        self.target.host.eq_ignore_ascii_case("localhost")
+            || self.target.host.parse().is_ok_and(|host: IpAddr| host.is_loopback())
     }
 
     /// The URL as configured.
@@ -75,14 +80,18 @@ impl IssuerUrl {
         &self.text
     }
 
-    /// Host and port, as `Host` names them.
-    pub(crate) fn authority(&self) -> &str {
-        self.uri.authority().map_or("", http::uri::Authority::as_str)
+    pub(crate) fn is_secure(&self) -> bool {
+        self.target.is_secure
+    }
+
+    /// Where requests go.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
     }
 
     /// Path and query.
-    pub(crate) fn target(&self) -> &str {
-        self.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str)
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 }
 

@@ -1,0 +1,203 @@
+//! One request on a connection of its own.
+
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, StatusCode, header::HOST};
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::client::conn::http1::handshake;
+use hyper_util::rt::TokioIo;
+use thiserror::Error;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, join, split},
+    net::{TcpStream, lookup_host},
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider, pki_types::ServerName},
+};
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Whether over TLS.
+    pub is_secure: bool,
+    /// The name or address, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Host and port, as `Host` names them.
+    pub authority: String,
+}
+
+/// The limits of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For the connection, with TLS.
+    pub connect: Duration,
+    /// For everything.
+    pub whole: Duration,
+    /// For the body of the response, in bytes.
+    pub body_bytes: usize,
+    /// For everything that the server sends, with its heads and informational responses, in bytes.
+    pub traffic_bytes: u64,
+}
+
+/// A response.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its header fields.
+    pub headers: HeaderMap,
+    /// Its content.
+    pub body: Bytes,
+}
+
+/// Why there is no response.
+#[derive(Debug, Error)]
+pub enum Fault {
+    /// The name cannot be resolved.
+    #[error("the name cannot be resolved: {0}")]
+    Name(String),
+    /// The name has only addresses that are not admitted.
+    #[error("the address {0} is not admitted")]
+    NotAdmitted(IpAddr),
+    /// No address accepts a connection.
+    #[error("no connection: {0}")]
+    Connect(String),
+    /// There is no TLS with a trusted certificate for the name.
+    #[error("no TLS: {0}")]
+    Tls(String),
+    /// A time limit is over.
+    #[error("no response within {0:?}")]
+    TimedOut(Duration),
+    /// The response is too large.
+    #[error("the response is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The response is no HTTP, or is cut off.
+    #[error("no complete response: {0}")]
+    Response(String),
+}
+
+/// Makes requests.
+#[derive(Clone)]
+pub struct Client(Option<TlsConnector>);
+
+impl Client {
+    /// A client that trusts the authorities of the system.
+    pub fn of_the_system() -> Self {
+        let found = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        // Some systems have certificates that cannot be parsed. They are skipped.
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            tracing::warn!("the system trusts no authority: there are no connections over TLS");
+        }
+        Self::trusting(roots)
+    }
+
+    /// A client that trusts only these authorities.
+    pub fn trusting(roots: RootCertStore) -> Self {
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map(|config| config.with_root_certificates(roots).with_no_client_auth());
+        Self(config.ok().map(|config| TlsConnector::from(Arc::new(config))))
+    }
+
+    /// Sends a request, whose URI has only a path, and returns the response. Connects to the
+    /// addresses that `admits` admits.
+    pub async fn send(
+        &self,
+        target: &Target,
+        request: Request<Bytes>,
+        limits: Limits,
+        admits: impl Fn(IpAddr) -> bool,
+    ) -> Result<Answer, Fault> {
+        let exchange = async {
+            let connected = timeout(limits.connect, connect(target, admits)).await;
+            let stream = connected.map_err(|_| Fault::TimedOut(limits.connect))??;
+            if !target.is_secure {
+                return ask(stream, target, request, limits).await;
+            }
+            let tls = self.0.as_ref().ok_or_else(|| Fault::Tls("it cannot be used".to_owned()))?;
+            let name = ServerName::try_from(target.host.clone());
+            let name = name.map_err(|error| Fault::Tls(error.to_string()))?;
+            let secured = timeout(limits.connect, tls.connect(name, stream)).await;
+            let secured = secured.map_err(|_| Fault::TimedOut(limits.connect))?;
+            let stream = secured.map_err(|error| Fault::Tls(error.to_string()))?;
+            ask(stream, target, request, limits).await
+        };
+        let answered = timeout(limits.whole, exchange).await;
+        answered.unwrap_or(Err(Fault::TimedOut(limits.whole)))
+    }
+}
+
+/// Connects to the first admitted address of the host that accepts a connection.
+async fn connect(target: &Target, admits: impl Fn(IpAddr) -> bool) -> Result<TcpStream, Fault> {
+    let found = lookup_host((target.host.as_str(), target.port)).await;
+    let found = found.map_err(|error| Fault::Name(error.to_string()))?;
+    let mut last = Fault::Name("it has no address".to_owned());
+    for address in found {
+        let ip = SocketAddr::ip(&address).to_canonical();
+        if !admits(ip) {
+            last = Fault::NotAdmitted(ip);
+            continue;
+        }
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Fault::Connect(error.to_string()),
+        }
+    }
+    Err(last)
+}
+
+async fn ask<S>(
+    stream: S,
+    target: &Target,
+    request: Request<Bytes>,
+    limits: Limits,
+) -> Result<Answer, Fault>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    // Informational responses may precede the response without end, so all bytes are bounded.
+    let (reader, writer) = split(stream);
+    let stream = join(reader.take(limits.traffic_bytes), writer);
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(incomplete)?;
+    let mut request = request.map(Full::new);
+    let authority = target.authority.parse().map_err(incomplete)?;
+    request.headers_mut().insert(HOST, authority);
+    let answer = async move {
+        let response = sender.send_request(request).await.map_err(incomplete)?;
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, limits.body_bytes).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                Fault::TooLarge(limits.body_bytes)
+            } else {
+                incomplete(error)
+            }
+        })?;
+        Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
+    };
+    let mut answer = pin!(answer);
+    tokio::select! {
+        answered = &mut answer => answered,
+        ended = connection => match ended {
+            // The server closed the connection. What it sent before can be read.
+            Ok(()) => answer.await,
+            Err(error) => Err(incomplete(error)),
+        },
+    }
+}
+
+fn incomplete(error: impl fmt::Display) -> Fault {
+    Fault::Response(error.to_string())
+}
