@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use roster_core::{
-    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
-    ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome,
-    Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore,
-    Timestamp, UserId, UserSchema,
+    Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventKind, EventKinds, EventsPage,
+    EventsQuery, ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId,
+    Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName,
+    TenantStore, Timestamp, UserId, UserSchema,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -18,6 +18,11 @@ use roster_core::{
 };
 
 use super::positions::Positions;
+
+fn kinds_of_oracles() -> EventKinds {
+    let kinds = EventKind::ALL.iter().filter(|kind| !kind.is_audit());
+    kinds.fold(EventKinds::NONE, |kinds, kind| kinds.or(EventKinds::only(*kind)))
+}
 
 pub(super) struct OneTenant {
     store: Arc<dyn Store>,
@@ -103,6 +108,10 @@ impl Store for OneTenant {
         Box::pin(async move {
             let after = self.positions.last_with_rank(self.tenant, query.after);
             let mut query = EventsQuery { after, ..query };
+            if self.tenant.is_default() {
+                // No oracle has the events about tenants.
+                query.kinds = query.kinds.and(kinds_of_oracles());
+            }
             loop {
                 let page = self.store.events(query.clone()).await?;
                 let is_at_end = page.reached >= page.head;

@@ -27,10 +27,16 @@ impl Positions {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds new events of a tenant.
+    /// Adds new events of a tenant. Those of the creation of tenants, which no oracle has, are of
+    /// none of them.
     pub(super) fn add(&self, tenant: TenantId, events: &[(i64, Event)]) {
         let mut log = self.log();
         for (position, event) in events {
+            if event.kind.is_audit() {
+                let nobody = TenantId::new(i64::from(i32::MAX)).unwrap_or_default();
+                log.events.insert(*position, (nobody, event.at));
+                continue;
+            }
             let last = log.last_of(tenant);
             assert!(*position > last, "{position} after {last}: positions increase");
             let other = log.events.insert(*position, (tenant, event.at));

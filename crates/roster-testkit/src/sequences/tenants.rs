@@ -15,7 +15,9 @@ use std::{
 };
 
 use roster_core::{
-    Clock as _, Command, Erasure, Head, Purged, Refusal, Rules, Store, TenantId, UserId,
+    Clock as _, Command, Erasure, EventsQuery, Head, Purged, Refusal, Rules, Store, TenantId,
+    UserId,
+    audit::tenant_subject,
     group::GroupQuery,
     tenant::{TenantAct, TenantCounts},
 };
@@ -154,7 +156,18 @@ impl Five {
             new(three).await,
             new(four).await,
         ];
-        Self { rules, store, positions, tenants, purged: None }
+        let five = Self { rules, store, positions, tenants, purged: None };
+        five.note_audit_events().await;
+        five
+    }
+
+    /// Lets the positions know of the events about tenants, which no oracle has.
+    async fn note_audit_events(&self) {
+        let page = self.store.events_page(EventsQuery::after(0, 10_000)).await;
+        assert_eq!(page.reached, page.head, "the whole log");
+        let mut events = page.events;
+        events.retain(|(_, event)| event.kind.is_audit());
+        self.positions.add(TenantId::DEFAULT, &events);
     }
 
     async fn execute(&mut self, TenantTurn { whose, turn }: TenantTurn) {
@@ -227,6 +240,7 @@ impl Five {
         tenant.is_deleted = false;
         let act = TenantAct::Restore(name(tenant.name.unwrap_or_default()));
         change(&self.store, act).await.expect("it is deleted");
+        self.note_audit_events().await;
         self.compare_contents().await;
     }
 
@@ -235,6 +249,7 @@ impl Five {
         tenant.is_deleted = true;
         let act = TenantAct::Delete(name(tenant.name.unwrap_or_default()));
         change(&self.store, act).await.expect("it is there");
+        self.note_audit_events().await;
         self.tenant(index).reject(rejected).await;
     }
 
@@ -249,9 +264,11 @@ impl Five {
         self.delete(index, deleted.to_vec()).await;
         let called = self.tenant(index).name.unwrap_or_default();
         change(&self.store, TenantAct::Purge(name(called))).await.expect("it is deleted");
+        self.note_audit_events().await;
         let (purged, erased) = after.split_at(after.len() / 2);
         self.tenant(index).reject(purged.to_vec()).await;
         let mut new = new_tenant(&self.store, self.rules, &self.positions, called).await;
+        self.note_audit_events().await;
         let old = self.tenant(index);
         new.pair.known.clone_from(&old.pair.known);
         new.foreign = FOREIGN_IDS;
@@ -271,12 +288,15 @@ impl Five {
     async fn erase(&self, tenant: TenantId) {
         let store = self.store.store();
         let pending = store.pending_erasures().await.expect("the store answers");
-        let purged = Purged { tenant, user: None };
-        assert_eq!(pending, [purged]);
+        let about = Purged { tenant: TenantId::DEFAULT, user: Some(tenant_subject(tenant)) };
+        let purged = [about, Purged { tenant, user: None }];
+        assert_eq!(pending, purged);
         let began = Instant::now();
-        while store.erase(purged).await.expect("the store answers") != Erasure::Done {
-            assert!(began.elapsed() < ERASURE_MAX, "{purged:?} takes too long");
-            sleep(Duration::from_millis(1)).await;
+        for purged in purged {
+            while store.erase(purged).await.expect("the store answers") != Erasure::Done {
+                assert!(began.elapsed() < ERASURE_MAX, "{purged:?} takes too long");
+                sleep(Duration::from_millis(1)).await;
+            }
         }
         assert_eq!(store.pending_erasures().await.expect("the store answers"), []);
     }
