@@ -88,10 +88,7 @@ pub async fn changed_keys<D: Database>(
     known: Option<i64>,
 ) -> Result<Option<Keyring>, D::Error> {
     // A change between the two statements is read the next time.
-    let generation = match first(db, KEYS_GENERATION, &[]).await? {
-        Some(row) => row.number(0, "keys_head.generation")?,
-        None => 0,
-    };
+    let generation = generation(db).await?;
     if known == Some(generation) {
         return Ok(None);
     }
@@ -100,6 +97,14 @@ pub async fn changed_keys<D: Database>(
     let keep = |key: ApiKey| drop(keys.insert(key.id, key));
     each(db, CHANGED_KEYS, &[after.into()], keep).await?;
     Ok(Some(Keyring { generation, keys }))
+}
+
+/// The number of changes of the keys so far.
+async fn generation<D: Database>(db: D) -> Result<i64, D::Error> {
+    Ok(match first(db, KEYS_GENERATION, &[]).await? {
+        Some(row) => row.number(0, "keys_head.generation")?,
+        None => 0,
+    })
 }
 
 /// Reads the keys of a view.
@@ -158,7 +163,7 @@ pub async fn change_keys<D: Database>(
     };
     concerned.extend(key(db, id).await?);
     let keys = concerned.into_iter().map(|key| (key.id, key)).collect();
-    let decided = decide_keys(&Keyring { generation: 0, keys }, change);
+    let decided = decide_keys(&Keyring { generation: generation(db).await?, keys }, change);
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
         if let (KeyAct::Create(_) | KeyAct::Rotate { .. }, Reach::Tenant(tenant)) =
             (&change.act, key.reach)

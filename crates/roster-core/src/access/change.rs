@@ -6,8 +6,11 @@ use super::{
     keyring::Keyring,
 };
 use crate::{
-    failure::StoreError, limits::KEYS_MAX, tenant::TenantId, timestamp::Timestamp,
-    write::command::Caller,
+    failure::StoreError,
+    limits::KEYS_MAX,
+    tenant::TenantId,
+    timestamp::Timestamp,
+    write::command::{Actor, Caller},
 };
 
 /// An operation on a key.
@@ -92,6 +95,8 @@ pub enum KeyRefusal {
     NotOperator,
     /// The tenant of a key that is to be created or rotated was deleted.
     TenantNotFound,
+    /// The caller has no credential, and another one has created the first key meanwhile.
+    Closed,
 }
 
 /// Why a change of the keys failed.
@@ -115,7 +120,8 @@ impl From<StoreError> for KeyFailure {
     }
 }
 
-/// Decides a change, given the key with its id, and for a new key all keys with the same reach.
+/// Decides a change, given the generation of the keys, the key with its id, and for a new key all
+/// keys with the same reach.
 pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, KeyRefusal> {
     let view = change.view;
     let known = |id: &KeyId| {
@@ -126,6 +132,9 @@ pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, Ke
             if let Some(found) = keys.keys.get(&key.id) {
                 let again = found.secret == key.secret;
                 return if again { Ok(unchanged(found)) } else { Err(KeyRefusal::IdTaken) };
+            }
+            if change.caller.actor == Actor::Anonymous && !keys.is_open() {
+                return Err(KeyRefusal::Closed);
             }
             if !view.has(key) {
                 return Err(KeyRefusal::NotOperator);

@@ -10,6 +10,7 @@ use crate::{
     access::{ApiKey, AuditView, KeyAct, KeyChange, KeyId, Reach},
     id::UserId,
     json::{self, Json, write_json},
+    read::events::EventKinds,
     tenant::{Tenant, TenantAct, TenantChange, TenantId},
     timestamp::Timestamp,
     write::{
@@ -72,6 +73,17 @@ pub fn audit_subject(event: &Event) -> Option<String> {
 }
 
 impl AuditView {
+    /// The kinds of which it may show events.
+    pub(crate) fn kinds(self) -> EventKinds {
+        let shows = |kind: &&EventKind| match self {
+            Self::Nothing => !kind.is_audit(),
+            Self::Own => kind.subject() != SubjectKind::Tenant,
+            Self::Everything => true,
+        };
+        let kinds = EventKind::ALL.iter().filter(shows);
+        kinds.fold(EventKinds::NONE, |kinds, kind| kinds.or(EventKinds::only(*kind)))
+    }
+
     /// Whether it shows an event of the log in which it is used.
     pub fn shows(self, event: &Event) -> bool {
         let subject = event.kind.subject();
@@ -114,7 +126,9 @@ pub fn tenant_event(change: &TenantChange, tenant: &Tenant) -> Event {
         TenantAct::Restore(_) => EventKind::TenantRestored,
         TenantAct::Purge(_) => EventKind::TenantPurged,
     };
-    let subject = (tenant_subject(tenant.id), tenant.version);
+    // The purge is a change too, although nothing is left that could have its version.
+    let version = tenant.version + i64::from(kind == EventKind::TenantPurged);
+    let subject = (tenant_subject(tenant.id), version);
     let told = event(kind, &change.caller, change.at, subject, &Json::Object(tenant.members()));
     let record = if kind == EventKind::TenantPurged { Bytes::new() } else { told.record };
     Event { record, ..told }

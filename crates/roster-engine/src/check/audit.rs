@@ -3,14 +3,16 @@
 use roster_core::{
     Json, TenantId, Timestamp, UserId,
     access::KeyView,
-    audit::{key_subject, tenant_subject},
+    audit::{POLICY_SUBJECT, key_subject, tenant_subject},
     json::{self, write_json},
+    policy::policy_members,
 };
 
 use super::{CheckReader, Line, log::Span, rows::Entry};
 use crate::{
     api_keys::keys,
     database::{Values, first},
+    settings::whole_policy,
     tenants::tenant_of_id,
 };
 
@@ -40,6 +42,13 @@ pub(super) async fn check_stored<R: CheckReader>(
         let last = last(reader, key_subject(key.id)).await?;
         let place = format!("keys of {}", key.id);
         require_last(last, |at| key.members_in_event(at), span, (line, &place));
+    }
+    if tenant.is_default()
+        && let (Some(last), Some(policy)) =
+            (last(reader, POLICY_SUBJECT).await?, whole_policy(reader).await?)
+    {
+        let members = |_| policy_members(&policy);
+        require_last(Some(last), members, span, (line, "the policy"));
     }
     if !tenant.is_default()
         && let Some(stored) = tenant_of_id(reader).await?

@@ -136,3 +136,18 @@ fn an_event_of_a_fork_without_a_former_log_is_found() {
          FROM events WHERE position = 11; UPDATE log_head SET position = 12";
     plant(sql, "events at 12: there is no such former log");
 }
+
+/// A key, and the policy, that differ from what the log says last of them.
+#[test]
+fn a_key_or_a_policy_that_the_log_does_not_have_is_found() {
+    let key = "INSERT INTO keys VALUES ('aZ09aZ09aZ', 0, 'k', 'scim', 1, 'system', 0, 0, 0, 0, \
+               zeroblob(32), x'', 0, 1); INSERT INTO keys_head VALUES (1, 1)";
+    plant(key, "keys of aZ09aZ09aZ: the last event about it has another record");
+    let event = "INSERT INTO events VALUES (12, 0, 'policy.changed', 0, 'system', 'r', \
+                 x'00000000000000000000000000000002', 1, '', \
+                 '{\"email_uniqueness\":\"none\",\"unique_external_id\":false}'); \
+                 UPDATE log_head SET position = 12";
+    plant(event, "the policy: the last event about it has another record");
+    let of_user = "UPDATE events SET kind = 'key.created' WHERE position = 11";
+    plant(of_user, "events at 11: an audit event is about a user");
+}

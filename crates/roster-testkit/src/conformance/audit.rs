@@ -81,7 +81,7 @@ pub async fn each_change_of_a_key_is_an_event(harness: Harness) {
     for (index, key) in states {
         let (_, event) = &events[index];
         assert_eq!(record(event), Json::Object(key.members_in_event(event.at)));
-        assert_eq!((event.actor.as_str(), event.request_id.as_str()), ("anonymous", "audit"));
+        assert_eq!((event.actor.as_str(), event.request_id.as_str()), ("system", "audit"));
         assert_eq!((event.user_id, event.version), (key_subject(key.id), 1));
     }
     assert_eq!(events[1].1.at, harness.clock.now());
@@ -153,6 +153,7 @@ pub async fn a_purge_of_a_tenant_erases_the_events_about_it(harness: Harness) {
     let events = harness.events_after(start, 100).await;
     assert_eq!(told(&events), expected);
     assert!(events[0].1.record.is_empty(), "and erased later");
+    assert_eq!([2, 3].map(|index: usize| events[index].1.version), [2, 3], "a change too");
 
     create(&harness, json!({"name": "acme"})).await;
     let last = harness.events_after(start, 100).await.pop().expect("an event");

@@ -266,7 +266,7 @@ impl Harness {
 
 /// The sender of the requests that change keys and tenants.
 pub(crate) fn caller() -> Caller {
-    Caller { actor: Actor::Anonymous, request_id: "audit".to_owned() }
+    Caller { actor: Actor::System, request_id: "audit".to_owned() }
 }
 
 /// The act of replacing a user.

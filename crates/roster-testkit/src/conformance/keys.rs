@@ -1,7 +1,7 @@
 //! API keys: their stored members, and their changes.
 
 use roster_core::{
-    Actor, Clock as _, Rules, TenantId, Timestamp,
+    Actor, Caller, Clock as _, Rules, TenantId, Timestamp,
     access::{
         ApiKey, Expiry, KeyAct, KeyChange, KeyDraft, KeyFailure, KeyRefusal, KeyView, Keyring,
         Presented, Scope, Scopes, Token, Unauthentic,
@@ -71,6 +71,27 @@ pub async fn a_store_is_open_until_the_first_key(harness: Harness) {
     assert!(!keyring(&harness).await.is_open());
     change(&harness, KeyAct::Revoke { id: key.id }).await.expect("it is there");
     assert!(!keyring(&harness).await.is_open(), "closed for good");
+}
+
+pub async fn a_caller_without_a_key_creates_the_first_one_alone(harness: Harness) {
+    let create = async |number: u8| {
+        let token = Token::new(&*harness.clock).expect("a clock with bytes");
+        let now = harness.clock.now();
+        let draft = draft(&harness, &format!("key {number}"));
+        let key = draft.into_key(TenantId::DEFAULT, token.presented(), &Actor::Anonymous, now);
+        let caller = Caller { actor: Actor::Anonymous, request_id: "first".to_owned() };
+        let (act, view) = (KeyAct::Create(Box::new(key.clone())), KeyView::Operator);
+        let change = KeyChange { act, view, at: now, caller };
+        (change.clone(), harness.store().change_keys(change).await)
+    };
+    let (first, made) = create(1).await;
+    let made = made.expect("the first key");
+    let (_, late) = create(2).await;
+    assert!(matches!(late, Err(KeyFailure::Refused(KeyRefusal::Closed))), "{late:?}");
+    // An engine may repeat a change whose result was lost.
+    let again = harness.store().change_keys(first).await.expect("it was made");
+    assert_eq!(again, made);
+    assert_eq!(keyring(&harness).await.keys.len(), 1);
 }
 
 pub async fn a_key_is_stored_as_it_was_created(harness: Harness) {

@@ -310,6 +310,7 @@ macro_rules! conformance {
             }
             $crate::conformance_cases! { $factory, keys:
                 a_store_is_open_until_the_first_key,
+                a_caller_without_a_key_creates_the_first_one_alone,
                 a_key_is_stored_as_it_was_created,
                 unchanged_keys_are_not_returned_again,
                 both_secrets_of_a_rotated_key_are_valid_for_the_overlap,

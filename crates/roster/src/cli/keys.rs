@@ -282,6 +282,8 @@ fn failed(failure: KeyFailure) -> anyhow::Error {
         }
         KeyFailure::Refused(KeyRefusal::TenantNotFound) => anyhow!("the tenant was deleted"),
         // Does not occur: this program acts for the operator.
-        KeyFailure::Refused(KeyRefusal::NotOperator) => anyhow!("only the operator may do this"),
+        KeyFailure::Refused(KeyRefusal::NotOperator | KeyRefusal::Closed) => {
+            anyhow!("only the operator may do this")
+        }
     }
 }

@@ -66,7 +66,8 @@ enum Command {
     /// Create a data directory from a backup
     ///
     /// A backup that was changed is rejected, and so is a directory that contains a database. The
-    /// restored change log has a new identity: subscribers of the old log must start again.
+    /// restored change log has a new identity: readers that have read more than the backup has must
+    /// start again.
     Restore(restore::RestoreFlags),
     /// Create a data directory from a file of users
     ///

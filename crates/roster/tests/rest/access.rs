@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use roster_core::access::Scope;
 use roster_http::{
     AdmissionSettings,
@@ -240,6 +241,17 @@ pub(crate) async fn the_first_key_closes_the_service_for_good(backend: Backend) 
     let id = key["id"].as_str().expect("an id");
     service.delete(&format!("/keys/{id}")).await.expect(204);
     bare().await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn of_many_first_keys_at_once_one_is_created(backend: Backend) {
+    let service = backend.open().await;
+    let body = json!({"name": "first", "scopes": ["keys:admin"], "tenants": "all"});
+    let create = || service.request("POST", "/keys").json(&body).send();
+    let replies = join_all((0..8).map(|_| create())).await;
+    let mut statuses: Vec<u16> = replies.iter().map(Reply::status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 401, 401, 401, 401, 401, 401, 401]);
+    assert_eq!(service.head().await.position, 1);
 }
 
 pub(crate) async fn requests_through_a_proxy_are_served_once_a_key_exists(backend: Backend) {

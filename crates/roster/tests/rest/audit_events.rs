@@ -106,6 +106,30 @@ pub(crate) async fn audit_events_need_a_scope_of_their_own(backend: Backend) {
     assert!(!history.iter().any(|event| event.to_string().contains("rst_")), "no secret");
 }
 
+pub(crate) async fn hidden_events_take_no_places_of_a_page(backend: Backend) {
+    let service = backend.open().await;
+    service.close().await;
+    let reader = service.new_key(&["events:read"]).await;
+    for n in 0..3 {
+        for _ in 0..4 {
+            service.new_key(&["users:read"]).await;
+        }
+        service.user(json!({"username": format!("u{n}")})).await;
+    }
+    service.new_key(&["users:read"]).await;
+    let key = reader["key"].as_str().expect("a key");
+    for (sort, names) in [("position", ["u0", "u1", "u2"]), ("-position", ["u2", "u1", "u0"])] {
+        let mut target = format!("/events?limit=1&sort={sort}");
+        for name in names {
+            let page = service.request("GET", &target).bearer(key).send().await.expect(200).json();
+            assert_eq!(items(&page).len(), 1, "{target}");
+            assert_eq!(page["items"][0]["data"]["user"]["username"], name);
+            let cursor = page["next_cursor"].as_str().unwrap_or_default();
+            target = format!("/events?limit=1&sort={sort}&cursor={cursor}");
+        }
+    }
+}
+
 pub(crate) async fn each_caller_sees_the_audit_events_of_its_own_keys(backend: Backend) {
     let tenants = Tenants::open(&backend).await;
     let Tenants { operator, default, keys: [of_acme, of_globex], .. } = &tenants;

@@ -24,6 +24,7 @@ macro_rules! with_all_cases {
                 operations_without_a_scope_stay_public,
                 an_open_service_rejects_an_invalid_credential,
                 the_first_key_closes_the_service_for_good,
+                of_many_first_keys_at_once_one_is_created,
                 requests_through_a_proxy_are_served_once_a_key_exists,
                 a_store_that_loses_its_keys_does_not_open_the_service,
                 a_service_that_requires_a_key_is_never_open,
@@ -340,6 +341,7 @@ macro_rules! with_all_cases {
             mod audit_events {
                 responses_of_audit_events,
                 audit_events_need_a_scope_of_their_own,
+                hidden_events_take_no_places_of_a_page,
                 each_caller_sees_the_audit_events_of_its_own_keys,
                 audit_events_can_be_selected_by_subject,
                 streams_of_one_tenant_differ_by_scope,

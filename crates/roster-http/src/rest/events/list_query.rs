@@ -232,7 +232,10 @@ impl<'a> EventListQuery<'a> {
             Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
         };
         if page.all_tenants && has_id {
-            return refuse("tenants", "an id is that of a tenant: ask below its base URL");
+            return refuse(
+                "tenants",
+                "a subject belongs to one log: ask at the base URL of its tenant, without tenants",
+            );
         }
         let is_newest_first = page.direction == Direction::Descending;
         if is_newest_first && is_latest {

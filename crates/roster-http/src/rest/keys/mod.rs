@@ -29,6 +29,7 @@ use super::{
     respond::insert,
 };
 use crate::{
+    access::nobody,
     cursor::List,
     extract::{
         AcceptsJson, Authorized, BodyKind, JSON, KeyIdPath, NoParameters, PlainJson, read_each,
@@ -234,6 +235,7 @@ impl From<KeyFailure> for Problem {
         match failure {
             KeyFailure::Store(error) => error.into(),
             KeyFailure::Refused(KeyRefusal::NotFound) => Self::new(ProblemCode::KeyNotFound),
+            KeyFailure::Refused(KeyRefusal::Closed) => nobody(),
             KeyFailure::Refused(KeyRefusal::TenantNotFound) => {
                 Self::new(ProblemCode::TenantNotFound)
             }
