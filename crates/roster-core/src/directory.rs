@@ -9,6 +9,7 @@
 mod bulk;
 mod schema;
 mod tenants;
+mod webhooks;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

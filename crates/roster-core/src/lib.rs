@@ -82,6 +82,7 @@ pub mod tenant;
 pub mod text;
 pub mod timestamp;
 pub mod user;
+pub mod webhook;
 pub mod work;
 mod write;
 
@@ -100,7 +101,7 @@ pub use read::events::{EventKinds, EventsPage, EventsQuery};
 pub use schema::{SchemaDraft, UserSchema};
 pub use store::{
     ExpiredUser, GroupStore, Head, IndexStep, IndexStore, KeyStore, OfflineKeyStore, Outlived,
-    Store, TenantStore,
+    Store, TenantStore, WebhookStore,
 };
 pub use tenant::{Tenant, TenantId, TenantName};
 pub use timestamp::Timestamp;

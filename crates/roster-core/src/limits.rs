@@ -72,6 +72,18 @@ pub const IDEMPOTENCY_KEEP_MS: i64 = 24 * 60 * 60 * 1000;
 pub const TENANTS_MAX: i64 = 100_000;
 /// The maximum number of characters of a tenant's name.
 pub const TENANT_NAME_LENGTH_MAX: usize = 63;
+/// The maximum number of events of a request to a webhook.
+pub const WEBHOOK_BATCH_MAX: usize = 100;
+
+/// The maximum number of types of events of a webhook.
+pub const WEBHOOK_TYPES_MAX: usize = 20;
+
+/// The maximum number of webhooks of a tenant.
+pub const WEBHOOKS_MAX: i64 = 100;
+
+/// The maximum number of webhooks of all tenants.
+pub const WEBHOOKS_OF_STORE_MAX: i64 = 10_000;
+
 /// The maximum number of keys of a tenant. When it is reached, a new key replaces one that expired
 /// or was revoked.
 pub const KEYS_MAX: usize = 1000;

@@ -25,6 +25,10 @@ use crate::{
     },
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
+    webhook::{
+        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookFailure,
+        WebhookId,
+    },
     write::{
         command::{Caller, Command, Rules},
         erasure::{Erasure, Purged},
@@ -171,6 +175,9 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
 
     /// The steps of the indexes that the schema of users names.
     fn indexes(&self) -> &dyn IndexStore;
+
+    /// The webhooks of this tenant.
+    fn webhooks(&self) -> &dyn WebhookStore;
 }
 
 /// The indexes that the schema of users names: they are built and deleted in bounded steps, which
@@ -195,6 +202,50 @@ pub trait IndexStore: Send + Sync + 'static {
         kind: i16,
         shared: Vec<Vec<UserId>>,
     ) -> Answer<'_, Result<(), StoreError>>;
+}
+
+/// The webhooks of a tenant, and what the process that sends needs of those of all tenants.
+pub trait WebhookStore: Send + Sync + 'static {
+    /// All webhooks of the tenant, in the order of creation.
+    fn list(&self) -> Answer<'_, Result<Vec<StoredWebhook>, StoreError>>;
+
+    /// The webhook with this id.
+    fn webhook(&self, id: WebhookId) -> Answer<'_, Result<Option<StoredWebhook>, StoreError>>;
+
+    /// Changes a webhook as [`decide_webhook`](crate::webhook::decide_webhook()) decides, and
+    /// returns it and whether anything changed.
+    fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>>;
+
+    /// The active webhooks of all active tenants.
+    fn served(&self) -> Answer<'_, Result<Vec<ServedWebhook>, StoreError>>;
+
+    /// Stores how far the events of a webhook are sent. Returns false, and stores nothing, if the
+    /// webhook has another version now, or if another process sends.
+    fn save_progress(
+        &self,
+        id: WebhookId,
+        version: i64,
+        progress: Progress,
+        lease: Lease,
+    ) -> Answer<'_, Result<bool, StoreError>>;
+
+    /// Lets this process send to webhooks for a time, if no other one does. `holder` identifies the
+    /// process.
+    fn take_lease(&self, holder: [u8; 16]) -> Answer<'_, Result<Option<Lease>, StoreError>>;
+
+    /// Ends the lease of this process, so that another one may send at once.
+    fn end_lease(&self, lease: Lease) -> Answer<'_, Result<(), StoreError>>;
+}
+
+/// How long a process may send to webhooks after it took or renewed the lease, in milliseconds of
+/// the database's clock.
+pub const LEASE_MS: i64 = 30_000;
+
+/// The right of one process to send to webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Rises with each process that takes it.
+    pub fence: i64,
 }
 
 /// The result of a step for the indexes of a tenant.

@@ -38,6 +38,7 @@ mod tables;
 mod tenants;
 #[cfg(test)]
 mod tests;
+mod webhooks;
 mod write;
 
 pub use api_keys::{
@@ -81,6 +82,10 @@ pub use tenants::{
     BEGIN_ERASURE, COUNT_TENANT_CHANGE, CREATE_TENANT, END_TENANT, NEXT_TENANT, PURGE_TENANT,
     TENANTS_GENERATION, UPDATE_TENANT, USERS_ROOM, change_tenant, tenant, tenant_name,
     tenant_of_name, tenants, tenants_along, tenants_generation, totals,
+};
+pub use webhooks::{
+    COUNT_WEBHOOKS, DELETE_WEBHOOK, PAUSE_WEBHOOKS, PUT_WEBHOOK, SAVE_PROGRESS, SERVED_WEBHOOKS,
+    WEBHOOK, WEBHOOKS, change_webhook, save_progress, served_webhooks, webhook, webhooks,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

@@ -86,6 +86,13 @@ impl Table {
             columns: "id, name, version, status, display_name, external_id, users_max, created_at, \
                       updated_at, deleted_at, active, suspended, deleted, groups",
         },
+        Self {
+            name: "webhooks",
+            key: "tenant, id",
+            columns: "tenant, id, version, status, audit, record, secret, former_secret, \
+                      former_until, log_id, position, failed_to, attempts, failing_since, \
+                      failing_ms, next_attempt_at",
+        },
         Self { name: "erasures", key: "tenant, id", columns: "tenant, id, reached" },
         Self { name: "former_logs", key: "position", columns: "position, log_id" },
         Self { name: "clock_mark", key: "id", columns: "id, revision, at, pending_at, waited_ms" },

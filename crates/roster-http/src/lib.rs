@@ -66,4 +66,5 @@ pub use app::App;
 pub use limits::admission::AdmissionSettings;
 pub use limits::time_limits::READ_WAIT_MAX;
 pub use metrics::{Duty, HousekeepingMetrics};
+pub use rest::events::webhook_content;
 pub use settings::{HttpSettings, URI_BYTES_MAX};

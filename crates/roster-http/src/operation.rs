@@ -120,6 +120,19 @@ macro_rules! operations {
             GetKey GET "/keys/{key_id}" "getKey" KeysAdmin rest::keys::get;
             RevokeKey DELETE "/keys/{key_id}" "revokeKey" KeysAdmin rest::keys::revoke;
             RotateKey POST "/keys/{key_id}/rotate" "rotateKey" KeysAdmin rest::keys::rotate;
+            ListWebhooks GET "/webhooks" "listWebhooks" WebhooksAdmin rest::webhooks::list;
+            CreateWebhook POST "/webhooks" "createWebhook" WebhooksAdmin rest::webhooks::create;
+            GetWebhook GET "/webhooks/{webhook_id}" "getWebhook" WebhooksAdmin rest::webhooks::get;
+            ReplaceWebhook PUT "/webhooks/{webhook_id}" "replaceWebhook" WebhooksAdmin
+                rest::webhooks::replace;
+            PatchWebhook PATCH "/webhooks/{webhook_id}" "patchWebhook" WebhooksAdmin
+                rest::webhooks::patch;
+            DeleteWebhook DELETE "/webhooks/{webhook_id}" "deleteWebhook" WebhooksAdmin
+                rest::webhooks::delete;
+            ReplayWebhook POST "/webhooks/{webhook_id}/replay" "replayWebhook" WebhooksAdmin
+                rest::webhooks::replay;
+            RotateWebhook POST "/webhooks/{webhook_id}/rotate" "rotateWebhook" WebhooksAdmin
+                rest::webhooks::rotate;
             ExportUsers GET "/bulk/users" "exportUsers" UsersRead bulk::users::export;
             ImportUsers POST "/bulk/users" "importUsers" UsersWrite bulk::users::import;
             PatchUsers PATCH "/bulk/users" "patchUsers" UsersWrite bulk::users::patch;

@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// The networks of IPv4 that are not globally reachable, or that no host may have (IANA's registry
 /// of special-purpose addresses, RFC 6890; RFC 5771; RFC 1112 section 4).
@@ -67,9 +67,16 @@ pub fn is_global(address: IpAddr) -> bool {
     }
 }
 
+/// Whether a webhook may connect to an address: one of the public Internet, or of these networks.
+pub fn is_admitted(networks: &[IpNet], address: IpAddr) -> bool {
+    let inner = unmapped(address);
+    let is_listed = networks.iter().any(|network| network.contains(&inner));
+    is_global(address) || (is_listed && !is_never_admitted(address))
+}
+
 /// Whether an address is of a single link, where the metadata services of clouds are. No setting
 /// admits these.
-pub fn is_never_admitted(address: IpAddr) -> bool {
+fn is_never_admitted(address: IpAddr) -> bool {
     match unmapped(address) {
         IpAddr::V4(address) => address.is_link_local() || address.is_unspecified(),
         IpAddr::V6(address) => address.is_unicast_link_local() || address.is_unspecified(),

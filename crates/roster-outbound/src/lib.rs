@@ -9,8 +9,10 @@
 
 mod client;
 mod guard;
+mod sign;
 
 pub use client::{Answer, Client, Fault, Limits, Target};
 pub use tokio_rustls::rustls::RootCertStore;
 
-pub use guard::{is_global, is_never_admitted};
+pub use guard::{is_admitted, is_global};
+pub use sign::signature;

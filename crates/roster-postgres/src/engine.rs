@@ -6,7 +6,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId,
     Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId,
-    UserSchema,
+    UserSchema, WebhookStore,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -212,6 +212,10 @@ impl Store for Postgres {
     }
 
     fn indexes(&self) -> &dyn IndexStore {
+        self
+    }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
         self
     }
 }

@@ -52,6 +52,7 @@ mod tenants;
 #[cfg(test)]
 mod tests;
 mod uniqueness;
+mod webhooks;
 mod writer;
 
 pub use check::check;

@@ -7,7 +7,7 @@ use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     ExpiredUser, Failure, GroupAct, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore,
     LogId, Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, Target, Tenant, TenantId,
-    TenantName, TenantStore, Timestamp, UserAct, UserId, UserSchema,
+    TenantName, TenantStore, Timestamp, UserAct, UserId, UserSchema, WebhookStore,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersEdit, MembersPage, MembersQuery},
     limits::PAGE_SIZE_MAX,
@@ -204,6 +204,10 @@ impl Store for Sqlite {
     fn indexes(&self) -> &dyn IndexStore {
         self
     }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
+        self
+    }
 }
 
 impl IndexStore for Sqlite {
@@ -377,7 +381,10 @@ impl Sqlite {
     }
 
     /// Reads on this thread.
-    fn read_now<T>(&self, read: impl FnOnce(Rows<'_>) -> ReadResult<T>) -> Result<T, StoreError> {
+    pub(crate) fn read_now<T>(
+        &self,
+        read: impl FnOnce(Rows<'_>) -> ReadResult<T>,
+    ) -> Result<T, StoreError> {
         self.readers.read(|connection| read(Rows(connection, self.tenant)))
     }
 }
@@ -386,6 +393,6 @@ fn page(rows: Rows<'_>, query: &PageQuery, plan: Plan) -> ReadResult<Page> {
     snapshot(rows, |rows, head| read_page(rows, head, query, plan))
 }
 
-fn ready<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
+pub(crate) fn ready<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
     Box::pin(future::ready(value))
 }

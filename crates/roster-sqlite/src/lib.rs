@@ -53,6 +53,7 @@ mod sqlite;
 mod tests;
 pub mod unload;
 mod wal;
+mod webhooks;
 mod writer;
 
 pub use backup::{BackupError, Made, Making, Manifest, Sealed, backup};

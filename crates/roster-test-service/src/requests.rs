@@ -69,6 +69,11 @@ impl Service {
         self.request("POST", "/tenants").json(&body).send().await.expect(201).json()
     }
 
+    /// Creates a webhook, and returns the response body.
+    pub async fn webhook(&self, body: Value) -> Value {
+        self.request("POST", "/webhooks").json(&body).send().await.expect(201).json()
+    }
+
     /// Creates and deletes a tenant.
     pub async fn deleted_tenant(&self, name: &str) {
         self.tenant(serde_json::json!({"name": name})).await;

@@ -160,6 +160,7 @@ impl Backend {
             base_url: base_url.to_owned(),
             hosts: ["directory.example", "port.example:8443"].map(str::to_owned).to_vec(),
             trusted_proxies: TrustedProxies::default(),
+            webhook_networks: Vec::new(),
             cors_origins: cors_origins.iter().map(|&origin| origin.to_owned()).collect(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,

@@ -13,7 +13,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome,
     Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore,
-    Timestamp, UserId, UserSchema,
+    Timestamp, UserId, UserSchema, WebhookStore,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -475,5 +475,9 @@ impl Store for Watched {
 
     fn indexes(&self) -> &dyn IndexStore {
         self.inner.indexes()
+    }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
+        self.inner.webhooks()
     }
 }

@@ -9,6 +9,7 @@
 //! - [`service`]: builds the service from the settings
 //! - [`engine`]: opens the SQLite or PostgreSQL engine
 //! - [`housekeeping`]: deletion by age, and erasure after purges
+//! - `webhooks`: sends events to webhooks
 //! - [`tls`]: the certificate, reloaded when its files change
 //! - [`data_dir`]: the data directory
 //! - [`first_key`]: the first key
@@ -33,3 +34,4 @@ pub mod first_key;
 pub mod housekeeping;
 pub mod service;
 pub mod tls;
+mod webhooks;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use axum::{body::Body, http::Request, response::Response};
+use ipnet::IpNet;
 use roster_core::{
     Directory, Draft, Terms,
     access::{Authority, Permit},
@@ -25,6 +26,7 @@ use crate::{
     engine::Engine,
     first_key,
     housekeeping::{Housekeeping, Retention},
+    webhooks::RunningSender,
 };
 
 /// Sample users for `--dev`.
@@ -38,6 +40,8 @@ pub struct Service {
     front: ServerSettings,
     housekeeping: Housekeeping,
     directory: Directory,
+    webhook_networks: Vec<IpNet>,
+    base_url: String,
     has_key: bool,
 }
 
@@ -76,6 +80,7 @@ impl Service {
             base_url: base_url.to_string(),
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
             trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
+            webhook_networks: config.webhook_networks.clone(),
             cors_origins: config.cors_origins.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
@@ -102,7 +107,19 @@ impl Service {
             has_no_key = app.reload_keys().await?;
         }
         let front = front(config);
-        Ok(Self { app, engine, counters, front, housekeeping, directory, has_key: !has_no_key })
+        let webhook_networks = config.webhook_networks.clone();
+        let base_url = base_url.to_string();
+        Ok(Self {
+            app,
+            engine,
+            counters,
+            front,
+            housekeeping,
+            directory,
+            webhook_networks,
+            base_url,
+            has_key: !has_no_key,
+        })
     }
 
     /// Keeps the settings of this start, and appends an event with the names of those that have
@@ -139,6 +156,7 @@ impl Service {
     pub async fn serve(self, port: Port, stop: impl Future<Output = ()>) -> DrainReport {
         let housekeeping = tokio::spawn(self.housekeeping.run());
         let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
+        let webhooks = RunningSender::start(self.directory, self.webhook_networks, &self.base_url);
         let app = Arc::clone(&self.app);
         let draining = Arc::clone(&self.app);
         let stop = async move {
@@ -150,6 +168,7 @@ impl Service {
         // store.
         housekeeping.abort();
         noting.abort();
+        webhooks.stop().await;
         note(&app).await;
         self.engine.close().await;
         report

@@ -66,6 +66,8 @@ rights! {
     WriteSchema SchemaWrite,
     /// To create, read and change tenants.
     RunTenants TenantsAdmin,
+    /// To create, read and change webhooks.
+    RunWebhooks WebhooksAdmin,
     /// To create users with ids that the caller chooses.
     RestoreIds UsersWrite UsersRestoreIds,
 }
@@ -105,6 +107,23 @@ pub enum AuditView {
     Own,
     /// All.
     Everything,
+}
+
+impl AuditView {
+    /// Its number in a store.
+    pub const fn number(self) -> i64 {
+        match self {
+            Self::Nothing => 0,
+            Self::Own => 1,
+            Self::Everything => 2,
+        }
+    }
+
+    /// The view with this number.
+    pub fn of_number(number: i64) -> Option<Self> {
+        let all = [Self::Nothing, Self::Own, Self::Everything];
+        all.into_iter().find(|one| one.number() == number)
+    }
 }
 
 /// The caller lacks one of these scopes, which an operation needs together.

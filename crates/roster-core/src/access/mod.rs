@@ -17,8 +17,8 @@ mod token;
 pub use api_key::{ApiKey, FormerSecret, KeyId, KeyState, Reach, SecretDigest};
 pub use authority::{
     AuditView, Authority, MissingScope, Permit, PreviewPurges, PurgeUsers, ReadDeletedUsers,
-    ReadEvents, ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, RunTenants, SeesDeleted,
-    WriteSchema, WriteUsers,
+    ReadEvents, ReadMetrics, ReadUsers, RestoreIds, Right, RunKeys, RunTenants, RunWebhooks,
+    SeesDeleted, WriteSchema, WriteUsers,
 };
 pub use change::{KeyAct, KeyChange, KeyDecision, KeyFailure, KeyRefusal, KeyView, decide_keys};
 pub use draft::{Expiry, KeyDraft};

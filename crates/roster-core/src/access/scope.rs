@@ -63,6 +63,8 @@ scopes! {
     TenantsAdmin "tenants:admin",
     /// With the scope to read the change log, read its audit events.
     AuditRead "audit:read",
+    /// All operations on webhooks. One that a caller makes sends what the caller may read.
+    WebhooksAdmin "webhooks:admin",
 }
 
 impl Scope {

@@ -30,6 +30,16 @@ impl EventKinds {
         Self(place.map_or(0, |place| 1 << place))
     }
 
+    /// The kinds of a type of events: its name, or all of a subject such as `user.*`.
+    pub fn of_type(text: &str) -> Option<Self> {
+        let is_of = |kind: &&EventKind| match text.strip_suffix(".*") {
+            Some(subject) => kind.as_str().split_once('.').is_some_and(|(of, _)| of == subject),
+            None => kind.as_str() == text,
+        };
+        let kinds = EventKind::ALL.iter().filter(is_of).map(|kind| Self::only(*kind));
+        kinds.reduce(Self::or)
+    }
+
     /// The kinds of both sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {

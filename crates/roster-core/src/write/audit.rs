@@ -13,6 +13,7 @@ use crate::{
     read::events::EventKinds,
     tenant::{Tenant, TenantAct, TenantChange, TenantId},
     timestamp::Timestamp,
+    webhook::{Webhook, WebhookAct, WebhookChange},
     write::{
         command::{Caller, Sharing},
         event::{Event, EventKind, MembersChanged, SubjectKind},
@@ -69,6 +70,7 @@ pub fn audit_subject(event: &Event) -> Option<String> {
         }
         SubjectKind::Policy => "policy".to_owned(),
         SubjectKind::Settings => "settings".to_owned(),
+        SubjectKind::Webhook => format!("webhooks/{}", event.user_id),
     })
 }
 
@@ -90,7 +92,7 @@ impl AuditView {
         if !subject.is_audit() {
             return true;
         }
-        // A key of the operator says so.
+        // A key and a webhook of the operator say so.
         let has_all_tenants =
             || json::read(&event.record).is_ok_and(|key| key.member("tenants").is_some());
         let is_of_operator = || subject == SubjectKind::Tenant || has_all_tenants();
@@ -132,6 +134,21 @@ pub fn tenant_event(change: &TenantChange, tenant: &Tenant) -> Event {
     let told = event(kind, &change.caller, change.at, subject, &Json::Object(tenant.members()));
     let record = if kind == EventKind::TenantPurged { Bytes::new() } else { told.record };
     Event { record, ..told }
+}
+
+/// The event of a change of a webhook, in the log of its tenant.
+pub fn webhook_event(change: &WebhookChange, webhook: &Webhook) -> Event {
+    let kind = match change.act {
+        WebhookAct::Create { .. } => EventKind::WebhookCreated,
+        WebhookAct::Replace(..) | WebhookAct::Patch(..) | WebhookAct::End(..) => {
+            EventKind::WebhookUpdated
+        }
+        WebhookAct::Rotate { .. } => EventKind::WebhookRotated,
+        WebhookAct::Replay(..) => EventKind::WebhookReplayed,
+        WebhookAct::Delete(_) => EventKind::WebhookDeleted,
+    };
+    let subject = (webhook.id.0, webhook.version);
+    event(kind, &change.caller, change.at, subject, &Json::Object(webhook.members()))
 }
 
 /// The event of a change of the policy, which is this one since.

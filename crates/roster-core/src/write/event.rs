@@ -29,6 +29,8 @@ pub enum SubjectKind {
     Policy,
     /// The settings of the service.
     Settings,
+    /// A webhook.
+    Webhook,
 }
 
 impl SubjectKind {
@@ -36,7 +38,7 @@ impl SubjectKind {
     pub const fn is_audit(self) -> bool {
         match self {
             Self::User | Self::Group | Self::Schema | Self::Log => false,
-            Self::Key | Self::Tenant | Self::Policy | Self::Settings => true,
+            Self::Key | Self::Tenant | Self::Policy | Self::Settings | Self::Webhook => true,
         }
     }
 }
@@ -111,6 +113,16 @@ kinds! {
     PolicyChanged Policy "policy.changed",
     /// The service was started with other settings than before.
     SettingsChanged Settings "settings.changed",
+    /// A webhook was created.
+    WebhookCreated Webhook "webhook.created",
+    /// A webhook was updated, also by the service.
+    WebhookUpdated Webhook "webhook.updated",
+    /// A webhook got a new secret.
+    WebhookRotated Webhook "webhook.rotated",
+    /// A webhook got another position.
+    WebhookReplayed Webhook "webhook.replayed",
+    /// A webhook was deleted.
+    WebhookDeleted Webhook "webhook.deleted",
 }
 
 impl EventKind {

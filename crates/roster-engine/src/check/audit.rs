@@ -1,7 +1,7 @@
 //! Checks audit events, and that the last one about each key and tenant has what is stored of it.
 
 use roster_core::{
-    Json, TenantId, Timestamp, UserId,
+    EventKind, Json, SubjectKind, TenantId, Timestamp, UserId,
     access::KeyView,
     audit::{POLICY_SUBJECT, key_subject, tenant_subject},
     json::{self, write_json},
@@ -14,6 +14,7 @@ use crate::{
     database::{Values, first},
     settings::whole_policy,
     tenants::tenant_of_id,
+    webhooks::webhooks,
 };
 
 const LAST: &str = "SELECT at, record FROM events WHERE tenant = $1 AND subject_id = $2 \
@@ -23,8 +24,10 @@ const LAST: &str = "SELECT at, record FROM events WHERE tenant = $1 AND subject_
 pub(super) fn check_event(event: &Entry, line: &mut Line) {
     line.count += 1;
     let place = format!("events at {}", event.position);
-    let is_of_user = UserId::from_slice(&event.id).is_none_or(UserId::is_version_7);
-    line.require(!is_of_user, &place, "an audit event is about a user");
+    let has_user_id = UserId::from_slice(&event.id).is_none_or(UserId::is_version_7);
+    let is_of_webhook =
+        EventKind::parse(&event.kind).is_some_and(|kind| kind.subject() == SubjectKind::Webhook);
+    line.require(has_user_id == is_of_webhook, &place, "an audit event is about a user");
     let is_json = event.record.is_empty() || json::read(&event.record).is_ok();
     line.require(is_json, &place, "its record is no JSON");
 }
@@ -42,6 +45,11 @@ pub(super) async fn check_stored<R: CheckReader>(
         let last = last(reader, key_subject(key.id)).await?;
         let place = format!("keys of {}", key.id);
         require_last(last, |at| key.members_in_event(at), span, (line, &place));
+    }
+    for stored in webhooks(reader).await? {
+        let last = last(reader, stored.webhook.id.0).await?;
+        let place = format!("webhooks of {}", stored.webhook.id);
+        require_last(last, |_| stored.webhook.members(), span, (line, &place));
     }
     if tenant.is_default()
         && let (Some(last), Some(policy)) =

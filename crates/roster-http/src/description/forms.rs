@@ -45,6 +45,14 @@ const TENANT_PATCH: &str = "The changes of a tenant. `base_url`, `users`, `delet
     `groups`, `created_at`, `updated_at`, `deleted_at` and `purge_at` are accepted and ignored, \
     and a `name` must be that of the path.";
 const TENANT_NEEDS: &[&str] = &["name"];
+const WEBHOOK_CREATE: &str = "A webhook to create. It begins after the position `after`, without \
+    which it begins at the end of the log. `id`, `version`, `position` and the other members that \
+    the service sets are accepted and ignored.";
+const WEBHOOK_REPLACE: &str = "What replaces the members that a caller can set. The response to a \
+    GET is a valid body: the members that the service sets are accepted and ignored.";
+const WEBHOOK_PATCH: &str = "The changes of a webhook. The members that the service sets are \
+    accepted and ignored.";
+const WEBHOOK_NEEDS: &[&str] = &["name", "url"];
 const ID_OF_CREATE: &str = "The id of the user with `keep_ids`: a UUIDv7. Otherwise ignored.";
 const DELETED: &str = "A deleted user: its last record, the time of its deletion, and the time at \
     which it will be purged.";
@@ -54,7 +62,8 @@ const LISTED: &str = "All members, or only `id`, `version` and those that `field
 
 /// The schemas that are derived from the hand-written ones, by name.
 pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
-    let [user, group, tenant] = ["User", "Group", "Tenant"].map(|name| at(schemas, &[name]));
+    let [user, group, tenant, webhook] =
+        ["User", "Group", "Tenant", "Webhook"].map(|name| at(schemas, &[name]));
     let deleted = deleted(schemas);
     let mut derived = vec![
         ("UserCreate".to_owned(), create(user)),
@@ -66,6 +75,9 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         ("TenantCreate".to_owned(), create_named(tenant, TENANT_CREATE, TENANT_NEEDS)),
         ("TenantReplace".to_owned(), change_named(tenant, TENANT_REPLACE, TENANT_NEEDS)),
         ("TenantPatch".to_owned(), change_named(tenant, TENANT_PATCH, TENANT_NEEDS)),
+        ("WebhookCreate".to_owned(), create_named(webhook, WEBHOOK_CREATE, WEBHOOK_NEEDS)),
+        ("WebhookReplace".to_owned(), change_named(webhook, WEBHOOK_REPLACE, WEBHOOK_NEEDS)),
+        ("WebhookPatch".to_owned(), change_named(webhook, WEBHOOK_PATCH, &[])),
         ("ListedUser".to_owned(), listed(user)),
         ("ListedGroup".to_owned(), listed(group)),
         ("ListedDeletedUser".to_owned(), listed(&deleted)),

@@ -56,7 +56,10 @@ impl BodyKind {
     pub(crate) fn of_patch(operation: Operation) -> Option<Self> {
         let of_one = matches!(
             operation,
-            Operation::PatchUser | Operation::PatchGroup | Operation::PatchTenant
+            Operation::PatchUser
+                | Operation::PatchGroup
+                | Operation::PatchTenant
+                | Operation::PatchWebhook
         );
         let kind = if of_one { Self::MergePatch } else { Self::PatchOfMany };
         (of_one || operation == Operation::PatchUsers).then_some(kind)

@@ -69,7 +69,12 @@ impl FromRequestParts<AppState> for WriteOptions {
         let operation = RequestContext::of(parts)?.operation;
         let creates = matches!(
             operation,
-            Some(Operation::CreateUser | Operation::CreateGroup | Operation::CreateTenant)
+            Some(
+                Operation::CreateUser
+                    | Operation::CreateGroup
+                    | Operation::CreateTenant
+                    | Operation::CreateWebhook
+            )
         );
         let preconditions =
             if creates { Preconditions::default() } else { preconditions(&parts.headers)? };

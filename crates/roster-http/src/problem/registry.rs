@@ -148,6 +148,23 @@ with_problems_of_requests! {
         remedy: "Choose another name.",
         detail: "a tenant has this name",
     }
+    TooManyWebhooks {
+        code: "too-many-webhooks",
+        status: 409,
+        title: "The maximum number of webhooks is reached",
+        meaning: "The tenant has the maximum number of webhooks, or all tenants together have.",
+        remedy: "Delete webhooks that are not needed.",
+        detail: "a tenant has at most 100 webhooks",
+    }
+    WebhookStale {
+        code: "webhook-stale",
+        status: 409,
+        title: "The webhook is stale",
+        meaning: "The events after its position are no longer in the log, so it cannot go on \
+            without a gap.",
+        remedy: "Read the collection again, and send the position of that read to `/replay`.",
+        detail: "its position is no longer in the log; send another one to /replay",
+    }
     TooManyTenants {
         code: "too-many-tenants",
         status: 409,
@@ -254,6 +271,15 @@ with_problems_of_requests! {
         status: 422,
         title: "The group is not valid",
         meaning: "The body is JSON, but does not describe a valid group. `errors` lists all \
+            errors, each with its location in the body.",
+        remedy: "Correct the named members.",
+        detail: "1 member needs attention",
+    }
+    InvalidWebhook {
+        code: "invalid-webhook",
+        status: 422,
+        title: "The webhook is not valid",
+        meaning: "The body is JSON, but does not describe a valid webhook. `errors` lists all \
             errors, each with its location in the body.",
         remedy: "Correct the named members.",
         detail: "1 member needs attention",

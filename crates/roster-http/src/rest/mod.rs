@@ -16,3 +16,4 @@ pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod tenants;
 pub(crate) mod users;
+pub(crate) mod webhooks;

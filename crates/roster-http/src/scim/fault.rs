@@ -83,6 +83,10 @@ fn scim_type(code: ProblemCode) -> Option<ScimType> {
         | Code::OperatorKeyRequired
         | Code::TenantNameTaken
         | Code::TooManyTenants
+        | Code::WebhookNotFound
+        | Code::TooManyWebhooks
+        | Code::WebhookStale
+        | Code::InvalidWebhook
         | Code::InvalidTenant
         | Code::GroupNotFound
         | Code::MemberNotFound

@@ -208,11 +208,39 @@ CREATE INDEX keys_tenant ON keys (tenant, id);
 CREATE INDEX keys_generation ON keys (generation);
 
 -- One row, which is inserted with the first API key: the number of changes of the keys. Only while
--- it is missing does the service accept requests without credentials. A change of the keys locks
--- the table first and keeps the lock until the commit.
+-- it is missing does the service accept requests without credentials.
 CREATE TABLE keys_head (
     id         smallint PRIMARY KEY CHECK (id = 1),
     generation bigint   NOT NULL
+);
+
+-- The webhooks, each with its progress in the log.
+CREATE TABLE webhooks (
+    tenant          integer  NOT NULL,
+    id              uuid     NOT NULL,
+    version         bigint   NOT NULL CHECK (version > 0), -- counts changes, but not of the progress
+    status          smallint NOT NULL, -- 0 active, 1 paused, 2 parked, 3 stale
+    audit           smallint NOT NULL, -- which audit events it has: 0 none, 1 own, 2 all
+    record          text COLLATE "C" NOT NULL, -- its other members
+    secret          bytea    NOT NULL,
+    former_secret   bytea    NOT NULL, -- the previous one, which signs too until former_until
+    former_until    bigint   NOT NULL,
+    log_id          bytea    NOT NULL CHECK (octet_length(log_id) = 8),
+    position        bigint   NOT NULL, -- everything up to here was received
+    failed_to       bigint   NOT NULL, -- the last event of the request that failed, else 0
+    attempts        bigint   NOT NULL,
+    failing_since   bigint   NOT NULL,
+    failing_ms      bigint   NOT NULL,
+    next_attempt_at bigint   NOT NULL,
+    PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 70);
+
+-- The process that sends to webhooks, and until when. `fence` rises with each owner.
+CREATE TABLE leases (
+    name  text COLLATE "C" PRIMARY KEY,
+    owner bytea  NOT NULL,
+    until bigint NOT NULL,
+    fence bigint NOT NULL
 );
 
 -- Groups.

@@ -13,6 +13,7 @@ mod forking;
 mod housekeeping_statements;
 mod isolating;
 mod keeping;
+mod leasing;
 mod locking;
 mod names;
 mod opening;

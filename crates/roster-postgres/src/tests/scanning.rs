@@ -39,7 +39,7 @@ async fn no_read_and_no_write_scans_a_table() {
     let client = beside(&schema.url()).await;
     let store = Arc::new(open_with(&url, queries::RULES).await);
     let before = scans_after(&client, &name).await;
-    assert_eq!(before.len(), 12, "{before:?}");
+    assert_eq!(before.len(), 14, "{before:?}");
     let tally = queries::compare(store.clone(), 7, 25).await;
     assert!(tally.found > 0, "{tally}");
     for (at, command) in (1..).zip([

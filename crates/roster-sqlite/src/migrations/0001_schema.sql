@@ -186,6 +186,27 @@ CREATE TABLE keys_head (
     generation INTEGER NOT NULL
 ) STRICT;
 
+-- The webhooks, each with its progress in the log.
+CREATE TABLE webhooks (
+    tenant          INTEGER NOT NULL,
+    id              BLOB    NOT NULL CHECK (length(id) = 16),
+    version         INTEGER NOT NULL CHECK (version > 0), -- counts changes, but not of the progress
+    status          INTEGER NOT NULL, -- 0 active, 1 paused, 2 parked, 3 stale
+    audit           INTEGER NOT NULL, -- which audit events it has: 0 none, 1 own, 2 all
+    record          TEXT    NOT NULL, -- its other members
+    secret          BLOB    NOT NULL,
+    former_secret   BLOB    NOT NULL, -- the previous one, which signs too until former_until
+    former_until    INTEGER NOT NULL,
+    log_id          BLOB    NOT NULL CHECK (length(log_id) = 8),
+    position        INTEGER NOT NULL, -- everything up to here was received
+    failed_to       INTEGER NOT NULL, -- the last event of the request that failed, else 0
+    attempts        INTEGER NOT NULL,
+    failing_since   INTEGER NOT NULL,
+    failing_ms      INTEGER NOT NULL,
+    next_attempt_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
 -- Groups.
 CREATE TABLE groups (
     tenant      INTEGER NOT NULL,

@@ -1,16 +1,18 @@
 //! Exports of a store that does not change: all rows, in order, in chunks of any size.
 
 use roster_core::{
-    Actor, Caller, KeyStore as _, TenantId, Timestamp,
+    Actor, Caller, KeyStore as _, Preconditions, Store as _, TenantId, Timestamp,
     access::{
-        Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes, SecretDigest,
+        AuditView, Expiry, KeyAct, KeyChange, KeyDraft, KeyId, KeyView, Presented, Scopes,
+        SecretDigest,
     },
+    webhook::{WebhookAct, WebhookChange, WebhookDraft, WebhookId, WebhookSecret},
 };
 use roster_engine::{Cell, Table, Values};
 use rusqlite::Connection;
 
 use super::support::{
-    apply, column, create, create_group, delete, id, once, open, patch, purge, settings,
+    apply, column, create, create_group, delete, id, once, open, patch, purge, settings, tree,
 };
 use crate::{
     BackupError, OpenError, Sqlite, reads::rows::Rows, settings::DATABASE, unload::Export,
@@ -59,7 +61,21 @@ async fn fill(store: &Sqlite) {
     let key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at);
     let act = KeyAct::Create(Box::new(key));
     let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
-    store.change_keys(KeyChange { act, view, at, caller }).await.unwrap();
+    store.change_keys(KeyChange { act, view, at, caller: caller.clone() }).await.unwrap();
+    let draft = tree(r#"{"name":"search","url":"https://h.example.com"}"#);
+    let change = WebhookChange {
+        act: WebhookAct::Create {
+            id: WebhookId(super::support::id(900)),
+            draft: WebhookDraft::parse(&draft).unwrap(),
+            secret: WebhookSecret([7; 32]),
+        },
+        preconditions: Preconditions::default(),
+        at,
+        caller,
+        audit: AuditView::Own,
+        is_dry_run: false,
+    };
+    store.webhooks().change(change).await.unwrap();
 }
 
 fn table(name: &str) -> &'static Table {
@@ -262,6 +278,7 @@ async fn rows_after_a_key_are_found_by_its_index() {
     SEARCH groups USING PRIMARY KEY ((tenant,id)>(?,?))
     SEARCH group_members USING PRIMARY KEY ((tenant,group_id,member_id)>(?,?,?))
     SEARCH tenants USING INTEGER PRIMARY KEY (rowid>?)
+    SEARCH webhooks USING PRIMARY KEY ((tenant,id)>(?,?))
     SEARCH erasures USING PRIMARY KEY ((tenant,id)>(?,?))
     SEARCH former_logs USING INTEGER PRIMARY KEY (rowid>?)
     SEARCH clock_mark USING INTEGER PRIMARY KEY (rowid>?)

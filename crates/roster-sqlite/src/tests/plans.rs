@@ -12,15 +12,16 @@ use roster_core::{
 };
 use roster_engine::{
     ALL_MEMBERS, BEGIN_ERASURE, CHANGED_KEYS, CLOCK_MARK, COUNT_KEY_CHANGE, COUNT_TENANT_CHANGE,
-    CREATE_TENANT, DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE, END_ERASURES_OF_TENANT,
-    END_INDEX_WORK, END_TENANT, FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP, GROUP_OF_NAME,
-    GROUPS_TOTAL, HAS_KEYS, HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY, KEYS_GENERATION,
-    KEYS_OF_OPERATOR, KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE, NEWEST_EVENT, NEXT_TENANT,
-    PURGE_TENANT, PUT_KEY, Parameters, REVOKE_KEYS, TENANTS_GENERATION, Table, UPDATE_TENANT,
-    USERS_ROOM, WORDS, count_of_external_id, count_of_range, deleted_users, direct_groups,
-    expired_users_sql, groups_above, groups_along, groups_below, groups_left, groups_of_ids,
-    ids_of_key, ids_of_range, members_among, newcomers, places_of_ids, rows_along, rows_of_ids,
-    tenant_of_name, tenants_along,
+    CREATE_TENANT, DELETE_WEBHOOK, DELETED_AT, DELETED_USER, DROP_KEY, END_ERASURE,
+    END_ERASURES_OF_TENANT, END_INDEX_WORK, END_TENANT, FORGET_EVENTS, FORGET_KEYS, FURTHER, GROUP,
+    GROUP_OF_NAME, GROUPS_TOTAL, HAS_KEYS, HEAD, INDEX_KEYS, INDEX_STATE, INDEX_WORK, KEY,
+    KEYS_GENERATION, KEYS_OF_OPERATOR, KEYS_OF_TENANT, LAST_EVENT, MEMBERS, MOVE_ERASURE,
+    NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT, PUT_KEY, PUT_WEBHOOK, Parameters, REVOKE_KEYS,
+    SAVE_PROGRESS, TENANTS_GENERATION, Table, UPDATE_TENANT, USERS_ROOM, WEBHOOK, WEBHOOKS, WORDS,
+    count_of_external_id, count_of_range, deleted_users, direct_groups, expired_users_sql,
+    groups_above, groups_along, groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range,
+    members_among, newcomers, places_of_ids, rows_along, rows_of_ids, tenant_of_name,
+    tenants_along,
 };
 use rusqlite::Connection;
 
@@ -171,6 +172,12 @@ fn the_keys_of_callers_are_found_by_their_ids() {
         COUNT_KEY_CHANGE,
         NOTE_USE,
     ];
+    insta::assert_snapshot!(explain(statements.map(str::to_owned)));
+}
+
+#[test]
+fn webhooks_are_found_by_their_ids() {
+    let statements = [WEBHOOKS, WEBHOOK, PUT_WEBHOOK, DELETE_WEBHOOK, SAVE_PROGRESS];
     insta::assert_snapshot!(explain(statements.map(str::to_owned)));
 }
 

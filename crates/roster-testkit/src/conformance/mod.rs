@@ -44,6 +44,7 @@ pub mod start;
 pub mod tenants;
 pub mod text;
 pub mod uniqueness;
+pub mod webhooks;
 
 pub use harness::{Harness, Subject, run};
 pub use reads::Image;
@@ -412,6 +413,11 @@ macro_rules! conformance {
                 a_search_can_be_paged_counted_and_sorted,
                 a_word_of_many_users_is_found_in_every_order,
                 users_with_two_common_words_are_found_by_the_index,
+            }
+            $crate::conformance_cases! { $factory, webhooks:
+                a_webhook_is_stored_as_it_was_created,
+                progress_is_stored_in_one_version_alone,
+                active_webhooks_of_active_tenants_are_served,
             }
             $crate::conformance_cases! { $factory, audit:
                 each_change_of_a_key_is_an_event,

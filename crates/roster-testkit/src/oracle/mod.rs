@@ -11,6 +11,7 @@ mod page;
 mod schema;
 mod state;
 mod tenants;
+mod webhooks;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -21,7 +22,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStep, IndexStore, KeyStore, LogId,
     Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, TenantId, Timestamp, UserId,
-    UserSchema,
+    UserSchema, WebhookStore,
     access::{
         ApiKey, KeyAct, KeyChange, KeyDecision, KeyFailure, KeyId, KeyRefusal, KeyView, Keyring,
         Reach, decide_keys,
@@ -208,6 +209,10 @@ impl Store for Oracle {
     }
 
     fn indexes(&self) -> &dyn IndexStore {
+        self
+    }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
         self
     }
 }

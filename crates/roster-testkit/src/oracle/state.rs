@@ -13,6 +13,7 @@ use roster_core::{
     UsernameOrigin, decide,
     decide::{Holders, MatchKey},
     schema::IndexStatus,
+    webhook::{StoredWebhook, WebhookId},
 };
 
 /// All data of the oracle.
@@ -24,6 +25,7 @@ pub(super) struct State {
     pub(super) users_max: Option<i64>,
     /// Whether the tenant was deleted.
     pub(super) is_deleted: bool,
+    pub(super) webhooks: BTreeMap<WebhookId, StoredWebhook>,
     /// Each event with its position, the oldest first.
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, even if that event has been deleted.

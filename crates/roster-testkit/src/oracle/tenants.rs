@@ -149,6 +149,16 @@ impl Shared {
         expired
     }
 
+    /// The default tenant, and the others that are not deleted.
+    pub(super) fn all_tenants(&self) -> Vec<(TenantId, Option<TenantName>, Status)> {
+        let tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        let live = tenants.values().filter(|tenant| tenant.deleted_at.is_none());
+        let mut all = vec![(TenantId::DEFAULT, None, Status::Active)];
+        all.extend(live.map(|tenant| (tenant.id, Some(tenant.name.clone()), tenant.status)));
+        all.sort_by_key(|(tenant, ..)| *tenant);
+        all
+    }
+
     pub(super) fn is_deleted(&self, tenant: TenantId) -> bool {
         self.state_of(tenant).lock().unwrap_or_else(PoisonError::into_inner).is_deleted
     }

@@ -8,7 +8,7 @@ use roster_core::{
     Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventKind, EventKinds, EventsPage,
     EventsQuery, ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId,
     Outcome, Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName,
-    TenantStore, Timestamp, UserId, UserSchema,
+    TenantStore, Timestamp, UserId, UserSchema, WebhookStore,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -198,6 +198,10 @@ impl Store for OneTenant {
 
     fn indexes(&self) -> &dyn IndexStore {
         self.store.indexes()
+    }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
+        self.store.webhooks()
     }
 }
 

@@ -45,8 +45,8 @@ enum Act {
         name: String,
 
         /// Its scopes: users:read, users:write, users:purge, events:read, metrics:read, keys:admin,
-        /// schema:write, scim, scim:strict, users:restore-ids, tenants:admin, audit:read; separated
-        /// by commas, or `all` for all but scim:strict
+        /// schema:write, scim, scim:strict, users:restore-ids, tenants:admin, audit:read,
+        /// webhooks:admin; separated by commas, or `all` for all but scim:strict
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<String>,
 

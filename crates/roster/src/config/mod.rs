@@ -71,6 +71,8 @@ pub struct Config {
     pub hosts: Vec<HostName>,
     /// Proxies that may supply the client's address.
     pub trusted_proxies: Vec<IpNet>,
+    /// Networks besides the public Internet to which webhooks may send.
+    pub webhook_networks: Vec<IpNet>,
     /// Whether every request needs a credential, even before the first key.
     pub require_key: bool,
     /// Whether a service over PostgreSQL needs no credential before the first key.

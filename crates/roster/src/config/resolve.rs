@@ -142,6 +142,7 @@ pub(super) fn unset() -> Config {
         base_url: None,
         hosts: Vec::new(),
         trusted_proxies: Vec::new(),
+        webhook_networks: Vec::new(),
         require_key: true,
         allow_open: true,
         first_key_file: None,

@@ -68,6 +68,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "Addresses and networks of proxies that may supply the client's address.",
     },
     Setting {
+        key: "webhook_networks",
+        env: "ROSTER_WEBHOOK_NETWORKS",
+        flag: "webhook-networks",
+        group: Group::Place,
+        kind: Kind::Networks(|config| &mut config.webhook_networks),
+        default: "",
+        doc: "Addresses and networks besides the public Internet to which webhooks may send.",
+    },
+    Setting {
         key: "require_key",
         env: "ROSTER_REQUIRE_KEY",
         flag: "require-key",

@@ -106,6 +106,7 @@ fn the_table_covers_every_field() {
         database: Some(DatabaseUrl::parse("postgres://a@b/c").unwrap()),
         base_url: Some(BaseUrl::parse("http://a.example").unwrap()),
         hosts: vec![HostName::parse("a.example").unwrap()],
+        webhook_networks: vec!["10.2.0.0/16".parse().unwrap()],
         trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
         require_key: false,
         allow_open: false,

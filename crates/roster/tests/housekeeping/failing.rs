@@ -13,7 +13,7 @@ use roster_core::{
     Act, Answer, ClockMark, ClockReading, Command, Deleted, Erasure, EventsPage, EventsQuery,
     ExpiredUser, Failure, GroupId, GroupStore, Head, IndexStore, KeyStore, LogId, Outcome,
     Outlived, Purged, Rules, Store, StoreError, Stored, Tenant, TenantId, TenantName, TenantStore,
-    Timestamp, UserAct, UserId, UserSchema,
+    Timestamp, UserAct, UserId, UserSchema, WebhookStore,
     access::{ApiKey, KeyChange, KeyFailure, KeyId, KeyView, Keyring},
     group::{GroupPage, GroupQuery, GroupsOf, MembersPage, MembersQuery},
     list::{DeletedPage, DeletedQuery, Page, PageQuery},
@@ -248,5 +248,9 @@ impl Store for Failing {
 
     fn indexes(&self) -> &dyn IndexStore {
         self.store.indexes()
+    }
+
+    fn webhooks(&self) -> &dyn WebhookStore {
+        self.store.webhooks()
     }
 }

@@ -30,12 +30,15 @@ const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 struct Fixture {
     user: Value,
     group: Value,
+    webhook: Value,
 }
 
 impl Fixture {
     async fn new(service: &Service) -> Self {
         let user = service.user(json!({"username": "ada"})).await;
-        Self { user, group: service.group("engineers").await }
+        let webhook = json!({"name": "search", "url": "https://h.example.com/r"});
+        let webhook = service.webhook(webhook).await;
+        Self { user, group: service.group("engineers").await, webhook }
     }
 
     /// A target of a route, at which there is something to change.
@@ -45,6 +48,8 @@ impl Fixture {
         let in_path = if route.contains("Groups") { &group } else { &user };
         let route = route.replace("{user_id}", &user).replace("{group_id}", &group);
         let route = route.replace("{id}", in_path).replace("{member_id}", &user);
+        let webhook = self.webhook["id"].as_str().unwrap_or_default();
+        let route = route.replace("{webhook_id}", webhook);
         route.replace("{key_id}", "3hGk9PzQ7a").replace("{tenant}", "acme")
     }
 
@@ -65,6 +70,10 @@ impl Fixture {
             "createTenant" => json!({"name": "globex"}),
             "replaceTenant" | "patchTenant" => json!({"display_name": "Acme"}),
             "createKey" => json!({"name": "mine", "scopes": ["keys:admin"]}),
+            "createWebhook" | "replaceWebhook" | "patchWebhook" => {
+                json!({"name": "mine", "url": "https://h.example.com/mine"})
+            }
+            "replayWebhook" => json!({"after": "0000000000000000-0"}),
             "replaceSchema" => json!({"attributes": [{"name": "badge", "type": "string"}]}),
             "scimCreateUser" | "scimReplaceUser" => scim_user,
             "scimPatchUser" => scim_patch("userName", "grace"),
@@ -126,7 +135,7 @@ fn without_body(fixture: &Fixture) -> Vec<(Operation, String, String)> {
 /// The data that callers could have changed, without the times of last use of keys.
 async fn everything(service: &Service) -> Vec<Value> {
     let mut all = vec![json!(service.head().await.position)];
-    for target in ["/users", "/groups", "/tenants"] {
+    for target in ["/users", "/groups", "/tenants", "/webhooks"] {
         all.push(service.get(target).await.expect(200).json());
     }
     let keys = service.get("/keys").await.expect(200).json();

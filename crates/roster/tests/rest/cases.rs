@@ -338,6 +338,16 @@ macro_rules! with_all_cases {
                 a_page_of_events_ends_early_at_four_mebibytes,
                 if_match_never_matches_events,
             }
+            mod webhooks {
+                responses_of_webhooks,
+                a_webhook_is_created_changed_and_deleted,
+                a_url_outside_the_internet_is_rejected,
+                a_replay_moves_the_position,
+                a_rotation_returns_a_new_secret,
+                a_webhook_sends_only_what_its_caller_may_read,
+                webhooks_are_those_of_a_tenant,
+                a_tenant_has_at_most_a_hundred_webhooks,
+            }
             mod audit_events {
                 responses_of_audit_events,
                 audit_events_need_a_scope_of_their_own,

@@ -48,7 +48,7 @@ fn number(position: &str) -> i64 {
 }
 
 /// A position in the log of this service.
-fn place(service: &Service, number: i64) -> String {
+pub(crate) fn place(service: &Service, number: i64) -> String {
     format!("{}-{number}", service.store.log_id())
 }
 

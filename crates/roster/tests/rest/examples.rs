@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Backend, Service, group_path, kept, path};
+use crate::{
+    events::place,
+    service::{Backend, Service, group_path, kept, path},
+};
 
 async fn example(service: &Service, name: &str) -> Value {
     let document = service.get("/openapi.json").await.expect(200).json();
@@ -249,6 +252,11 @@ async fn send_example(
     let id = if template.contains("Groups") { &group } else { &user };
     let target = template.replace("{user_id}", &user).replace("{group_id}", &group);
     let mut target = target.replace("{id}", id).replace("{tenant}", "acme");
+    if template.starts_with("/webhooks/") {
+        let webhook = json!({"name": "search", "url": "https://h.example.com/r"});
+        let webhook = service.webhook(webhook).await;
+        target = target.replace("{webhook_id}", webhook["id"].as_str().expect("an id"));
+    }
     if template.starts_with("/tenants") {
         service.close_as_operator().await;
     }
@@ -262,7 +270,8 @@ async fn send_example(
     // The examples name a user and a group.
     let text = text
         .replace("01a1f84a-963b-7c3e-9a41-5d2e8f604b17", &user)
-        .replace("01a1f84b-2c10-7d55-8a3e-0b6f1c9e7d42", &group);
+        .replace("01a1f84b-2c10-7d55-8a3e-0b6f1c9e7d42", &group)
+        .replace("0fece6a143a667ce-1283", &place(&service, 1));
     let method = method.to_ascii_uppercase();
     let reply = service.request(&method, &target).body(media_type, text).send().await;
     let status = if is_of_lines && reply.status() == 200 {

@@ -53,6 +53,7 @@ mod tenants_resource;
 mod transcript;
 mod transcripts;
 mod upsert;
+mod webhooks;
 mod writes;
 
 use bulk::{

@@ -19,6 +19,9 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
     let group = service.group("team").await;
+    let webhook = json!({"name": "search", "url": "https://h.example.com/r"});
+    let webhook = service.webhook(webhook).await;
+    let webhook = format!("/webhooks/{}", webhook["id"].as_str().expect("an id"));
     let filled = |template: &str| match template {
         "/users/{user_id}" => path(&user),
         "/users/{user_id}/events" => path(&user) + "/events",
@@ -28,6 +31,9 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
         "/tenants/{tenant}" => "/tenants/acme".to_owned(),
         "/deleted-tenants/{tenant}" => "/deleted-tenants/globex".to_owned(),
         "/deleted-tenants/{tenant}/restore" => "/deleted-tenants/globex/restore".to_owned(),
+        "/webhooks/{webhook_id}" => webhook.clone(),
+        "/webhooks/{webhook_id}/replay" => format!("{webhook}/replay"),
+        "/webhooks/{webhook_id}/rotate" => format!("{webhook}/rotate"),
         "/keys/{key_id}" => key.clone(),
         "/keys/{key_id}/rotate" => format!("{key}/rotate"),
         "/groups/{group_id}" => group_path(&group),

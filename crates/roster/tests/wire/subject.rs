@@ -62,6 +62,7 @@ impl Subject {
             base_url: format!("http://{address}"),
             hosts: Vec::new(),
             trusted_proxies: TrustedProxies::default(),
+            webhook_networks: Vec::new(),
             cors_origins: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,

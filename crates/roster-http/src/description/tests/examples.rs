@@ -69,6 +69,7 @@ fn exchange(
             "/v1{}",
             path.replace("{user_id}", id)
                 .replace("{group_id}", id)
+                .replace("{webhook_id}", id)
                 .replace("{member_id}", id)
                 .replace("{id}", id)
                 .replace("{key_id}", "3hGk9PzQ7a")

@@ -186,6 +186,15 @@ macro_rules! with_problems_of_requests {
         remedy: "Use a credential of this tenant, and the base URL that belongs to it.",
         detail: "no tenant of this credential has this name",
     }
+    WebhookNotFound {
+        code: "webhook-not-found",
+        status: 404,
+        title: "There is no such webhook",
+        meaning: "The tenant has no webhook with this id, or only a key for all tenants may see \
+            it.",
+        remedy: "Look it up with `GET /webhooks`.",
+        detail: "no webhook has this id",
+    }
     KeyNotFound {
         code: "key-not-found",
         status: 404,

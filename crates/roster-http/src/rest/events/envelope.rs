@@ -41,6 +41,30 @@ pub(super) fn envelope(
     })
 }
 
+/// The events of a page as the content of a request to a webhook: one event, or with `is_batch` a
+/// list of them (CloudEvents 1.0, JSON batch format). Without records if it `is_thin`.
+pub fn webhook_content(
+    page: &EventsPage,
+    base_url: &str,
+    tenant: Option<&TenantName>,
+    (is_batch, is_thin): (bool, bool),
+) -> Vec<u8> {
+    let source = Source { base_url, tenant };
+    let (mut tenants, mut out) = (page.tenants.iter(), Vec::new());
+    if is_batch {
+        out.push(b'[');
+    }
+    for (index, (number, event)) in page.events.iter().enumerate() {
+        separate(index, &mut out);
+        let (position, source) = (page.position(*number), source.of(tenants.next()));
+        write_event(event, position, source, is_thin, &mut out);
+    }
+    if is_batch {
+        out.push(b']');
+    }
+    out
+}
+
 /// The events of a page after a position as frames of a stream (HTML, section 9.2.5): each has its
 /// position as its id, and no type, so that a client hears of events of all types.
 pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mut Vec<u8>) {
@@ -80,7 +104,17 @@ impl<'a> Source<'a> {
 fn write(
     event: &Event,
     position: Position,
+    source: (Cow<'_, str>, Option<Cow<'_, str>>),
+    out: &mut Vec<u8>,
+) {
+    write_event(event, position, source, false, out);
+}
+
+fn write_event(
+    event: &Event,
+    position: Position,
     (base_url, tenant): (Cow<'_, str>, Option<Cow<'_, str>>),
+    is_thin: bool,
     out: &mut Vec<u8>,
 ) {
     let Event { kind, at, actor, request_id, changed, members, record, .. } = event;
@@ -116,7 +150,7 @@ fn write(
             write_ids(name, ids, out);
         }
     }
-    if !record.is_empty() {
+    if !record.is_empty() && !is_thin {
         let comma = if start.is_empty() { "" } else { "," };
         out.extend_from_slice(format!("{comma}\"{of_record}\":").as_bytes());
         out.extend_from_slice(record);
@@ -143,6 +177,9 @@ fn about(event: &Event) -> (String, String, &'static str) {
             let id =
                 format!("\"key_id\":\"{}\"", subject.strip_prefix("keys/").unwrap_or_default());
             (subject, id, "key")
+        }
+        SubjectKind::Webhook => {
+            (subject, format!("\"webhook_id\":\"{id}\",{versioned}"), "webhook")
         }
         SubjectKind::Tenant => (subject, versioned, "tenant"),
         SubjectKind::Policy => (subject, String::new(), "policy"),

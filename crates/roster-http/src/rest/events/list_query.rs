@@ -88,7 +88,7 @@ impl Wanted {
             if self.types_count > VALUES_MAX {
                 return Err(too_many());
             }
-            let kinds = kinds(name).ok_or_else(|| {
+            let kinds = EventKinds::of_type(name).ok_or_else(|| {
                 let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
                 invalid(&format!("give {}, or all of a subject such as user.*", names.join(", ")))
             })?;
@@ -129,16 +129,6 @@ fn too_many() -> ParameterFault {
     ("too-many", format!("give at most {VALUES_MAX} values"))
 }
 
-/// A type of events, or all whose name begins with what is before `.*`.
-fn kinds(name: &str) -> Option<EventKinds> {
-    let kinds = EventKind::ALL.iter().filter(|kind| match name.strip_suffix(".*") {
-        Some(subject) => kind.as_str().split_once('.').is_some_and(|(of, _)| of == subject),
-        None => kind.as_str() == name,
-    });
-    let kinds: Vec<_> = kinds.map(|kind| EventKinds::only(*kind)).collect();
-    kinds.into_iter().reduce(EventKinds::or)
-}
-
 /// Which subject of its kind.
 enum Subject {
     /// There is only one.
@@ -164,6 +154,7 @@ fn subject(text: &str) -> Option<(SubjectKind, Subject)> {
     match text.split_once('/') {
         Some(("users", id)) => of(SubjectKind::User, UserId::parse(id)),
         Some(("groups", id)) => of(SubjectKind::Group, GroupId::parse(id)),
+        Some(("webhooks", id)) => of(SubjectKind::Webhook, UserId::parse(id)),
         Some(("keys", id)) => of(SubjectKind::Key, KeyId::parse(id).map(key_subject)),
         Some(("tenants", name)) => match name.strip_prefix('#') {
             None => Some((SubjectKind::Tenant, Subject::Tenant(TenantName::parse(name)?))),

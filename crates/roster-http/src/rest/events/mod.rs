@@ -27,6 +27,7 @@ use roster_core::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
+pub use self::envelope::webhook_content;
 use self::{
     envelope::{Source, envelope},
     list_query::{EventListQuery, Selection, outlived},
@@ -72,7 +73,8 @@ async fn admit_to_audit_events(
 ) -> Result<(), Problem> {
     selection.audit = call.authority().audit_view();
     let names_tenants = selection.names(SubjectKind::Tenant);
-    let subjects = [SubjectKind::Key, SubjectKind::Policy, SubjectKind::Settings];
+    let subjects =
+        [SubjectKind::Key, SubjectKind::Policy, SubjectKind::Settings, SubjectKind::Webhook];
     let names_any = names_tenants || subjects.into_iter().any(|one| selection.names(one));
     if names_any && selection.audit == AuditView::Nothing {
         return Err(MissingScope(&[Scope::AuditRead]).into());

@@ -174,7 +174,7 @@ pub(crate) async fn rotate(
 /// `overlap_s`: the number of seconds for which the former secret is still accepted. 0 means not at
 /// all.
 pub(crate) struct Overlap {
-    ms: i64,
+    pub(crate) ms: i64,
 }
 
 impl FromRequestParts<AppState> for Overlap {

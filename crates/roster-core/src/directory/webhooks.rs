@@ -1,0 +1,80 @@
+//! The webhooks of a tenant.
+
+use super::Directory;
+use crate::{
+    access::{Permit, RunWebhooks},
+    failure::StoreError,
+    store::Lease,
+    webhook::{
+        Progress, SECRET_BYTES, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision,
+        WebhookFailure, WebhookId, WebhookSecret,
+    },
+};
+
+impl Directory {
+    /// All webhooks, in the order of creation.
+    pub async fn list_webhooks(
+        &self,
+        _may: Permit<RunWebhooks>,
+    ) -> Result<Vec<StoredWebhook>, StoreError> {
+        self.store.webhooks().list().await
+    }
+
+    /// The webhook with this id.
+    pub async fn get_webhook(
+        &self,
+        _may: Permit<RunWebhooks>,
+        id: WebhookId,
+    ) -> Result<Option<StoredWebhook>, StoreError> {
+        self.store.webhooks().webhook(id).await
+    }
+
+    /// Creates or changes a webhook, and returns whether anything changed.
+    pub async fn change_webhook(
+        &self,
+        _may: Permit<RunWebhooks>,
+        change: WebhookChange,
+    ) -> Result<WebhookDecision, WebhookFailure> {
+        self.store.webhooks().change(change).await
+    }
+
+    /// The active webhooks of all active tenants, for the process that sends.
+    pub async fn served_webhooks(&self) -> Result<Vec<ServedWebhook>, StoreError> {
+        self.store.webhooks().served().await
+    }
+
+    /// Stores how far the events of a webhook are sent. Returns false, and stores nothing, if it
+    /// has another version now, or if another process sends.
+    pub async fn save_webhook_progress(
+        &self,
+        id: WebhookId,
+        version: i64,
+        progress: Progress,
+        lease: Lease,
+    ) -> Result<bool, StoreError> {
+        self.store.webhooks().save_progress(id, version, progress, lease).await
+    }
+
+    /// Lets this process send to webhooks for a time, if no other one does.
+    pub async fn take_webhook_lease(&self, holder: [u8; 16]) -> Result<Option<Lease>, StoreError> {
+        self.store.webhooks().take_lease(holder).await
+    }
+
+    /// Ends the lease, so that another process may send at once.
+    pub async fn end_webhook_lease(&self, lease: Lease) -> Result<(), StoreError> {
+        self.store.webhooks().end_lease(lease).await
+    }
+
+    /// A new id of a webhook.
+    pub fn new_webhook_id(&self) -> WebhookId {
+        WebhookId(self.clock.new_id())
+    }
+
+    /// A new secret of a webhook.
+    pub fn new_webhook_secret(&self) -> Result<WebhookSecret, StoreError> {
+        let mut bytes = [0; SECRET_BYTES];
+        let is_filled = self.clock.fill(&mut bytes);
+        let missing = || StoreError::Internal("the system returned no random bytes".into());
+        is_filled.then_some(WebhookSecret(bytes)).ok_or_else(missing)
+    }
+}

@@ -1,0 +1,413 @@
+//! Webhooks: `/webhooks` and `/webhooks/{webhook_id}`, for callers with the scope `webhooks:admin`.
+//!
+//! A webhook sends what its creator may read, so a caller also needs the scopes to read its events.
+//! The progress of a webhook changes without a new version. Its secret is returned only when it is
+//! created or rotated.
+
+use axum::{
+    extract::{FromRequestParts, State},
+    response::{IntoResponse as _, Response},
+};
+use data_encoding::BASE64;
+use http::{
+    StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
+    request::Parts,
+};
+use roster_core::{
+    Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
+    access::{Permit, Reach, RunWebhooks, Scope},
+    json::{self, JsonFault, write_json},
+    limits::{WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
+    webhook::{
+        StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDraft, WebhookFailure, WebhookId,
+        WebhookRefusal, WebhookSecret,
+    },
+};
+use roster_outbound::is_admitted;
+
+use super::{
+    list::Envelope,
+    respond::{DRY_RUN, TRUE, insert},
+};
+use crate::{
+    extract::{AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions},
+    limits::admission::Class,
+    problem::{Fault, NO_STORE, Problem, ProblemCode},
+    request::{Call, RequestContext, UnreadCall},
+    rest::keys::Overlap,
+    state::AppState,
+};
+
+/// The maximum size of a request body in bytes.
+const BYTES_MAX: usize = 16 * 1024;
+
+/// The approximate size of a webhook in a response, in bytes.
+const WEBHOOK_BYTES: usize = 1024;
+
+/// `{webhook_id}`: the id of a webhook.
+pub(crate) struct WebhookPath(WebhookId);
+
+impl FromRequestParts<AppState> for WebhookPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, Problem> {
+        let context = RequestContext::of(parts)?;
+        let [id, _] = context.segments(parts.uri.path());
+        WebhookId::parse(id).map(Self).ok_or_else(not_found)
+    }
+}
+
+/// `GET /webhooks`: returns all webhooks in the order of their creation.
+pub(crate) async fn list(
+    State(app): State<AppState>,
+    Authorized(permit): Authorized<RunWebhooks>,
+    _: PlainJson,
+    call: Call,
+) -> Result<Response, Problem> {
+    let read = app.directory.list_webhooks(permit);
+    let mut webhooks = app.admission.with_admission(Class::Reads, read).await?;
+    webhooks.retain(|stored| sees(&call, &stored.webhook));
+    let head = app.directory.head().await?.position;
+    let envelope = Envelope::default();
+    let body = envelope.write(&webhooks, webhooks.len() * WEBHOOK_BYTES, |stored, out| {
+        write_json(out, &Json::Object(members(&app, stored, head)));
+        Some(())
+    })?;
+    Ok(answer(StatusCode::OK, body))
+}
+
+/// `GET /webhooks/{webhook_id}`: returns a webhook and how far its events are sent.
+pub(crate) async fn get(
+    State(app): State<AppState>,
+    Authorized(permit): Authorized<RunWebhooks>,
+    _: PlainJson,
+    WebhookPath(id): WebhookPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let read = app.directory.get_webhook(permit, id);
+    let found = app.admission.with_admission(Class::Reads, read).await?;
+    let stored = found.filter(|stored| sees(&call, &stored.webhook)).ok_or_else(not_found)?;
+    respond(&app, StatusCode::OK, &stored, None).await
+}
+
+/// `POST /webhooks`: creates a webhook. It begins at the end of the log, unless the body names
+/// another position.
+pub(crate) async fn create(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    _: PlainJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let (call, draft) = read_draft(&app, call).await?;
+    let secret = app.directory.new_webhook_secret()?;
+    let id = app.directory.new_webhook_id();
+    let after = draft.after;
+    let act = WebhookAct::Create { id, draft, secret };
+    check_position(&app, after).await?;
+    let terms = Terms::of(&options)?;
+    let stored = change(&app, &call, act, terms).await?;
+    if options.is_dry_run() {
+        return dry_run_response(&app, &stored).await;
+    }
+    let mut response = respond(&app, StatusCode::CREATED, &stored, Some(secret)).await?;
+    let location = format!("{}/webhooks/{id}", app.base_path());
+    insert(response.headers_mut(), LOCATION, location)?;
+    Ok(response)
+}
+
+/// `PUT /webhooks/{webhook_id}`: replaces what a caller may set.
+pub(crate) async fn replace(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    WebhookPath(id): WebhookPath,
+    _: PlainJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let (call, draft) = read_draft(&app, call).await?;
+    let terms = Terms::of(&options)?;
+    let stored = change(&app, &call, WebhookAct::Replace(id, draft), terms).await?;
+    write_response(&app, &options, &stored).await
+}
+
+/// `PATCH /webhooks/{webhook_id}`: patches a webhook by JSON Merge Patch.
+pub(crate) async fn patch(
+    State(app): State<AppState>,
+    options: WriteOptions,
+    WebhookPath(id): WebhookPath,
+    _: PlainJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let (call, patch, _) =
+        call.read_and_authorize(&app, BodyKind::MergePatch, BYTES_MAX, json::read).await?;
+    let terms = Terms::of(&options)?;
+    let stored = change(&app, &call, WebhookAct::Patch(id, patch), terms).await?;
+    write_response(&app, &options, &stored).await
+}
+
+/// `DELETE /webhooks/{webhook_id}`: deletes a webhook. A request that is on its way may still
+/// arrive.
+pub(crate) async fn delete(
+    State(app): State<AppState>,
+    _: Authorized<RunWebhooks>,
+    options: WriteOptions,
+    WebhookPath(id): WebhookPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let stored = change(&app, &call, WebhookAct::Delete(id), Terms::of(&options)?).await?;
+    if options.is_dry_run() {
+        return dry_run_response(&app, &stored).await;
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `POST /webhooks/{webhook_id}/replay`: sends the events after a position, some of them again.
+pub(crate) async fn replay(
+    State(app): State<AppState>,
+    WebhookPath(id): WebhookPath,
+    _: PlainJson,
+    call: UnreadCall,
+) -> Result<Response, Problem> {
+    let (call, after, _) =
+        call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, read_after).await?;
+    let after = after?;
+    check_position(&app, Some(after)).await?;
+    let stored = change(&app, &call, WebhookAct::Replay(id, after), Terms::default()).await?;
+    respond(&app, StatusCode::OK, &stored, None).await
+}
+
+/// `POST /webhooks/{webhook_id}/rotate`: gives a webhook a new secret. For `overlap_s`, requests
+/// have signatures of both.
+pub(crate) async fn rotate(
+    State(app): State<AppState>,
+    _: Authorized<RunWebhooks>,
+    Overlap { ms: overlap_ms }: Overlap,
+    _: AcceptsJson,
+    WebhookPath(id): WebhookPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let secret = app.directory.new_webhook_secret()?;
+    let act = WebhookAct::Rotate { id, secret, overlap_ms };
+    let stored = change(&app, &call, act, Terms::default()).await?;
+    respond(&app, StatusCode::OK, &stored, Some(secret)).await
+}
+
+/// The preconditions of a write, and whether nothing is stored.
+#[derive(Default)]
+struct Terms {
+    preconditions: Preconditions,
+    is_dry_run: bool,
+}
+
+impl Terms {
+    fn of(options: &WriteOptions) -> Result<Self, Problem> {
+        options.refuse_idempotency_key()?;
+        let preconditions = options.preconditions.clone();
+        Ok(Self { preconditions, is_dry_run: options.is_dry_run() })
+    }
+}
+
+/// Changes a webhook, and logs the change with its actor.
+async fn change(
+    app: &AppState,
+    call: &Call,
+    act: WebhookAct,
+    Terms { preconditions, is_dry_run }: Terms,
+) -> Result<StoredWebhook, Problem> {
+    let permit: Permit<RunWebhooks> = call.permit()?;
+    let (id, is_new) = (act.id(), matches!(act, WebhookAct::Create { .. }));
+    if !is_new {
+        let stored = app.directory.get_webhook(permit, id).await?;
+        stored.filter(|stored| sees(call, &stored.webhook)).ok_or_else(not_found)?;
+    }
+    let authority = call.authority();
+    let change = WebhookChange {
+        act,
+        preconditions,
+        at: app.directory.now(),
+        caller: authority.caller(call.request_id()),
+        audit: authority.audit_view(),
+        is_dry_run: true,
+    };
+    // What the change leads to decides which scopes it needs.
+    let planned = app.directory.change_webhook(permit, change.clone());
+    let planned = app.admission.with_admission(Class::Writes, planned).await?;
+    admit(app, call, &planned.stored.webhook)?;
+    if is_dry_run || !planned.changes {
+        return Ok(planned.stored);
+    }
+    let change = WebhookChange { is_dry_run: false, ..change };
+    let done = app.directory.change_webhook(permit, change);
+    let decision = app.admission.with_admission(Class::Writes, done).await?;
+    let (request_id, actor) = (call.request_id(), authority.actor().to_string());
+    let version = decision.stored.webhook.version;
+    tracing::info!(request_id, actor, webhook = %id, version, "a webhook was changed");
+    Ok(decision.stored)
+}
+
+/// Whether a caller may know of a webhook. Those for all tenants are in the hands of the operator.
+fn sees(call: &Call, webhook: &Webhook) -> bool {
+    !webhook.all_tenants || call.authority().reach() == Reach::All
+}
+
+/// Rejects a webhook that would send what its caller may not read, or send to where it may not.
+fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> {
+    let authority = call.authority();
+    authority.check(&[Scope::EventsRead])?;
+    let (audits, audits_tenants) = webhook.types.audits();
+    if audits {
+        authority.check(&[Scope::AuditRead])?;
+    }
+    let is_of_operator = webhook.all_tenants || audits_tenants;
+    if webhook.all_tenants && app.tenant.is_some() {
+        let detail = "a webhook for all tenants is made at the base URL of the service";
+        return Err(Problem::saying(ProblemCode::OperatorKeyRequired, detail));
+    }
+    if is_of_operator && authority.reach() != Reach::All {
+        return Err(Problem::new(ProblemCode::OperatorKeyRequired));
+    }
+    let networks = &app.settings.webhook_networks;
+    let is_listed = |address| networks.iter().any(|network| network.contains(&address));
+    let is_admitted = match webhook.url.address() {
+        Some(address) => is_admitted(networks, address),
+        None => webhook.url.is_secure() || !networks.is_empty(),
+    };
+    let is_plain_outside =
+        !webhook.url.is_secure() && webhook.url.address().is_some_and(|one| !is_listed(one));
+    if is_admitted && !is_plain_outside {
+        return Ok(());
+    }
+    let detail = "https to the public Internet, or a network of the setting webhook_networks";
+    let violation = Violation::new("/url", ViolationCode::InvalidValue, detail);
+    let violations = Violations::from(violation).map(Fault::from);
+    Err(Problem::listing(ProblemCode::InvalidWebhook, "member", violations))
+}
+
+/// The position in the body of a replay.
+fn read_after(text: &[u8]) -> Result<Result<Position, Problem>, JsonFault> {
+    let tree = json::read(text)?;
+    let after = if let Json::Object(members) = &tree
+        && let [(name, Json::Text(text))] = members.as_slice()
+    {
+        Position::parse(text).filter(|_| name == "after")
+    } else {
+        None
+    };
+    Ok(after.ok_or_else(|| {
+        let detail = "send {\"after\": position}, with a Roster-Position or the id of an event";
+        let violation = Violation::new("/after", ViolationCode::InvalidValue, detail);
+        let violations = Violations::from(violation).map(Fault::from);
+        Problem::listing(ProblemCode::InvalidWebhook, "member", violations)
+    }))
+}
+
+/// Rejects a position that the log does not have.
+async fn check_position(app: &AppState, after: Option<Position>) -> Result<(), Problem> {
+    let Some(after) = after else { return Ok(()) };
+    let head = app.directory.head().await?.position;
+    let is_known = after.log == app.directory.log_id() || app.directory.has_former(after).await?;
+    if is_known && after.number <= head {
+        return Ok(());
+    }
+    let detail = "the log has no such position: take one of an event or of a response";
+    Err(Problem::saying(ProblemCode::PositionOutlived, detail))
+}
+
+/// The webhook that a body describes.
+async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, WebhookDraft), Problem> {
+    let parse = |text: &[u8]| json::read(text).map(|tree| WebhookDraft::parse(&tree));
+    let (call, draft, _) = call.read_and_authorize(app, BodyKind::Json, BYTES_MAX, parse).await?;
+    Ok((call, draft.map_err(WebhookRefusal::Invalid).map_err(WebhookFailure::Refused)?))
+}
+
+/// The members of a webhook and of its progress.
+fn members(app: &AppState, stored: &StoredWebhook, head: i64) -> Vec<(String, Json)> {
+    let StoredWebhook { webhook, secrets, progress } = stored;
+    let time = |moment: Timestamp| Json::Text(moment.to_string());
+    let now = app.directory.now();
+    let former = secrets.former.map(|(_, until)| until).filter(|until| *until > now);
+    let is_failing = progress.attempts > 0;
+    let mut members = webhook.members();
+    members.extend(json::present([
+        ("position", Some(Json::Text(progress.position.to_string()))),
+        ("lag", Some(Json::Int((head - progress.position.number).max(0)))),
+        ("failing_since", progress.failing_since.map(time)),
+        ("attempts", is_failing.then_some(Json::Int(progress.attempts))),
+        ("next_attempt_at", progress.next_attempt_at.map(time)),
+        ("former_secret_until", former.map(time)),
+    ]));
+    members
+}
+
+async fn respond(
+    app: &AppState,
+    status: StatusCode,
+    stored: &StoredWebhook,
+    secret: Option<WebhookSecret>,
+) -> Result<Response, Problem> {
+    let head = app.directory.head().await?.position;
+    let mut members = members(app, stored, head);
+    let shown = secret.map(|secret| format!("whsec_{}", BASE64.encode(&secret.0)));
+    members.extend(json::present([("secret", shown.map(Json::Text))]));
+    let mut body = Vec::with_capacity(WEBHOOK_BYTES);
+    write_json(&mut body, &Json::Object(members));
+    let mut response = answer(status, body);
+    insert(response.headers_mut(), ETAG, format!("\"{}\"", stored.webhook.version))?;
+    Ok(response)
+}
+
+/// The response to a write of a webhook that exists.
+async fn write_response(
+    app: &AppState,
+    options: &WriteOptions,
+    stored: &StoredWebhook,
+) -> Result<Response, Problem> {
+    if options.is_dry_run() {
+        return dry_run_response(app, stored).await;
+    }
+    respond(app, StatusCode::OK, stored, None).await
+}
+
+/// The webhook that a write would make. It has no entity tag, because no version with it is stored.
+async fn dry_run_response(app: &AppState, stored: &StoredWebhook) -> Result<Response, Problem> {
+    let mut response = respond(app, StatusCode::OK, stored, None).await?;
+    response.headers_mut().remove(ETAG);
+    response.headers_mut().insert(DRY_RUN, TRUE);
+    Ok(response)
+}
+
+/// A response about webhooks, which no cache may store.
+fn answer(status: StatusCode, body: Vec<u8>) -> Response {
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)];
+    (status, headers, body).into_response()
+}
+
+fn not_found() -> Problem {
+    Problem::saying(ProblemCode::WebhookNotFound, "no webhook has this id")
+}
+
+impl From<WebhookFailure> for Problem {
+    fn from(failure: WebhookFailure) -> Self {
+        match failure {
+            WebhookFailure::Store(error) => error.into(),
+            WebhookFailure::Refused(WebhookRefusal::NotFound) => not_found(),
+            WebhookFailure::Refused(WebhookRefusal::TooMany) => Self::saying(
+                ProblemCode::TooManyWebhooks,
+                format!(
+                    "a tenant has at most {WEBHOOKS_MAX} webhooks, and all together at most \
+                     {WEBHOOKS_OF_STORE_MAX}"
+                ),
+            ),
+            WebhookFailure::Refused(WebhookRefusal::Stale) => Self::new(ProblemCode::WebhookStale),
+            WebhookFailure::Refused(WebhookRefusal::VersionMismatch(current)) => Self::saying(
+                ProblemCode::VersionMismatch,
+                format!(
+                    "the webhook is at version {current}; fetch it and apply your change to that"
+                ),
+            ),
+            WebhookFailure::Refused(WebhookRefusal::Invalid(violations)) => {
+                Self::listing(ProblemCode::InvalidWebhook, "member", violations.map(Fault::from))
+            }
+        }
+    }
+}

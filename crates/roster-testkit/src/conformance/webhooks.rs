@@ -1,0 +1,158 @@
+//! Webhooks: their rows, their progress, and what a purge leaves of them.
+
+use roster_core::{
+    Clock as _, EventKind, Position, Preconditions, Rules, Status, TenantId,
+    access::AuditView,
+    store::Lease,
+    tenant::TenantAct,
+    webhook::{
+        Attempt, Progress, StoredWebhook, WebhookAct, WebhookChange, WebhookDecision, WebhookDraft,
+        WebhookFailure, WebhookId, WebhookRefusal, WebhookSecret, WebhookStatus,
+    },
+};
+use serde_json::{Value, json};
+
+use super::{
+    Harness,
+    harness::{caller, tree},
+    tenants::{self, name, of},
+};
+
+pub const RULES: Rules = super::DEFAULT;
+
+async fn change(harness: &Harness, act: WebhookAct) -> Result<WebhookDecision, WebhookRefusal> {
+    let change = WebhookChange {
+        act,
+        preconditions: Preconditions::default(),
+        at: harness.clock.now(),
+        caller: caller(),
+        audit: AuditView::Own,
+        is_dry_run: false,
+    };
+    match harness.store().webhooks().change(change).await {
+        Ok(decision) => Ok(decision),
+        Err(WebhookFailure::Refused(refusal)) => Err(refusal),
+        Err(WebhookFailure::Store(error)) => panic!("the store failed: {error:?}"),
+    }
+}
+
+async fn create(harness: &Harness, body: Value) -> StoredWebhook {
+    let draft = WebhookDraft::parse(&tree(&body)).expect("a valid webhook");
+    let (id, secret) = (WebhookId(harness.new_id()), WebhookSecret([7; 32]));
+    let created = change(harness, WebhookAct::Create { id, draft, secret }).await;
+    created.expect("there is room").stored
+}
+
+async fn get(harness: &Harness, id: WebhookId) -> Option<StoredWebhook> {
+    harness.store().webhooks().webhook(id).await.expect("the store answers")
+}
+
+fn body(called: &str) -> Value {
+    json!({"name": called, "url": "https://h.example.com/r?a=b", "types": ["user.*", "key.created"],
+        "batch_max": 7, "payload": "thin"})
+}
+
+pub async fn a_webhook_is_stored_as_it_was_created(harness: Harness) {
+    harness.user(json!({"username": "ada"})).await;
+    let head = harness.head().await.position;
+    let one = create(&harness, body("one")).await;
+    assert_eq!(one.progress, Progress::at(Position { number: head, ..one.progress.position }));
+    harness.clock.step(1);
+    let other =
+        create(&harness, json!({"name": "other", "url": "https://[2001:db8::1]:8443"})).await;
+    assert_eq!(get(&harness, one.webhook.id).await, Some(one.clone()));
+    let all = harness.store().webhooks().list().await.expect("the store answers");
+    assert_eq!(all, [one.clone(), other]);
+    assert_eq!(get(&harness, WebhookId(harness.new_id())).await, None);
+
+    harness.clock.step(1);
+    let id = one.webhook.id;
+    let patch = WebhookAct::Patch(id, tree(&json!({"status": "paused", "name": "third"})));
+    let patched = change(&harness, patch.clone()).await.expect("it is there").stored;
+    assert_eq!((patched.webhook.version, patched.webhook.status), (2, WebhookStatus::Paused));
+    assert!(!change(&harness, patch).await.expect("it is there").changes);
+    let secret = WebhookSecret([9; 32]);
+    let rotate = WebhookAct::Rotate { id, secret, overlap_ms: 1000 };
+    let rotated = change(&harness, rotate).await.expect("it is there").stored;
+    assert_eq!(rotated.secrets.former.map(|(former, _)| former), Some(one.secrets.newest));
+    let start = Position { number: 0, ..one.progress.position };
+    let replayed = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
+    assert_eq!(get(&harness, id).await, Some(replayed.stored));
+    change(&harness, WebhookAct::Delete(id)).await.expect("it is there");
+    assert_eq!(get(&harness, id).await, None);
+    assert_eq!(change(&harness, WebhookAct::Delete(id)).await, Err(WebhookRefusal::NotFound));
+    let events = harness.events().await;
+    let kinds: Vec<EventKind> = events.iter().skip(1).map(|(_, event)| event.kind).collect();
+    let expected = [
+        EventKind::WebhookCreated,
+        EventKind::WebhookCreated,
+        EventKind::WebhookUpdated,
+        EventKind::WebhookRotated,
+        EventKind::WebhookReplayed,
+        EventKind::WebhookDeleted,
+    ];
+    assert_eq!(kinds, expected);
+}
+
+pub async fn progress_is_stored_in_one_version_alone(harness: Harness) {
+    let one = create(&harness, body("one")).await;
+    let webhooks = harness.store().webhooks();
+    let lease =
+        webhooks.take_lease([1; 16]).await.expect("the store answers").expect("nobody has it");
+    let (id, position) = (one.webhook.id, one.progress.position);
+    let save = async |version, progress| {
+        webhooks.save_progress(id, version, progress, lease).await.expect("the store answers")
+    };
+    let head = harness.head().await.position;
+    let attempt = Attempt {
+        last: position.number + 1,
+        at: harness.clock.now(),
+        retry_after_ms: None,
+        random: 5,
+    };
+    let failed = one.progress.failed(attempt);
+    assert!(save(1, failed).await);
+    assert_eq!(get(&harness, id).await.map(|stored| stored.progress), Some(failed));
+    assert!(!save(2, one.progress).await, "another version");
+    let pause = WebhookAct::Patch(id, tree(&json!({"status": "paused"})));
+    change(&harness, pause).await.expect("it is there");
+    assert!(!save(1, one.progress).await, "a former version");
+    assert_eq!(get(&harness, id).await.map(|stored| stored.progress), Some(failed));
+    assert_eq!(harness.head().await.position, head + 1, "progress is no event");
+    webhooks.end_lease(lease).await.expect("the store answers");
+    let next: Option<Lease> = webhooks.take_lease([2; 16]).await.expect("the store answers");
+    assert!(next.is_some(), "it was ended");
+}
+
+pub async fn active_webhooks_of_active_tenants_are_served(harness: Harness) {
+    let acme = tenants::create(&harness, json!({"name": "acme"})).await;
+    let of_acme = of(&harness, &acme).await;
+    let one = create(&of_acme, body("one")).await;
+    let default =
+        harness.on(harness.store().of_tenant(TenantId::DEFAULT).await.expect("it is there"));
+    let two = create(&default, body("two")).await;
+    let served = async || {
+        let served = harness.store().webhooks().served().await.expect("the store answers");
+        let names = served.iter().map(|one| {
+            let tenant = one.tenant_name.as_ref().map(ToString::to_string);
+            (tenant, one.stored.webhook.name.clone())
+        });
+        names.collect::<Vec<_>>()
+    };
+    let both = [(None, "two".to_owned()), (Some("acme".to_owned()), "one".to_owned())];
+    assert_eq!(served().await, both);
+    let status =
+        |status: Status| TenantAct::Patch(name("acme"), tree(&json!({"status": status.as_str()})));
+    tenants::change(&harness, status(Status::Suspended)).await.expect("it is there");
+    assert_eq!(served().await, both[..1]);
+    tenants::change(&harness, status(Status::Active)).await.expect("it is there");
+    assert_eq!(served().await, both);
+    let end = WebhookAct::End(two.webhook.id, WebhookStatus::Parked);
+    change(&default, end).await.expect("it is there");
+    assert_eq!(served().await, both[1..]);
+    tenants::change(&harness, TenantAct::Delete(name("acme"))).await.expect("it is there");
+    assert_eq!(served().await, []);
+    tenants::change(&harness, TenantAct::Purge(name("acme"))).await.expect("it is deleted");
+    super::erasure::erase_all(&harness).await;
+    assert_eq!(get(&of_acme, one.webhook.id).await, None);
+}

@@ -1,0 +1,267 @@
+//! Sends the events of the log to webhooks.
+//!
+//! One process of a store sends, the one that has the lease. A task for each active webhook reads
+//! the log after its position, and sends one request at a time ([`Delivery`]). Another one reads
+//! the log of all tenants, and wakes those whose tenant has new events. Nothing is queued.
+
+mod content;
+mod delivery;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use ipnet::IpNet;
+use roster_core::{
+    Directory, EventKinds, EventsQuery, StoreError, TenantId,
+    access::{AuditView, Permit},
+    store::{LEASE_MS, Lease},
+    webhook::{ServedWebhook, WebhookId},
+};
+use roster_outbound::Client;
+use tokio::{
+    sync::{Notify, Semaphore, watch},
+    task::JoinHandle,
+    time::{Instant, sleep, timeout},
+};
+
+use delivery::{Delivery, Shared};
+
+/// How many requests run at a time; those of one tenant, so that its receivers delay no other's.
+const REQUESTS_MAX: usize = 64;
+const REQUESTS_PER_TENANT_MAX: usize = 8;
+
+/// How often the lease is renewed, and how long before its end nothing more is sent.
+const RENEWAL: Duration = Duration::from_secs(10);
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// The pause before the lease is tried again, and after an error of the store.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The longest time between two looks at the log.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How many events the task that wakes the others reads at a time.
+const LOOK_EVENTS: usize = 1000;
+
+/// Sends to webhooks until it is stopped.
+struct Sender {
+    directory: Directory,
+    client: Client,
+    networks: Arc<[IpNet]>,
+    base_url: Arc<str>,
+    holder: [u8; 16],
+    stop: watch::Receiver<bool>,
+}
+
+/// A running sender.
+pub(crate) struct RunningSender {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl RunningSender {
+    /// Starts to send.
+    pub(crate) fn start(directory: Directory, networks: Vec<IpNet>, base_url: &str) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let sender = Sender {
+            holder: *directory.new_webhook_id().0.as_bytes(),
+            directory,
+            client: Client::of_the_system(),
+            networks: networks.into(),
+            base_url: base_url.into(),
+            stop: stopped,
+        };
+        Self { stop, task: tokio::spawn(sender.run()) }
+    }
+
+    /// Ends after the progress of all webhooks is stored. A request that is on its way is aborted,
+    /// and sent again by the next process.
+    pub(crate) async fn stop(self) {
+        self.stop.send_replace(true);
+        // A receiver that does not answer delays nothing.
+        drop(timeout(Duration::from_secs(5), self.task).await);
+    }
+}
+
+/// A task of a webhook.
+struct Task {
+    version: i64,
+    all_tenants: bool,
+    wake: Arc<Notify>,
+    handle: JoinHandle<()>,
+}
+
+impl Sender {
+    async fn run(mut self) {
+        while !*self.stop.borrow() {
+            let began = Instant::now();
+            match self.directory.take_webhook_lease(self.holder).await {
+                Ok(Some(lease)) => self.serve(lease, began).await,
+                Ok(None) => {}
+                Err(error) => note(&error),
+            }
+            tokio::select! {
+                () = sleep(PAUSE) => {}
+                _ = self.stop.changed() => {}
+            }
+        }
+    }
+
+    /// Sends as long as the lease is renewed.
+    async fn serve(&mut self, lease: Lease, began: Instant) {
+        let most = Duration::from_millis(LEASE_MS.unsigned_abs()).saturating_sub(MARGIN);
+        let mut end = began + most;
+        let mut renewal = began + RENEWAL;
+        let shared = Arc::new(Shared {
+            directory: self.directory.clone(),
+            client: self.client.clone(),
+            networks: Arc::clone(&self.networks),
+            base_url: Arc::clone(&self.base_url),
+            lease,
+            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            stop: self.stop.clone(),
+        });
+        let mut tasks = Tasks { shared, by_id: HashMap::new(), of_tenants: HashMap::new() };
+        let mut position = None;
+        loop {
+            match self.look(&mut tasks, &mut position).await {
+                Ok(()) => {}
+                Err(error) => {
+                    note(&error);
+                    sleep(PAUSE).await;
+                }
+            }
+            if Instant::now() >= renewal {
+                let began = Instant::now();
+                match self.directory.take_webhook_lease(self.holder).await {
+                    Ok(Some(renewed)) if renewed == lease => {
+                        (end, renewal) = (began + most, began + RENEWAL);
+                    }
+                    Ok(_) => break,
+                    Err(error) => note(&error),
+                }
+            }
+            if Instant::now() >= end {
+                break;
+            }
+            tokio::select! {
+                _ = self.stop.changed() => {
+                    tasks.finish().await;
+                    if let Err(error) = self.directory.end_webhook_lease(lease).await {
+                        note(&error);
+                    }
+                    return;
+                }
+                () = sleep(TICK) => {}
+                () = self.directory.log_grown(position.unwrap_or_default()) => {}
+            }
+        }
+        tracing::warn!("another process sends to webhooks now");
+        tasks.abort();
+    }
+
+    /// Reads what is new in the log, and wakes the webhooks of the tenants that have new events.
+    /// Reads the webhooks first, and again if one of them or a tenant was changed.
+    async fn look(&self, tasks: &mut Tasks, position: &mut Option<i64>) -> Result<(), StoreError> {
+        let Some(after) = position else {
+            // The webhooks are read after this position, so no change of them is missed.
+            let head = self.directory.totals().await?.position;
+            tasks.renew(self.directory.served_webhooks().await?);
+            *position = Some(head);
+            return Ok(());
+        };
+        loop {
+            let query = EventsQuery {
+                all_tenants: true,
+                kinds: EventKinds::ALL,
+                ..EventsQuery::after(*after, LOOK_EVENTS)
+            };
+            let may = Permit::of_the_service();
+            let page = self.directory.events(may, AuditView::Everything, query).await?;
+            let changes = page.events.iter().any(|(_, event)| {
+                let kind = event.kind.as_str();
+                kind.starts_with("webhook.") || kind.starts_with("tenant.")
+            });
+            if changes {
+                tasks.renew(self.directory.served_webhooks().await?);
+            }
+            for (tenant, _) in &page.tenants {
+                tasks.wake(*tenant);
+            }
+            let is_end = page.reached >= page.head || page.reached <= *after;
+            *after = page.reached;
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The tasks of all active webhooks.
+struct Tasks {
+    shared: Arc<Shared>,
+    by_id: HashMap<(TenantId, WebhookId), Task>,
+    of_tenants: HashMap<TenantId, Arc<Semaphore>>,
+}
+
+impl Tasks {
+    /// Starts tasks of new and changed webhooks, and ends those of others.
+    fn renew(&mut self, served: Vec<ServedWebhook>) {
+        let mut kept = HashMap::with_capacity(served.len());
+        for one in served {
+            let key = (one.tenant, one.stored.webhook.id);
+            let version = one.stored.webhook.version;
+            match self.by_id.remove(&key) {
+                Some(task) if task.version == version && !task.handle.is_finished() => {
+                    kept.insert(key, task);
+                }
+                other => {
+                    if let Some(task) = other {
+                        task.handle.abort();
+                    }
+                    kept.insert(key, self.start(one));
+                }
+            }
+        }
+        for task in self.by_id.values() {
+            task.handle.abort();
+        }
+        self.by_id = kept;
+    }
+
+    fn start(&mut self, served: ServedWebhook) -> Task {
+        let of_tenant = self.of_tenants.entry(served.tenant);
+        let places = of_tenant.or_insert_with(|| Arc::new(Semaphore::new(REQUESTS_PER_TENANT_MAX)));
+        let (wake, version) = (Arc::new(Notify::new()), served.stored.webhook.version);
+        let all_tenants = served.stored.webhook.all_tenants;
+        let delivery =
+            Delivery::new(Arc::clone(&self.shared), served, Arc::clone(places), Arc::clone(&wake));
+        Task { version, all_tenants, wake, handle: tokio::spawn(delivery.run()) }
+    }
+
+    /// Wakes the webhooks that have events of a tenant.
+    fn wake(&self, tenant: TenantId) {
+        for ((of, _), task) in &self.by_id {
+            if *of == tenant || task.all_tenants {
+                task.wake.notify_one();
+            }
+        }
+    }
+
+    /// Waits until all have stored their progress.
+    async fn finish(self) {
+        for task in self.by_id.into_values() {
+            drop(task.handle.await);
+        }
+    }
+
+    fn abort(self) {
+        for task in self.by_id.into_values() {
+            task.handle.abort();
+        }
+    }
+}
+
+fn note(error: &StoreError) {
+    let error = error.with_causes();
+    tracing::warn!(error, "webhooks cannot be served");
+}
