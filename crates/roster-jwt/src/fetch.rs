@@ -17,7 +17,7 @@ use crate::{
 const LIMITS: Limits = Limits {
     connect: ANSWER_WAIT_MAX,
     whole: ANSWER_WAIT_MAX,
-    body_bytes: ANSWER_BYTES_MAX,
+    body_bytes: Some(ANSWER_BYTES_MAX),
     traffic_bytes: ANSWER_TRAFFIC_BYTES_MAX,
 };
 

@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header::HOST};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::client::conn::http1::handshake;
+use hyper::{body::Incoming, client::conn::http1::handshake};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::{
@@ -44,8 +44,8 @@ pub struct Limits {
     pub connect: Duration,
     /// For everything.
     pub whole: Duration,
-    /// For the body of the response, in bytes.
-    pub body_bytes: usize,
+    /// For the body of the response, in bytes. `None` does not read it: the status says everything.
+    pub body_bytes: Option<usize>,
     /// For everything that the server sends, with its heads and informational responses, in bytes.
     pub traffic_bytes: u64,
 }
@@ -57,7 +57,7 @@ pub struct Answer {
     pub status: StatusCode,
     /// Its header fields.
     pub headers: HeaderMap,
-    /// Its content.
+    /// Its content, if it was read.
     pub body: Bytes,
 }
 
@@ -178,14 +178,11 @@ where
     let answer = async move {
         let response = sender.send_request(request).await.map_err(incomplete)?;
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, limits.body_bytes).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                Fault::TooLarge(limits.body_bytes)
-            } else {
-                incomplete(error)
-            }
-        })?;
-        Ok(Answer { status: head.status, headers: head.headers, body: body.to_bytes() })
+        let body = match limits.body_bytes {
+            None => Bytes::new(),
+            Some(most) => read(body, most).await?,
+        };
+        Ok(Answer { status: head.status, headers: head.headers, body })
     };
     let mut answer = pin!(answer);
     tokio::select! {
@@ -196,6 +193,13 @@ where
             Err(error) => Err(incomplete(error)),
         },
     }
+}
+
+async fn read(body: Incoming, most: usize) -> Result<Bytes, Fault> {
+    let read = Limited::new(body, most).collect().await.map_err(|error| {
+        if error.is::<LengthLimitError>() { Fault::TooLarge(most) } else { incomplete(error) }
+    })?;
+    Ok(read.to_bytes())
 }
 
 fn incomplete(error: impl fmt::Display) -> Fault {

@@ -29,8 +29,8 @@ use super::content::request;
 const LIMITS: Limits = Limits {
     connect: Duration::from_secs(5),
     whole: Duration::from_secs(15),
-    body_bytes: 16 * 1024,
-    traffic_bytes: 48 * 1024,
+    body_bytes: None,
+    traffic_bytes: 16 * 1024,
 };
 
 /// The approximate size of a request. A larger event is sent alone.
@@ -149,6 +149,9 @@ impl Delivery {
             let left = due.as_millis() - directory.now().as_millis();
             sleep(Duration::from_millis(u64::try_from(left).unwrap_or_default())).await;
         }
+        // Taken before the read, so that the memory of all pages is bounded. They are never closed.
+        let _of_tenant = Arc::clone(&self.places).acquire_owned().await;
+        let _of_all = Arc::clone(&self.shared.requests).acquire_owned().await;
         let Some(page) = self.read(&directory, progress).await? else {
             return self.end(&directory, WebhookStatus::Stale).await;
         };
@@ -223,9 +226,6 @@ impl Delivery {
     }
 
     async fn send(&self, page: &EventsPage, now: Timestamp) -> Outcome {
-        // Both are closed never.
-        let _of_tenant = self.places.acquire().await;
-        let _of_all = self.shared.requests.acquire().await;
         let (stored, url) = (&self.served.stored, &self.served.stored.webhook.url);
         let tenant = self.served.tenant_name.as_ref().filter(|_| !stored.webhook.all_tenants);
         let base_url = match tenant {

@@ -92,18 +92,32 @@ struct Task {
 
 impl Sender {
     async fn run(mut self) {
+        let mut is_needed = false;
         while !*self.stop.borrow() {
-            let began = Instant::now();
-            match self.directory.take_webhook_lease(self.holder).await {
-                Ok(Some(lease)) => self.serve(lease, began).await,
-                Ok(None) => {}
-                Err(error) => note(&error),
+            if let Err(error) = self.serve_if_needed(&mut is_needed).await {
+                note(&error);
             }
             tokio::select! {
-                () = sleep(PAUSE) => {}
+                () = sleep(TICK) => {}
                 _ = self.stop.changed() => {}
             }
         }
+    }
+
+    /// Sends, if there are webhooks and no other process does. Without webhooks nothing is written,
+    /// and while another process sends, only the lease is read.
+    async fn serve_if_needed(&mut self, is_needed: &mut bool) -> Result<(), StoreError> {
+        if !*is_needed {
+            *is_needed = !self.directory.served_webhooks().await?.is_empty();
+        }
+        if *is_needed {
+            let began = Instant::now();
+            if let Some(lease) = self.directory.take_webhook_lease(self.holder).await? {
+                self.serve(lease, began).await;
+                *is_needed = false;
+            }
+        }
+        Ok(())
     }
 
     /// Sends as long as the lease is renewed.
@@ -143,14 +157,17 @@ impl Sender {
             if Instant::now() >= end {
                 break;
             }
-            tokio::select! {
-                _ = self.stop.changed() => {
-                    tasks.finish().await;
-                    if let Err(error) = self.directory.end_webhook_lease(lease).await {
-                        note(&error);
-                    }
-                    return;
+            // Without webhooks, commits need not be followed.
+            let is_idle = position.is_some() && tasks.by_id.is_empty();
+            if is_idle || *self.stop.borrow() {
+                tasks.finish().await;
+                if let Err(error) = self.directory.end_webhook_lease(lease).await {
+                    note(&error);
                 }
+                return;
+            }
+            tokio::select! {
+                _ = self.stop.changed() => {}
                 () = sleep(TICK) => {}
                 () = self.directory.log_grown(position.unwrap_or_default()) => {}
             }
@@ -164,7 +181,7 @@ impl Sender {
     async fn look(&self, tasks: &mut Tasks, position: &mut Option<i64>) -> Result<(), StoreError> {
         let Some(after) = position else {
             // The webhooks are read after this position, so no change of them is missed.
-            let head = self.directory.totals().await?.position;
+            let head = self.directory.head().await?.position;
             tasks.renew(self.directory.served_webhooks().await?);
             *position = Some(head);
             return Ok(());

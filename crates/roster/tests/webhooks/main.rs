@@ -118,8 +118,20 @@ fn a_request_that_failed_is_sent_again_before_all_others(engine: Engine) {
     let ids: Vec<&str> = requests.iter().map(|request| request.id.as_str()).collect();
     assert!(ids[..4].iter().all(|id| *id == ids[0]), "one request, {ids:?}");
     assert!(requests.iter().all(|request| request.target == "/"), "no redirect is followed");
+    let secret = webhook["secret"].as_str().unwrap();
+    assert!(requests.iter().all(|request| request.is_signed_with(secret)), "each attempt");
+    assert!(requests[..4].iter().all(|request| request.events() == requests[0].events()));
     assert_eq!(receiver.numbers(), [2, 3, 4]);
     wait_until(&service, &webhook, "lag", &json!(0));
+
+    // A deleted webhook sends nothing more, also not what has failed.
+    receiver.answer(&[500; 9]);
+    users(&service, 3..4);
+    wait_until(&service, &webhook, "attempts", &json!(1));
+    assert_eq!(service.ask("DELETE", &at(&webhook), "").status, 204);
+    let count = receiver.received().len();
+    thread::sleep(Duration::from_secs(3));
+    assert!(receiver.received().len() <= count + 1, "one may be on its way");
     service.stop();
 }
 
