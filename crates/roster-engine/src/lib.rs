@@ -84,8 +84,8 @@ pub use tenants::{
     tenant_of_name, tenants, tenants_along, tenants_generation, totals,
 };
 pub use webhooks::{
-    COUNT_WEBHOOKS, DELETE_WEBHOOK, PAUSE_WEBHOOKS, PUT_WEBHOOK, SAVE_PROGRESS, SERVED_WEBHOOKS,
-    WEBHOOK, WEBHOOKS, change_webhook, save_progress, served_webhooks, webhook, webhooks,
+    COUNT_WEBHOOKS, DELETE_WEBHOOK, PUT_WEBHOOK, SAVE_PROGRESS, SERVED_WEBHOOKS, WEBHOOK, WEBHOOKS,
+    change_webhook, pause_webhooks, save_progress, served_webhooks, webhook, webhooks,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

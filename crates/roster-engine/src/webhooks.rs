@@ -3,7 +3,8 @@
 //! In a column for a time, 0 means that there is none. So does an empty former secret.
 
 use roster_core::{
-    Json, Position, StoreError, TenantId, TenantName, Timestamp, UserId,
+    Actor, Caller, Json, Position, Preconditions, StoreError, TenantId, TenantName, Timestamp,
+    UserId,
     access::AuditView,
     audit::webhook_event,
     json::{self, write_json},
@@ -40,6 +41,9 @@ pub const WEBHOOKS: &str = select_webhooks!("WHERE tenant = $1 ORDER BY tenant, 
 /// The webhook with an id.
 pub const WEBHOOK: &str = select_webhooks!("WHERE tenant = $1 AND id = $2");
 
+/// The active webhooks of all tenants.
+const ACTIVE_WEBHOOKS: &str = select_webhooks!("WHERE status = 0 ORDER BY tenant, id");
+
 /// The active webhooks of all tenants that are active.
 pub const SERVED_WEBHOOKS: &str = select_webhooks!(
     "WHERE status = 0 AND EXISTS (SELECT 1 FROM tenants WHERE tenants.id = webhooks.tenant \
@@ -70,9 +74,6 @@ pub const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE tenant = $1 AND id 
 pub const SAVE_PROGRESS: &str = "UPDATE webhooks SET log_id = $1, position = $2, failed_to = $3, \
      attempts = $4, failing_since = $5, failing_ms = $6, next_attempt_at = $7 \
      WHERE tenant = $8 AND id = $9 AND version = $10";
-
-/// Pauses all active webhooks.
-pub const PAUSE_WEBHOOKS: &str = "UPDATE webhooks SET status = 1 WHERE status = 0";
 
 /// The webhooks of a tenant, in the order of creation.
 pub async fn webhooks<D: Database>(db: D) -> Result<Vec<StoredWebhook>, D::Error> {
@@ -141,6 +142,24 @@ pub async fn change_webhook<D: Database>(
     }
     append(db, &webhook_event(change, &decision.stored.webhook)).await?;
     Ok(Ok(decision))
+}
+
+/// Pauses all active webhooks, also of suspended tenants, because their receivers follow the store
+/// that was copied. Runs in a transaction that has locked the head of the log.
+pub async fn pause_webhooks<D: Database>(db: D, at: Timestamp) -> Result<(), D::Error> {
+    for ServedWebhook { tenant, stored, .. } in read(db, ACTIVE_WEBHOOKS, &[]).await? {
+        let change = WebhookChange {
+            act: WebhookAct::End(stored.webhook.id, WebhookStatus::Paused),
+            preconditions: Preconditions::default(),
+            at,
+            caller: Caller { actor: Actor::System, request_id: "restore".to_owned() },
+            audit: stored.webhook.audit,
+            is_dry_run: false,
+        };
+        // None was deleted meanwhile.
+        change_webhook(db.of(tenant), &change).await?.map_err(|_| corrupt("webhooks"))?;
+    }
+    Ok(())
 }
 
 /// Stores how far the events of a webhook are sent. Returns false if it has another version now.

@@ -197,6 +197,10 @@ fn described(
     if draft.version.is_some_and(|version| version != old.version) {
         return Err(WebhookRefusal::VersionMismatch(old.version));
     }
+    if draft.id.as_ref().is_some_and(|id| *id != old.id.to_string()) {
+        let violation = at("id", ViolationCode::IdMismatch, "the path names another webhook");
+        return Err(WebhookRefusal::Invalid(violation.into()));
+    }
     let (name, url) = required(draft)?;
     if draft.after.is_some() {
         let detail = "it is for a new webhook; send another position to /replay";
@@ -241,6 +245,11 @@ fn create(
     let (name, url) = required(draft)?;
     let status = draft.status.unwrap_or_default();
     refuse_own_status(status)?;
+    if draft.has_secret {
+        let detail = "the service makes the secret, and returns it";
+        let violation = at("secret", ViolationCode::InvalidValue, detail);
+        return Err(WebhookRefusal::Invalid(violation.into()));
+    }
     let webhook = Webhook {
         id,
         version: 1,

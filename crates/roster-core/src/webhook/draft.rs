@@ -13,14 +13,12 @@ use crate::{
 };
 
 /// The members that the service sets. A body may contain them, as a webhook that was read does.
-const READ_ONLY: [&str; 11] = [
-    "id",
+const READ_ONLY: [&str; 9] = [
     "position",
     "lag",
     "failing_since",
     "attempts",
     "next_attempt_at",
-    "secret",
     "former_secret_until",
     "created_by",
     "created_at",
@@ -48,6 +46,10 @@ pub struct WebhookDraft {
     pub after: Option<Position>,
     /// The version that the change is for.
     pub version: Option<i64>,
+    /// The id of the webhook that the change is for.
+    pub id: Option<String>,
+    /// Whether it names a secret. The service makes those.
+    pub has_secret: bool,
 }
 
 impl Default for WebhookDraft {
@@ -62,6 +64,8 @@ impl Default for WebhookDraft {
             status: None,
             after: None,
             version: None,
+            id: None,
+            has_secret: false,
         }
     }
 }
@@ -121,6 +125,8 @@ impl WebhookDraft {
                 let invalid = || at(member, ViolationCode::InvalidValue, detail);
                 self.after = Some(Position::parse(text).ok_or_else(invalid)?);
             }
+            ("id", Json::Text(text)) => self.id = Some(text.clone()),
+            ("secret", _) => self.has_secret = true,
             ("version", Json::Int(number)) => self.version = Some(*number),
             ("tenants", Json::Text(_)) => {
                 return Err(at(member, ViolationCode::InvalidValue, "all, or omit it"));
@@ -133,7 +139,7 @@ impl WebhookDraft {
                 let detail = format!("send a whole number, not {}", other.kind());
                 return Err(at(member, ViolationCode::WrongType, detail));
             }
-            ("name" | "url" | "tenants" | "payload" | "status" | "after", other) => {
+            ("id" | "name" | "url" | "tenants" | "payload" | "status" | "after", other) => {
                 let detail = format!("send a string, not {}", other.kind());
                 return Err(at(member, ViolationCode::WrongType, detail));
             }

@@ -194,6 +194,13 @@ pub struct ServedWebhook {
 }
 
 impl Webhook {
+    /// Whether this one differs from an earlier version only in that it is paused.
+    pub fn pauses(&self, before: &Self) -> bool {
+        let Self { version, status, audit, updated_at, .. } = *self;
+        let paused = Self { version, status, audit, updated_at, ..before.clone() };
+        status == WebhookStatus::Paused && *self == paused
+    }
+
     /// The members that a store keeps in one text: those that have no column.
     pub fn record(&self) -> Vec<(String, Json)> {
         let mut members = self.members();

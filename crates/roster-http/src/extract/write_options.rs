@@ -146,8 +146,7 @@ impl WriteOptions {
         if self.idempotency_key.is_none() {
             return Ok(());
         }
-        let detail =
-            "a change of a tenant takes no Idempotency-Key: send If-Match with its version";
+        let detail = "this operation takes no Idempotency-Key: send If-Match with the version";
         Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail))
     }
 

@@ -15,8 +15,8 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
-    access::{Permit, Reach, RunWebhooks, Scope},
+    EventsQuery, Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
+    access::{AuditView, Permit, Reach, RunWebhooks, Scope},
     json::{self, JsonFault, write_json},
     limits::{WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
     webhook::{
@@ -31,7 +31,7 @@ use super::{
     respond::{DRY_RUN, TRUE, insert},
 };
 use crate::{
-    extract::{AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions},
+    extract::{AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions, preconditions},
     limits::admission::Class,
     problem::{Fault, NO_STORE, Problem, ProblemCode},
     request::{Call, RequestContext, UnreadCall},
@@ -96,7 +96,7 @@ pub(crate) async fn get(
 pub(crate) async fn create(
     State(app): State<AppState>,
     options: WriteOptions,
-    _: PlainJson,
+    _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
     let (call, draft) = read_draft(&app, call).await?;
@@ -121,7 +121,7 @@ pub(crate) async fn replace(
     State(app): State<AppState>,
     options: WriteOptions,
     WebhookPath(id): WebhookPath,
-    _: PlainJson,
+    _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
     let (call, draft) = read_draft(&app, call).await?;
@@ -135,7 +135,7 @@ pub(crate) async fn patch(
     State(app): State<AppState>,
     options: WriteOptions,
     WebhookPath(id): WebhookPath,
-    _: PlainJson,
+    _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
     let (call, patch, _) =
@@ -172,7 +172,8 @@ pub(crate) async fn replay(
         call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, read_after).await?;
     let after = after?;
     check_position(&app, Some(after)).await?;
-    let stored = change(&app, &call, WebhookAct::Replay(id, after), Terms::default()).await?;
+    let terms = Terms::of_headers(&call)?;
+    let stored = change(&app, &call, WebhookAct::Replay(id, after), terms).await?;
     respond(&app, StatusCode::OK, &stored, None).await
 }
 
@@ -188,12 +189,11 @@ pub(crate) async fn rotate(
 ) -> Result<Response, Problem> {
     let secret = app.directory.new_webhook_secret()?;
     let act = WebhookAct::Rotate { id, secret, overlap_ms };
-    let stored = change(&app, &call, act, Terms::default()).await?;
+    let stored = change(&app, &call, act, Terms::of_headers(&call)?).await?;
     respond(&app, StatusCode::OK, &stored, Some(secret)).await
 }
 
 /// The preconditions of a write, and whether nothing is stored.
-#[derive(Default)]
 struct Terms {
     preconditions: Preconditions,
     is_dry_run: bool,
@@ -204,6 +204,12 @@ impl Terms {
         options.refuse_idempotency_key()?;
         let preconditions = options.preconditions.clone();
         Ok(Self { preconditions, is_dry_run: options.is_dry_run() })
+    }
+
+    /// The terms of an operation that has no dry run.
+    fn of_headers(call: &Call) -> Result<Self, Problem> {
+        let preconditions = preconditions(&call.parts.headers)?;
+        Ok(Self { preconditions, is_dry_run: false })
     }
 }
 
@@ -216,10 +222,13 @@ async fn change(
 ) -> Result<StoredWebhook, Problem> {
     let permit: Permit<RunWebhooks> = call.permit()?;
     let (id, is_new) = (act.id(), matches!(act, WebhookAct::Create { .. }));
+    let mut before = None;
     if !is_new {
         let stored = app.directory.get_webhook(permit, id).await?;
-        stored.filter(|stored| sees(call, &stored.webhook)).ok_or_else(not_found)?;
+        let stored = stored.filter(|stored| sees(call, &stored.webhook)).ok_or_else(not_found)?;
+        before = Some(stored.webhook);
     }
+    let is_deletion = matches!(act, WebhookAct::Delete(_));
     let authority = call.authority();
     let change = WebhookChange {
         act,
@@ -232,7 +241,10 @@ async fn change(
     // What the change leads to decides which scopes it needs.
     let planned = app.directory.change_webhook(permit, change.clone());
     let planned = app.admission.with_admission(Class::Writes, planned).await?;
-    admit(app, call, &planned.stored.webhook)?;
+    let is_end = is_deletion || before.is_some_and(|before| planned.stored.webhook.pauses(&before));
+    if !is_end {
+        admit(app, call, &planned.stored.webhook)?;
+    }
     if is_dry_run || !planned.changes {
         return Ok(planned.stored);
     }
@@ -304,12 +316,14 @@ fn read_after(text: &[u8]) -> Result<Result<Position, Problem>, JsonFault> {
 /// Rejects a position that the log does not have.
 async fn check_position(app: &AppState, after: Option<Position>) -> Result<(), Problem> {
     let Some(after) = after else { return Ok(()) };
-    let head = app.directory.head().await?.position;
-    let is_known = after.log == app.directory.log_id() || app.directory.has_former(after).await?;
-    if is_known && after.number <= head {
+    // Only where the log begins and ends is read.
+    let query = EventsQuery { bytes_max: 0, ..EventsQuery::after(after.number, 1) };
+    let log = app.directory.events(Permit::of_the_service(), AuditView::Nothing, query).await?;
+    let is_known = after.log == log.log || app.directory.has_former(after).await?;
+    if is_known && (log.oldest - 1..=log.head).contains(&after.number) {
         return Ok(());
     }
-    let detail = "the log has no such position: take one of an event or of a response";
+    let detail = "the log does not have the events after this position";
     Err(Problem::saying(ProblemCode::PositionOutlived, detail))
 }
 

@@ -17,7 +17,7 @@ use std::{
 };
 
 use roster_core::{LogId, Position, Timestamp};
-use roster_engine::{PAUSE_WEBHOOKS, fork};
+use roster_engine::{fork, pause_webhooks};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
@@ -166,8 +166,7 @@ fn fork_log(database: &Path, at: Timestamp) -> Result<Position, BackupError> {
     // An incomplete file is removed, so no rollback is needed.
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     let forked = run(fork(Rows::of_store(&connection), LogId(random()?), at))?;
-    // The receivers follow the store that was copied.
-    connection.execute(PAUSE_WEBHOOKS, [])?;
+    run(pause_webhooks(Rows::of_store(&connection), at))?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(forked)
 }

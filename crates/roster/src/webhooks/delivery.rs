@@ -20,7 +20,7 @@ use roster_core::{
 };
 use roster_outbound::{Answer, Client, Limits, Target, is_admitted};
 use tokio::{
-    sync::{Notify, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, sleep, timeout_at},
 };
 
@@ -46,6 +46,28 @@ const IDLE: Duration = Duration::from_mins(10);
 /// The pause after an error of the store.
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// The places for requests that run at a time. Requests that have failed before have their own, so
+/// that receivers that do not answer delay only each other.
+#[derive(Clone)]
+pub(super) struct Places {
+    first_attempts: Arc<Semaphore>,
+    others: Arc<Semaphore>,
+}
+
+impl Places {
+    /// So many for first attempts, and half as many for others.
+    pub(super) fn new(count: usize) -> Self {
+        let semaphore = |count| Arc::new(Semaphore::new(count));
+        Self { first_attempts: semaphore(count), others: semaphore(count / 2) }
+    }
+
+    /// Waits for a place. The semaphores are never closed.
+    async fn take(&self, attempts: i64) -> Option<OwnedSemaphorePermit> {
+        let places = if attempts == 0 { &self.first_attempts } else { &self.others };
+        Arc::clone(places).acquire_owned().await.ok()
+    }
+}
+
 /// What the tasks share.
 pub(super) struct Shared {
     pub(super) directory: Directory,
@@ -53,7 +75,7 @@ pub(super) struct Shared {
     pub(super) networks: Arc<[IpNet]>,
     pub(super) base_url: Arc<str>,
     pub(super) lease: Lease,
-    pub(super) requests: Arc<Semaphore>,
+    pub(super) requests: Places,
     pub(super) stop: watch::Receiver<bool>,
 }
 
@@ -64,7 +86,7 @@ pub(super) struct Delivery {
     directory: Option<Directory>,
     served: ServedWebhook,
     /// The places for requests of its tenant.
-    places: Arc<Semaphore>,
+    places: Places,
     wake: Arc<Notify>,
     /// The progress that is stored.
     saved: Progress,
@@ -99,7 +121,7 @@ impl Delivery {
     pub(super) fn new(
         shared: Arc<Shared>,
         served: ServedWebhook,
-        places: Arc<Semaphore>,
+        places: Places,
         wake: Arc<Notify>,
     ) -> Self {
         let (saved, save_at) = (served.stored.progress, Instant::now());
@@ -149,9 +171,9 @@ impl Delivery {
             let left = due.as_millis() - directory.now().as_millis();
             sleep(Duration::from_millis(u64::try_from(left).unwrap_or_default())).await;
         }
-        // Taken before the read, so that the memory of all pages is bounded. They are never closed.
-        let _of_tenant = Arc::clone(&self.places).acquire_owned().await;
-        let _of_all = Arc::clone(&self.shared.requests).acquire_owned().await;
+        // Taken before the read, so that the memory of all pages is bounded.
+        let _of_tenant = self.places.take(progress.attempts).await;
+        let _of_all = self.shared.requests.take(progress.attempts).await;
         let Some(page) = self.read(&directory, progress).await? else {
             return self.end(&directory, WebhookStatus::Stale).await;
         };
@@ -314,7 +336,9 @@ fn outcome(answer: &Answer) -> Outcome {
         return Outcome::Gone;
     }
     let seconds = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let seconds: Option<i64> = seconds.and_then(|seconds| seconds.parse().ok());
+    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|one| one.is_ascii_digit());
+    // A number that is too large is one above the limit.
+    let seconds = seconds.filter(is_number).map(|text| text.parse().unwrap_or(i64::MAX));
     let retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
     Outcome::Failed { why: format!("status {}", answer.status.as_u16()), retry_after_ms }
 }

@@ -18,14 +18,15 @@ use roster_core::{
 };
 use roster_outbound::Client;
 use tokio::{
-    sync::{Notify, Semaphore, watch},
+    sync::{Notify, watch},
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
 
-use delivery::{Delivery, Shared};
+use delivery::{Delivery, Places, Shared};
 
-/// How many requests run at a time; those of one tenant, so that its receivers delay no other's.
+/// How many first attempts run at a time, with half as many others; those of one tenant, so that
+/// its receivers delay no other's.
 const REQUESTS_MAX: usize = 64;
 const REQUESTS_PER_TENANT_MAX: usize = 8;
 
@@ -131,7 +132,7 @@ impl Sender {
             networks: Arc::clone(&self.networks),
             base_url: Arc::clone(&self.base_url),
             lease,
-            requests: Arc::new(Semaphore::new(REQUESTS_MAX)),
+            requests: Places::new(REQUESTS_MAX),
             stop: self.stop.clone(),
         });
         let mut tasks = Tasks { shared, by_id: HashMap::new(), of_tenants: HashMap::new() };
@@ -217,7 +218,7 @@ impl Sender {
 struct Tasks {
     shared: Arc<Shared>,
     by_id: HashMap<(TenantId, WebhookId), Task>,
-    of_tenants: HashMap<TenantId, Arc<Semaphore>>,
+    of_tenants: HashMap<TenantId, Places>,
 }
 
 impl Tasks {
@@ -247,11 +248,11 @@ impl Tasks {
 
     fn start(&mut self, served: ServedWebhook) -> Task {
         let of_tenant = self.of_tenants.entry(served.tenant);
-        let places = of_tenant.or_insert_with(|| Arc::new(Semaphore::new(REQUESTS_PER_TENANT_MAX)));
+        let places = of_tenant.or_insert_with(|| Places::new(REQUESTS_PER_TENANT_MAX));
         let (wake, version) = (Arc::new(Notify::new()), served.stored.webhook.version);
         let all_tenants = served.stored.webhook.all_tenants;
         let delivery =
-            Delivery::new(Arc::clone(&self.shared), served, Arc::clone(places), Arc::clone(&wake));
+            Delivery::new(Arc::clone(&self.shared), served, places.clone(), Arc::clone(&wake));
         Task { version, all_tenants, wake, handle: tokio::spawn(delivery.run()) }
     }
 

@@ -59,6 +59,27 @@ fn a_backup_of_a_running_service_restores_to_the_same_users() {
 }
 
 #[test]
+fn the_webhooks_of_a_restored_store_are_paused_by_events() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path();
+    let service = serve(place, "data");
+    let body = r#"{"name":"search","url":"https://search.example.com/"}"#;
+    assert_eq!(service.ask("POST", "/webhooks", body).status, 201);
+    service.stop();
+    roster(place, "backup --data data today.backup").success();
+    roster(place, "restore today.backup --data again").success();
+    let told = roster(place, "check --data again").success();
+    assert!(told.ends_with("all is well\n"), "{told}");
+    let restored = serve(place, "again");
+    let webhooks = restored.get("/webhooks").body;
+    let webhook = &webhooks["items"][0];
+    assert_eq!((&webhook["status"], &webhook["version"]), (&"paused".into(), &2.into()));
+    let events = restored.get("/events?type=webhook.updated").body;
+    assert_eq!(events["items"][0]["data"]["webhook"]["status"], "paused", "{events}");
+    restored.stop();
+}
+
+#[test]
 fn each_command_tells_in_a_line_what_it_did() {
     let place = served();
     let place = place.path();

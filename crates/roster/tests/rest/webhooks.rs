@@ -59,10 +59,32 @@ pub(crate) async fn a_webhook_is_created_changed_and_deleted(backend: Backend) {
     assert_eq!((&put["version"], &put["payload"]), (&json!(2), &json!("thin")));
     let stale = service.request("PUT", &target).header("if-match", "\"1\"").json(&body);
     stale.send().await.refused(412, "version-mismatch");
-    let renamed = json!({"name": "third", "batch_max": null, "id": "x", "position": "y"});
+    let renamed = json!({"name": "third", "batch_max": null, "position": "y"});
     let patched = service.request("PATCH", &target).json(&renamed).send().await.expect(200).json();
     assert_eq!((&patched["name"], &patched["url"]), (&json!("third"), &put["url"]));
+    for (method, body) in [("PUT", &patched), ("PATCH", &json!({"name": "tried"}))] {
+        let dry = service.request(method, &format!("{target}?dry_run=true")).json(body);
+        assert_eq!(dry.send().await.expect(200).header("dry-run"), "true");
+        let mut other = body.clone();
+        other["id"] = json!("01a21f7f-0000-7000-8000-000000000000");
+        let other = service.request(method, &target).json(&other).send().await;
+        other.refused(422, "invalid-webhook");
+    }
+    for (action, body) in [("rotate", None), ("replay", Some(json!({"after": put["position"]})))] {
+        let request = service.request("POST", &format!("{target}/{action}"));
+        let request = request.header("if-match", "\"1\"");
+        let request = if let Some(body) = &body { request.json(body) } else { request };
+        request.send().await.refused(412, "version-mismatch");
+    }
+    assert_eq!(service.get(&target).await.expect(200).json(), patched);
     service.delete(&target).await.expect(204);
+    let tried = service.request("POST", "/webhooks?dry_run=true").json(&body).send().await;
+    assert_eq!(tried.expect(200).json().get("secret"), None);
+    let own =
+        json!({"name": "own", "url": URL, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"});
+    let own = service.request("POST", "/webhooks").json(&own).send().await;
+    own.refused(422, "invalid-webhook");
+    assert_eq!(service.get("/webhooks").await.json()["items"], json!([]));
     service.delete(&target).await.refused(404, "webhook-not-found");
     service.get("/webhooks/nonsense").await.refused(404, "webhook-not-found");
     let types = ["webhook.created", "webhook.updated", "webhook.updated", "webhook.deleted"];
@@ -150,6 +172,15 @@ pub(crate) async fn a_webhook_sends_only_what_its_caller_may_read(backend: Backe
     let blind = service.new_key(&["webhooks:admin"]).await;
     post(&blind, body()).await.refused(403, "insufficient-scope");
     let reader = service.new_key(&["webhooks:admin", "events:read"]).await;
+    let made = post(&reader, body()).await.expect(201).json();
+    // What sends nothing more needs no scope to read.
+    let key = blind["key"].as_str().expect("a key");
+    let patch = |body: Value| service.request("PATCH", &at(&made)).bearer(key).json(&body);
+    let paused = patch(json!({"status": "paused"})).send().await.expect(200).json();
+    assert_eq!(paused["status"], "paused");
+    patch(json!({"status": "active"})).send().await.refused(403, "insufficient-scope");
+    patch(json!({"name": "other"})).send().await.refused(403, "insufficient-scope");
+    service.request("DELETE", &at(&made)).bearer(key).send().await.expect(204);
     post(&reader, body()).await.expect(201);
     post(&reader, typed("key.*")).await.refused(403, "insufficient-scope");
     post(&reader, all()).await.refused(403, "operator-key-required");
