@@ -75,7 +75,7 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
         ("TenantCreate".to_owned(), create_named(tenant, TENANT_CREATE, TENANT_NEEDS)),
         ("TenantReplace".to_owned(), change_named(tenant, TENANT_REPLACE, TENANT_NEEDS)),
         ("TenantPatch".to_owned(), change_named(tenant, TENANT_PATCH, TENANT_NEEDS)),
-        ("WebhookCreate".to_owned(), create_named(webhook, WEBHOOK_CREATE, WEBHOOK_NEEDS)),
+        ("WebhookCreate".to_owned(), create_webhook(schemas, webhook)),
         ("WebhookReplace".to_owned(), change_named(webhook, WEBHOOK_REPLACE, WEBHOOK_NEEDS)),
         ("WebhookPatch".to_owned(), change_named(webhook, WEBHOOK_PATCH, &[])),
         ("ListedUser".to_owned(), listed(user)),
@@ -148,6 +148,15 @@ fn create_named(record: &Json, description: &str, needed: &[&str]) -> Json {
     let mut left_out = read_only(record);
     left_out.push("version");
     write(record, description, &left_out, needed)
+}
+
+/// The schema of a new webhook, which may say where it begins, as a replay does.
+fn create_webhook(schemas: &Json, webhook: &Json) -> Json {
+    let mut properties = members(at(webhook, &["properties"])).to_vec();
+    let after = at(schemas, &["WebhookReplay", "properties", "after"]);
+    properties.push(("after".to_owned(), after.clone()));
+    let record = object([("properties", Json::Object(properties))]);
+    create_named(&record, WEBHOOK_CREATE, WEBHOOK_NEEDS)
 }
 
 /// The schema of a change that may leave out the name, but cannot remove it.

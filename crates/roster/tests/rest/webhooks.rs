@@ -127,8 +127,8 @@ pub(crate) async fn a_url_outside_the_internet_is_rejected(backend: Backend) {
 
 pub(crate) async fn a_replay_moves_the_position(backend: Backend) {
     let service = backend.open().await;
-    let webhook = made(&service).await;
     service.user(json!({"username": "ada"})).await;
+    let webhook = made(&service).await;
     let replay = async |body: Value| {
         service.request("POST", &format!("{}/replay", at(&webhook))).json(&body).send().await
     };
