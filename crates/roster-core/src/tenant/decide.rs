@@ -1,10 +1,7 @@
 //! Creating and changing a tenant, as a pure function of the stored one, so that every engine
 //! applies the same rules.
 
-use super::{
-    Tenant, TenantDraft, TenantId, TenantName,
-    draft::{at, invalid_name},
-};
+use super::{Tenant, TenantDraft, TenantId, TenantName, draft::invalid_name};
 use crate::{
     failure::StoreError,
     json::{Json, merge},
@@ -12,7 +9,7 @@ use crate::{
     user::Status,
     write::{
         command::{Caller, Guard, Preconditions, Rules},
-        violation::{ViolationCode, Violations},
+        violation::{Violation, ViolationCode, Violations},
     },
 };
 
@@ -150,7 +147,9 @@ pub fn decide_tenant(
     may_write(stored, change)?;
     if draft.name.as_ref().is_some_and(|name| *name != stored.name) {
         let detail = "a tenant keeps its name, because it is in the URLs of its callers";
-        return Err(TenantRefusal::Invalid(at("name", ViolationCode::InvalidValue, detail).into()));
+        return Err(TenantRefusal::Invalid(
+            Violation::of_member("name", ViolationCode::InvalidValue, detail).into(),
+        ));
     }
     let mut tenant = Tenant {
         display_name: draft.display_name.clone(),

@@ -5,9 +5,9 @@ use super::{Tenant, TenantName};
 use crate::{
     json::Json,
     limits::{TENANT_NAME_LENGTH_MAX, TEXT_LENGTH_MAX},
-    text::{Pointer, is_control_or_format},
+    text::is_control_or_format,
     user::Status,
-    write::violation::{Violation, ViolationCode, Violations},
+    write::violation::{Violation, ViolationCode, Violations, read_members},
 };
 
 /// The members that the service sets. A body may contain them, as a tenant that was read does.
@@ -42,17 +42,9 @@ pub struct TenantDraft {
 impl TenantDraft {
     /// Parses a draft from a tree.
     pub fn parse(tree: &Json) -> Result<Self, Violations> {
-        let (mut draft, mut violations) = (Self::default(), Violations::default());
-        let Json::Object(members) = tree else {
-            let detail = format!("send one tenant as a JSON object, not {}", tree.kind());
-            return Err(Violation::new("", ViolationCode::WrongType, detail).into());
-        };
-        for (name, value) in members {
-            if let Err(violation) = draft.set(name, value) {
-                violations.push(|| violation);
-            }
-        }
-        if violations.is_empty() { Ok(draft) } else { Err(violations) }
+        let mut draft = Self::default();
+        read_members(tree, "tenant", |name, value| draft.set(name, value))?;
+        Ok(draft)
     }
 
     /// What a replacement of this tenant would send to change nothing, as JSON.
@@ -79,27 +71,27 @@ impl TenantDraft {
             ("external_id", Json::Text(text)) => self.external_id = text_of(member, text)?,
             ("status", Json::Text(text)) => {
                 let detail = "active or suspended";
-                let invalid = || at(member, ViolationCode::InvalidValue, detail);
+                let invalid = || Violation::of_member(member, ViolationCode::InvalidValue, detail);
                 self.status = Some(Status::parse(text).ok_or_else(invalid)?);
             }
             ("users_max", Json::Int(number)) if *number >= 0 => self.users_max = Some(*number),
             ("version", Json::Int(number)) => self.version = Some(*number),
             ("users_max", Json::Int(_) | Json::Float(_)) => {
                 let detail = "a whole number, 0 or more; null for no limit";
-                return Err(at(member, ViolationCode::InvalidValue, detail));
+                return Err(Violation::of_member(member, ViolationCode::InvalidValue, detail));
             }
             ("name" | "display_name" | "external_id" | "status", other) => {
                 let detail = format!("send a string, not {}", other.kind());
-                return Err(at(member, ViolationCode::WrongType, detail));
+                return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("users_max" | "version", other) => {
                 let detail = format!("send a number, not {}", other.kind());
-                return Err(at(member, ViolationCode::WrongType, detail));
+                return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             (read_only, _) if READ_ONLY.contains(&read_only) => {}
             (unknown, _) => {
                 let detail = "a tenant has name, display_name, external_id, status and users_max";
-                return Err(at(unknown, ViolationCode::UnknownMember, detail));
+                return Err(Violation::of_member(unknown, ViolationCode::UnknownMember, detail));
             }
         }
         Ok(())
@@ -111,11 +103,11 @@ fn text_of(member: &str, text: &str) -> Result<Option<String>, Violation> {
     let text = text.trim();
     if text.chars().count() > TEXT_LENGTH_MAX {
         let detail = format!("at most {TEXT_LENGTH_MAX} characters");
-        return Err(at(member, ViolationCode::TooLong, detail));
+        return Err(Violation::of_member(member, ViolationCode::TooLong, detail));
     }
     if text.chars().any(is_control_or_format) {
         let detail = "write it without control and format characters";
-        return Err(at(member, ViolationCode::ControlCharacter, detail));
+        return Err(Violation::of_member(member, ViolationCode::ControlCharacter, detail));
     }
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
@@ -126,13 +118,5 @@ pub(super) fn invalid_name() -> Violation {
         "1 to {TENANT_NAME_LENGTH_MAX} lower-case letters, digits and hyphens, because it is a \
          part of URLs"
     );
-    at("name", ViolationCode::InvalidValue, detail)
-}
-
-pub(super) fn at(
-    member: &str,
-    code: ViolationCode,
-    detail: impl Into<std::borrow::Cow<'static, str>>,
-) -> Violation {
-    Violation::new(Pointer::root().member(member), code, detail)
+    Violation::of_member("name", ViolationCode::InvalidValue, detail)
 }

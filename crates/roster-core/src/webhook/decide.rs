@@ -3,7 +3,7 @@
 
 use super::{
     Progress, StoredWebhook, Webhook, WebhookDraft, WebhookId, WebhookSecret, WebhookSecrets,
-    WebhookStatus, draft::at,
+    WebhookStatus,
 };
 use crate::{
     access::AuditView,
@@ -13,7 +13,7 @@ use crate::{
     write::{
         command::{Caller, Preconditions},
         position::Position,
-        violation::{ViolationCode, Violations},
+        violation::{Violation, ViolationCode, Violations},
     },
 };
 
@@ -198,14 +198,12 @@ fn described(
         return Err(WebhookRefusal::VersionMismatch(old.version));
     }
     if draft.id.as_ref().is_some_and(|id| *id != old.id.to_string()) {
-        let violation = at("id", ViolationCode::IdMismatch, "the path names another webhook");
-        return Err(WebhookRefusal::Invalid(violation.into()));
+        return Err(invalid("id", ViolationCode::IdMismatch, "the path names another webhook"));
     }
     let (name, url) = required(draft)?;
     if draft.after.is_some() {
         let detail = "it is for a new webhook; send another position to /replay";
-        let violation = at("after", ViolationCode::InvalidValue, detail);
-        return Err(WebhookRefusal::Invalid(violation.into()));
+        return Err(invalid("after", ViolationCode::InvalidValue, detail));
     }
     let status = draft.status.unwrap_or(old.status);
     if status != old.status {
@@ -247,8 +245,7 @@ fn create(
     refuse_own_status(status)?;
     if draft.has_secret {
         let detail = "the service makes the secret, and returns it";
-        let violation = at("secret", ViolationCode::InvalidValue, detail);
-        return Err(WebhookRefusal::Invalid(violation.into()));
+        return Err(invalid("secret", ViolationCode::InvalidValue, detail));
     }
     let webhook = Webhook {
         id,
@@ -276,7 +273,9 @@ fn required(draft: &WebhookDraft) -> Result<(String, super::WebhookUrl), Webhook
     let mut violations = Violations::default();
     for (member, is_there) in [("name", draft.name.is_some()), ("url", draft.url.is_some())] {
         if !is_there {
-            violations.push(|| at(member, ViolationCode::Required, "every webhook has it"));
+            violations.push(|| {
+                Violation::of_member(member, ViolationCode::Required, "every webhook has it")
+            });
         }
     }
     match (&draft.name, &draft.url) {
@@ -291,8 +290,11 @@ fn refuse_own_status(status: WebhookStatus) -> Result<(), WebhookRefusal> {
         WebhookStatus::Active | WebhookStatus::Paused => Ok(()),
         WebhookStatus::Parked | WebhookStatus::Stale => {
             let detail = "active or paused; the service sets the others";
-            let violation = at("status", ViolationCode::InvalidValue, detail);
-            Err(WebhookRefusal::Invalid(violation.into()))
+            Err(invalid("status", ViolationCode::InvalidValue, detail))
         }
     }
+}
+
+fn invalid(member: &str, code: ViolationCode, detail: &'static str) -> WebhookRefusal {
+    WebhookRefusal::Invalid(Violation::of_member(member, code, detail).into())
 }

@@ -5,10 +5,10 @@ use super::{EventTypes, Payload, Webhook, WebhookStatus, WebhookUrl};
 use crate::{
     json::Json,
     limits::{KEY_NAME_LENGTH_MAX, WEBHOOK_BATCH_MAX, WEBHOOK_TYPES_MAX},
-    text::{Pointer, is_control_or_format},
+    text::is_control_or_format,
     write::{
         position::Position,
-        violation::{Violation, ViolationCode, Violations},
+        violation::{Violation, ViolationCode, Violations, read_members},
     },
 };
 
@@ -73,17 +73,9 @@ impl Default for WebhookDraft {
 impl WebhookDraft {
     /// Parses a draft from a tree.
     pub fn parse(tree: &Json) -> Result<Self, Violations> {
-        let (mut draft, mut violations) = (Self::default(), Violations::default());
-        let Json::Object(members) = tree else {
-            let detail = format!("send one webhook as a JSON object, not {}", tree.kind());
-            return Err(Violation::new("", ViolationCode::WrongType, detail).into());
-        };
-        for (name, value) in members {
-            if let Err(violation) = draft.set(name, value) {
-                violations.push(|| violation);
-            }
-        }
-        if violations.is_empty() { Ok(draft) } else { Err(violations) }
+        let mut draft = Self::default();
+        read_members(tree, "webhook", |name, value| draft.set(name, value))?;
+        Ok(draft)
     }
 
     /// What a replacement of this webhook would send to change nothing, as JSON.
@@ -99,55 +91,63 @@ impl WebhookDraft {
             ) => {}
             ("name", Json::Text(text)) => self.name = Some(name_of(text)?),
             ("url", Json::Text(text)) => {
-                let invalid = |detail| at(member, ViolationCode::InvalidValue, detail);
+                let invalid =
+                    |detail| Violation::of_member(member, ViolationCode::InvalidValue, detail);
                 self.url = Some(WebhookUrl::parse(text).map_err(invalid)?);
             }
             ("types", Json::Array(items)) => self.types = types_of(items)?,
             ("tenants", Json::Text(text)) if text == "all" => self.all_tenants = true,
             ("payload", Json::Text(text)) => {
-                let invalid = || at(member, ViolationCode::InvalidValue, "full or thin");
+                let invalid =
+                    || Violation::of_member(member, ViolationCode::InvalidValue, "full or thin");
                 self.payload = Payload::parse(text).ok_or_else(invalid)?;
             }
             ("batch_max", Json::Int(number)) => {
                 let number = usize::try_from(*number).ok();
                 let number = number.filter(|number| (1..=WEBHOOK_BATCH_MAX).contains(number));
                 let detail = format!("a whole number from 1 to {WEBHOOK_BATCH_MAX}");
-                let invalid = || at(member, ViolationCode::InvalidValue, detail);
+                let invalid = || Violation::of_member(member, ViolationCode::InvalidValue, detail);
                 self.batch_max = number.ok_or_else(invalid)?;
             }
             ("status", Json::Text(text)) => {
-                let invalid = || at(member, ViolationCode::InvalidValue, "active or paused");
+                let invalid = || {
+                    Violation::of_member(member, ViolationCode::InvalidValue, "active or paused")
+                };
                 self.status = Some(WebhookStatus::parse(text).ok_or_else(invalid)?);
             }
             ("after", Json::Text(text)) if text == "latest" => {}
             ("after", Json::Text(text)) => {
                 let detail = "a Roster-Position, the id of an event, or latest";
-                let invalid = || at(member, ViolationCode::InvalidValue, detail);
+                let invalid = || Violation::of_member(member, ViolationCode::InvalidValue, detail);
                 self.after = Some(Position::parse(text).ok_or_else(invalid)?);
             }
             ("id", Json::Text(text)) => self.id = Some(text.clone()),
             ("secret", _) => self.has_secret = true,
             ("version", Json::Int(number)) => self.version = Some(*number),
             ("tenants", Json::Text(_)) => {
-                return Err(at(member, ViolationCode::InvalidValue, "all, or omit it"));
+                return Err(Violation::of_member(
+                    member,
+                    ViolationCode::InvalidValue,
+                    "all, or omit it",
+                ));
             }
             ("types", other) => {
                 let detail = format!("send an array, not {}", other.kind());
-                return Err(at(member, ViolationCode::WrongType, detail));
+                return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("batch_max" | "version", other) => {
                 let detail = format!("send a whole number, not {}", other.kind());
-                return Err(at(member, ViolationCode::WrongType, detail));
+                return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("id" | "name" | "url" | "tenants" | "payload" | "status" | "after", other) => {
                 let detail = format!("send a string, not {}", other.kind());
-                return Err(at(member, ViolationCode::WrongType, detail));
+                return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             (read_only, _) if READ_ONLY.contains(&read_only) => {}
             (unknown, _) => {
                 let detail =
                     "a webhook has name, url, types, tenants, payload, batch_max, status and after";
-                return Err(at(unknown, ViolationCode::UnknownMember, detail));
+                return Err(Violation::of_member(unknown, ViolationCode::UnknownMember, detail));
             }
         }
         Ok(())
@@ -159,11 +159,11 @@ fn name_of(text: &str) -> Result<String, Violation> {
     let text = text.trim();
     if !(1..=KEY_NAME_LENGTH_MAX).contains(&text.chars().count()) {
         let detail = format!("1 to {KEY_NAME_LENGTH_MAX} characters that say what it is for");
-        return Err(at("name", ViolationCode::InvalidValue, detail));
+        return Err(Violation::of_member("name", ViolationCode::InvalidValue, detail));
     }
     if text.chars().any(is_control_or_format) {
         let detail = "write it without control and format characters";
-        return Err(at("name", ViolationCode::ControlCharacter, detail));
+        return Err(Violation::of_member("name", ViolationCode::ControlCharacter, detail));
     }
     Ok(text.to_owned())
 }
@@ -180,22 +180,15 @@ fn types_of(items: &[Json]) -> Result<EventTypes, Violation> {
     };
     if !(1..=WEBHOOK_TYPES_MAX).contains(&items.len()) {
         let detail = format!("1 to {WEBHOOK_TYPES_MAX} types of events");
-        return Err(at("types", ViolationCode::InvalidValue, detail));
+        return Err(Violation::of_member("types", ViolationCode::InvalidValue, detail));
     }
     let texts: Option<Vec<String>> = items.iter().map(text).collect();
-    let not_text = || at("types", ViolationCode::WrongType, "an array of strings");
+    let not_text =
+        || Violation::of_member("types", ViolationCode::WrongType, "an array of strings");
     let texts = texts.ok_or_else(not_text)?;
     EventTypes::parse(&texts).map_err(|unknown| {
         let shown: String = unknown.chars().take(64).collect();
         let detail = format!("{shown:?} is no type of events, as user.created or user.* are");
-        at("types", ViolationCode::InvalidValue, detail)
+        Violation::of_member("types", ViolationCode::InvalidValue, detail)
     })
-}
-
-pub(super) fn at(
-    member: &str,
-    code: ViolationCode,
-    detail: impl Into<std::borrow::Cow<'static, str>>,
-) -> Violation {
-    Violation::new(Pointer::root().member(member), code, detail)
 }

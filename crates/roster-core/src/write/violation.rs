@@ -7,7 +7,9 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
+    json::Json,
     limits::ERRORS_MAX,
+    text::Pointer,
     user::{attribute::Attribute, part::Part},
     write::capped::Capped,
 };
@@ -120,6 +122,34 @@ impl Violation {
     ) -> Self {
         Self { pointer: pointer.into(), code, detail: detail.into() }
     }
+
+    /// A violation of a member of the body itself.
+    pub(crate) fn of_member(
+        member: &str,
+        code: ViolationCode,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(Pointer::root().member(member), code, detail)
+    }
+}
+
+/// Reads each member of a body with `set`. `what` names the record that is expected.
+pub(crate) fn read_members(
+    tree: &Json,
+    what: &str,
+    mut set: impl FnMut(&str, &Json) -> Result<(), Violation>,
+) -> Result<(), Violations> {
+    let Json::Object(members) = tree else {
+        let detail = format!("send one {what} as a JSON object, not {}", tree.kind());
+        return Err(Violation::new("", ViolationCode::WrongType, detail).into());
+    };
+    let mut violations = Violations::default();
+    for (name, value) in members {
+        if let Err(violation) = set(name, value) {
+            violations.push(|| violation);
+        }
+    }
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
 /// The stored value that excuses a violation: a value that equals the stored one is not checked

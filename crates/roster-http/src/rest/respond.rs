@@ -14,7 +14,7 @@ use roster_core::{
 
 use crate::{
     extract::{Fields, JSON, ReturnPreference, WriteOptions},
-    problem::{Problem, ProblemCode},
+    problem::{NO_STORE, Problem, ProblemCode},
     state::AppState,
 };
 
@@ -166,6 +166,12 @@ fn dry_run_response(options: &WriteOptions, outcome: Outcome) -> Response {
     let mut response = (headers, outcome.stored.record).into_response();
     position(response.headers_mut(), options.position(outcome.position));
     response
+}
+
+/// A response that no cache may store.
+pub(super) fn uncached(status: StatusCode, body: Vec<u8>) -> Response {
+    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)];
+    (status, headers, body).into_response()
 }
 
 /// Inserts a header whose value is made of ids and of the base path.

@@ -9,8 +9,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_LOCATION, CONTENT_TYPE, ETAG, LINK, LOCATION},
+    StatusCode,
+    header::{CONTENT_LOCATION, ETAG, LINK, LOCATION},
     request::Parts,
 };
 use roster_core::{
@@ -28,16 +28,15 @@ use roster_core::{
 use super::{
     deleted_users::purge_at as purge_at_of,
     list::{Envelope, ListQuery, link},
-    respond::{DRY_RUN, TRUE, insert},
+    respond::{DRY_RUN, TRUE, insert, uncached},
 };
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions, read_each, target,
-        unknown,
+        AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, read_each, target, unknown,
     },
     limits::admission::Class,
-    problem::{Fault, NO_STORE, Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::{Call, RequestContext, UnreadCall},
     state::AppState,
 };
@@ -122,7 +121,7 @@ async fn page(app: &AppState, call: &Call, are_deleted: bool) -> Result<Response
         write_json(out, &record(app, tenant, Some(counts)));
         Some(())
     })?;
-    let mut response = answer(StatusCode::OK, body);
+    let mut response = uncached(StatusCode::OK, body);
     let target = next.map(|cursor| target(call.parts.uri.path(), &query.given, &cursor));
     if let Some(link) = target.as_deref().and_then(link) {
         response.headers_mut().insert(LINK, link);
@@ -314,7 +313,7 @@ fn delete_response(app: &AppState, options: &WriteOptions, tenant: &Tenant) -> R
 fn dry_run_response(app: &AppState, tenant: &Tenant) -> Response {
     let mut body = Vec::with_capacity(TENANT_BYTES);
     write_json(&mut body, &record(app, tenant, None));
-    let mut response = answer(StatusCode::OK, body);
+    let mut response = uncached(StatusCode::OK, body);
     response.headers_mut().insert(DRY_RUN, TRUE);
     response
 }
@@ -327,17 +326,9 @@ fn respond(
 ) -> Result<Response, Problem> {
     let mut body = Vec::with_capacity(TENANT_BYTES);
     write_json(&mut body, &record(app, tenant, counts));
-    let mut response = answer(status, body);
+    let mut response = uncached(status, body);
     insert(response.headers_mut(), ETAG, format!("\"{}\"", tenant.version))?;
     Ok(response)
-}
-
-/// A response that no cache may store, because counters change without a new version.
-fn answer(status: StatusCode, body: Vec<u8>) -> Response {
-    let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, JSON.header());
-    headers.insert(CACHE_CONTROL, NO_STORE);
-    (status, headers, body).into_response()
 }
 
 /// A tenant as JSON. Members without a value are left out, and so are the counters after a write,

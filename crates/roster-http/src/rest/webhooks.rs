@@ -11,7 +11,7 @@ use axum::{
 use data_encoding::BASE64;
 use http::{
     StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION},
+    header::{ETAG, LOCATION},
     request::Parts,
 };
 use roster_core::{
@@ -28,12 +28,12 @@ use roster_outbound::is_admitted;
 
 use super::{
     list::Envelope,
-    respond::{DRY_RUN, TRUE, insert},
+    respond::{DRY_RUN, TRUE, insert, uncached},
 };
 use crate::{
-    extract::{AcceptsJson, Authorized, BodyKind, JSON, PlainJson, WriteOptions, preconditions},
+    extract::{AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, preconditions},
     limits::admission::Class,
-    problem::{Fault, NO_STORE, Problem, ProblemCode},
+    problem::{Fault, Problem, ProblemCode},
     request::{Call, RequestContext, UnreadCall},
     rest::keys::Overlap,
     state::AppState,
@@ -74,7 +74,7 @@ pub(crate) async fn list(
         write_json(out, &Json::Object(members(&app, stored, head)));
         Some(())
     })?;
-    Ok(answer(StatusCode::OK, body))
+    Ok(uncached(StatusCode::OK, body))
 }
 
 /// `GET /webhooks/{webhook_id}`: returns a webhook and how far its events are sent.
@@ -365,7 +365,7 @@ async fn respond(
     members.extend(json::present([("secret", shown.map(Json::Text))]));
     let mut body = Vec::with_capacity(WEBHOOK_BYTES);
     write_json(&mut body, &Json::Object(members));
-    let mut response = answer(status, body);
+    let mut response = uncached(status, body);
     insert(response.headers_mut(), ETAG, format!("\"{}\"", stored.webhook.version))?;
     Ok(response)
 }
@@ -388,12 +388,6 @@ async fn dry_run_response(app: &AppState, stored: &StoredWebhook) -> Result<Resp
     response.headers_mut().remove(ETAG);
     response.headers_mut().insert(DRY_RUN, TRUE);
     Ok(response)
-}
-
-/// A response about webhooks, which no cache may store.
-fn answer(status: StatusCode, body: Vec<u8>) -> Response {
-    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)];
-    (status, headers, body).into_response()
 }
 
 fn not_found() -> Problem {

@@ -346,3 +346,52 @@ fn outcome(answer: &Answer) -> Outcome {
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::FutureExt as _;
+    use http::{HeaderMap, HeaderValue};
+
+    use super::*;
+
+    #[test]
+    fn repeated_attempts_take_no_place_of_first_ones() {
+        let places = Places::new(4);
+        let now = |attempts| places.take(attempts).now_or_never();
+        let repeated = [now(1), now(7)];
+        assert!(repeated.iter().all(Option::is_some) && now(1).is_none());
+        let first = [now(0), now(0), now(0), now(0)];
+        assert!(first.iter().all(Option::is_some) && now(0).is_none());
+        drop(repeated);
+        assert!(now(1).is_some() && now(0).is_none());
+    }
+
+    #[test]
+    fn a_response_of_2xx_alone_is_a_receipt() {
+        for (status, retry_after, expected) in [
+            (200, None, "received"),
+            (204, None, "received"),
+            (299, None, "received"),
+            (301, None, "None"),
+            (410, None, "gone"),
+            (429, Some("8"), "Some(8000)"),
+            (503, Some("99999999999999999999"), "Some(9223372036854775807)"),
+            (503, Some("-1"), "None"),
+            (503, Some(""), "None"),
+            (503, Some("Wed, 21 Oct 2026 07:28:00 GMT"), "None"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = retry_after {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static(value));
+            }
+            let status = StatusCode::from_u16(status).unwrap();
+            let found = match outcome(&Answer { status, headers, body: Bytes::new() }) {
+                Outcome::Received => "received".to_owned(),
+                Outcome::Gone => "gone".to_owned(),
+                Outcome::Failed { retry_after_ms, .. } => format!("{retry_after_ms:?}"),
+            };
+            assert_eq!(found, expected, "{status} {retry_after:?}");
+        }
+    }
+}

@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use self::record::{record, revealed};
 use super::{
     list::{Envelope, ListQuery, link},
-    respond::insert,
+    respond::{insert, uncached},
 };
 use crate::{
     access::nobody,
@@ -220,8 +220,7 @@ fn read_response(headers: &HeaderMap, body: Vec<u8>) -> Result<Response, Problem
 fn answer(status: StatusCode, body: &Json) -> Response {
     let mut out = Vec::with_capacity(512);
     write_json(&mut out, body);
-    let headers = [(CONTENT_TYPE, JSON.header()), (CACHE_CONTROL, NO_STORE)];
-    (status, headers, out).into_response()
+    uncached(status, out)
 }
 
 /// Logs a change.
