@@ -50,10 +50,20 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     let deleted = "/deleted-tenants/initech".to_owned();
     all.extend(["GET", "HEAD", "DELETE"].map(|method| (method, deleted.clone())));
     all.extend([("GET", "/deleted-tenants".to_owned()), ("POST", format!("{deleted}/restore"))]);
+    all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/webhooks".to_owned())));
+    let webhook = webhook(service).await;
+    all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, webhook.clone())));
+    all.extend(["replay", "rotate"].map(|action| ("POST", format!("{webhook}/{action}"))));
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
     all.extend([("GET", key.clone()), ("DELETE", key), ("GET", "/caller".to_owned())]);
     all
+}
+
+/// The path of a new webhook.
+async fn webhook(service: &Service) -> String {
+    let webhook = service.webhook(body_for("/webhooks")).await;
+    format!("/webhooks/{}", webhook["id"].as_str().expect("an id"))
 }
 
 /// A body that the operation at this path takes.
@@ -63,6 +73,10 @@ fn body_for(target: &str) -> Value {
         "/schema" => json!({"attributes": []}),
         "/tenants" => json!({"name": "globex"}),
         "/tenants/acme" => json!({"display_name": "Acme"}),
+        replay if replay.ends_with("/replay") => json!({"after": "0123456789abcdef-1"}),
+        webhook if webhook.starts_with("/webhooks") => {
+            json!({"name": "search", "url": "https://h.example.com/r"})
+        }
         _ => json!({"username": "g"}),
     }
 }
@@ -140,6 +154,8 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
     let key = service.close_as_operator().await;
     service.tenant(json!({"name": "acme"})).await;
     service.deleted_tenant("initech").await;
+    let webhook = webhook(&service).await;
+    let [replay, rotation] = ["replay", "rotate"].map(|action| format!("{webhook}/{action}"));
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     service.store.fail(Fault::Full);
     for (method, target) in [
@@ -149,6 +165,12 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
         ("DELETE", "/tenants/acme"),
         ("DELETE", "/deleted-tenants/initech"),
         ("POST", "/deleted-tenants/initech/restore"),
+        ("POST", "/webhooks"),
+        ("PUT", &webhook),
+        ("PATCH", &webhook),
+        ("DELETE", &webhook),
+        ("POST", &replay),
+        ("POST", &rotation),
     ] {
         let write = service.request(method, target).json(&body_for(target)).send().await;
         write.refused(507, "storage-full");

@@ -12,8 +12,12 @@ use crate::{
 /// An unused group id.
 const NO_GROUP: &str = "/groups/019a9f2e-0000-7000-8000-000000000000";
 
+/// An unused webhook id.
+const NO_WEBHOOK: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000";
+const NO_REPLAY: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/replay";
+
 /// Each operation that takes a body, with a path.
-fn with_body(user: &str) -> [(&'static str, &str); 12] {
+fn with_body(user: &str) -> [(&'static str, &str); 16] {
     [
         ("POST", "/users"),
         ("PUT", user),
@@ -27,6 +31,10 @@ fn with_body(user: &str) -> [(&'static str, &str); 12] {
         ("POST", "/tenants"),
         ("PUT", "/tenants/acme"),
         ("PATCH", "/tenants/acme"),
+        ("POST", "/webhooks"),
+        ("PUT", NO_WEBHOOK),
+        ("PATCH", NO_WEBHOOK),
+        ("POST", NO_REPLAY),
     ]
 }
 

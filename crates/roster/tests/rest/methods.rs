@@ -10,6 +10,19 @@ use crate::{
     service::{Backend, Service, group_path, kept, member_path, path},
 };
 
+/// A webhook that does not exist.
+const WEBHOOK: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000";
+const REPLAY: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/replay";
+const WEBHOOKS: [(&str, &str); 6] = [
+    ("GET", "/webhooks"),
+    ("POST", "/webhooks"),
+    ("GET", WEBHOOK),
+    ("PUT", WEBHOOK),
+    ("PATCH", WEBHOOK),
+    ("POST", REPLAY),
+];
+const ROTATION: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/rotate";
+
 /// Every path, with values for its template.
 async fn targets(service: &Service) -> Vec<(String, String)> {
     let key = service.close_as_operator().await;
@@ -294,6 +307,7 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("GET", "/deleted-tenants/globex"),
         ("DELETE", "/deleted-tenants/globex"),
         ("POST", "/deleted-tenants/globex/restore"),
+        ("DELETE", WEBHOOK),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),
@@ -303,7 +317,10 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("GET", "/problems"),
         ("GET", "/problems/internal"),
         ("GET", "/metrics"),
-    ] {
+    ]
+    .into_iter()
+    .chain(WEBHOOKS)
+    {
         let request = service.request(method, &format!("{target}?offset=3&x=%20"));
         let writes = matches!(method, "POST" | "PUT" | "PATCH");
         let request = if writes { request.json(&body) } else { request };
@@ -361,6 +378,7 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", "/deleted-tenants"),
         ("GET", "/deleted-tenants/globex"),
         ("POST", "/deleted-tenants/globex/restore"),
+        ("POST", ROTATION),
         ("GET", "/events"),
         ("GET", &events),
         ("GET", "/"),
@@ -370,7 +388,10 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", "/problems"),
         ("GET", "/problems/internal"),
         ("GET", "/metrics"),
-    ] {
+    ]
+    .into_iter()
+    .chain(WEBHOOKS)
+    {
         let request = service.request(method, target).header("accept", "image/png, text/*;q=0");
         let request = if method == "GET" { request } else { request.json(&json!({})) };
         request.send().await.refused(406, "not-acceptable");

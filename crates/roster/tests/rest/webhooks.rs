@@ -1,5 +1,10 @@
 //! Webhooks as a resource. `tests/webhooks` sends to real receivers.
 
+use roster_core::{
+    Clock as _, Preconditions, Store as _,
+    access::{AuditView, Authority},
+    webhook::{WebhookAct, WebhookChange, WebhookId, WebhookStatus},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -77,6 +82,8 @@ pub(crate) async fn a_webhook_is_created_changed_and_deleted(backend: Backend) {
         request.send().await.refused(412, "version-mismatch");
     }
     assert_eq!(service.get(&target).await.expect(200).json(), patched);
+    let held = service.request("DELETE", &target).header("if-match", "\"1\"");
+    held.send().await.refused(412, "version-mismatch");
     service.delete(&target).await.expect(204);
     let tried = service.request("POST", "/webhooks?dry_run=true").json(&body).send().await;
     assert_eq!(tried.expect(200).json().get("secret"), None);
@@ -144,6 +151,37 @@ pub(crate) async fn a_replay_moves_the_position(backend: Backend) {
     let after = json!({"name": "late", "url": URL, "after": start});
     let late = service.webhook(after).await;
     assert_eq!(late["position"], start);
+    let after = json!({"name": "early", "url": URL, "after": beyond});
+    let early = service.request("POST", "/webhooks").json(&after).send().await;
+    early.refused(410, "position-outlived");
+}
+
+pub(crate) async fn a_webhook_whose_events_are_gone_goes_on_after_a_replay_only(backend: Backend) {
+    let service = backend.open().await;
+    let webhook = made(&service).await;
+    let id = WebhookId::parse(webhook["id"].as_str().expect("an id")).expect("an id");
+    let change = WebhookChange {
+        act: WebhookAct::End(id, WebhookStatus::Stale),
+        preconditions: Preconditions::default(),
+        at: service.clock.now(),
+        caller: Authority::of_the_service().caller("webhooks"),
+        audit: AuditView::Nothing,
+        is_dry_run: false,
+    };
+    service.store.webhooks().change(change).await.expect("it ends");
+    let target = at(&webhook);
+    let stale = service.get(&target).await.expect(200).json();
+    assert_eq!((&stale["status"], &stale["version"]), (&json!("stale"), &json!(2)));
+    for (method, body) in [
+        ("PATCH", json!({"status": "active"})),
+        ("PUT", json!({"name": "search", "url": URL, "status": "active"})),
+    ] {
+        let active = service.request(method, &target).json(&body).send().await;
+        active.refused(409, "webhook-stale");
+    }
+    let after = json!({"after": place(&service, 0)});
+    let replay = service.request("POST", &format!("{target}/replay")).json(&after).send().await;
+    assert_eq!(replay.expect(200).json()["status"], "active");
 }
 
 pub(crate) async fn a_rotation_returns_a_new_secret(backend: Backend) {

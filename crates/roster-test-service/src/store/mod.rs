@@ -1,6 +1,8 @@
 //! A store that wraps another one: it fails on demand, counts the pages that are read, and returns
 //! pages that a test sets.
 
+mod webhooks;
+
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -478,6 +480,6 @@ impl Store for Watched {
     }
 
     fn webhooks(&self) -> &dyn WebhookStore {
-        self.inner.webhooks()
+        self
     }
 }
