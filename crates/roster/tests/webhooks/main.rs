@@ -59,6 +59,8 @@ over_each_engine! {
     no_event_is_lost_when_the_service_is_killed,
     a_receiver_that_is_gone_is_sent_nothing_more,
     a_webhook_of_a_tenant_has_the_events_of_that_tenant,
+    a_batch_that_failed_is_sent_again_with_the_same_events,
+    a_webhook_has_the_audit_events_that_its_caller_may_read,
     a_name_of_an_inner_network_is_not_connected_to,
 }
 
@@ -132,6 +134,56 @@ fn a_request_that_failed_is_sent_again_before_all_others(engine: Engine) {
     let count = receiver.received().len();
     thread::sleep(Duration::from_secs(3));
     assert!(receiver.received().len() <= count + 1, "one may be on its way");
+    service.stop();
+}
+
+fn a_batch_that_failed_is_sent_again_with_the_same_events(engine: Engine) {
+    let place = Place::new(engine);
+    let service = serve(&place);
+    let receiver = Receiver::start();
+    receiver.answer(&[503, 503]);
+    let body = json!({"name": "x", "url": receiver.url, "batch_max": 50});
+    let webhook = create(&service, &body);
+    users(&service, 0..1);
+    wait_until(&service, &webhook, "attempts", &json!(1));
+    users(&service, 1..4);
+    wait_until(&service, &webhook, "lag", &json!(0));
+    let requests = receiver.received();
+    for again in &requests[1..3] {
+        assert_eq!((&again.id, again.events()), (&requests[0].id, requests[0].events()));
+    }
+    assert_eq!(receiver.numbers(), [2, 3, 4, 5]);
+    service.stop();
+}
+
+fn a_webhook_has_the_audit_events_that_its_caller_may_read(engine: Engine) {
+    let place = Place::new(engine);
+    let service = serve(&place);
+    let scopes = ["keys:admin", "events:read", "audit:read", "webhooks:admin"];
+    let key = |by: &str, of_all: bool| {
+        let mut body = json!({"name": "x", "scopes": scopes});
+        if of_all {
+            body["tenants"] = json!("all");
+        }
+        let made = service.ask_with(by, "POST", "/keys", &body.to_string());
+        format!("Authorization: Bearer {}\r\n", made.body["key"].as_str().unwrap())
+    };
+    let operator = key("", true);
+    let tenant = key(&operator, false);
+    let receivers = [&operator, &tenant].map(|by| {
+        let receiver = Receiver::start();
+        let body = json!({"name": "x", "url": receiver.url, "types": ["key.*"]}).to_string();
+        assert_eq!(service.ask_with(by, "POST", "/webhooks", &body).status, 201);
+        receiver
+    });
+    for of_all in [true, false, true, false] {
+        key(&operator, of_all);
+    }
+    let [of_operator, of_tenant] = receivers;
+    of_operator.wait_for(4);
+    of_tenant.wait_for(2);
+    // The events 3 and 4 are those of the webhooks.
+    assert_eq!((of_operator.numbers(), of_tenant.numbers()), (vec![5, 6, 7, 8], vec![6, 8]));
     service.stop();
 }
 
