@@ -26,8 +26,8 @@ use crate::{
     timestamp::Timestamp,
     user::{Deleted, Status, Stored},
     webhook::{
-        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookFailure,
-        WebhookId,
+        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookDelivery,
+        WebhookFailure, WebhookId,
     },
     write::{
         command::{Caller, Command, Rules},
@@ -212,6 +212,12 @@ pub trait WebhookStore: Send + Sync + 'static {
     /// The webhook with this id.
     fn webhook(&self, id: WebhookId) -> Answer<'_, Result<Option<StoredWebhook>, StoreError>>;
 
+    /// Its last deliveries, the newest first. `None` if there is no such webhook.
+    fn deliveries(
+        &self,
+        id: WebhookId,
+    ) -> Answer<'_, Result<Option<Vec<WebhookDelivery>>, StoreError>>;
+
     /// Changes a webhook as [`decide_webhook`](crate::webhook::decide_webhook()) decides, and
     /// returns it and whether anything changed.
     fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>>;
@@ -219,13 +225,15 @@ pub trait WebhookStore: Send + Sync + 'static {
     /// The active webhooks of all active tenants.
     fn served(&self) -> Answer<'_, Result<Vec<ServedWebhook>, StoreError>>;
 
-    /// Stores how far the events of a webhook are sent. Returns false, and stores nothing, if the
-    /// webhook has another version now, or if another process sends.
+    /// Stores how far the events of a webhook are sent, and its new deliveries, the newest first.
+    /// Returns false, and stores nothing, if the webhook has another version now, or if another
+    /// process sends.
     fn save_progress(
         &self,
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         lease: Lease,
     ) -> Answer<'_, Result<bool, StoreError>>;
 

@@ -85,7 +85,7 @@ pub use tenants::{
 };
 pub use webhooks::{
     COUNT_WEBHOOKS, DELETE_WEBHOOK, PUT_WEBHOOK, SAVE_PROGRESS, SERVED_WEBHOOKS, WEBHOOK, WEBHOOKS,
-    change_webhook, pause_webhooks, save_progress, served_webhooks, webhook, webhooks,
+    change_webhook, deliveries, pause_webhooks, save_progress, served_webhooks, webhook, webhooks,
 };
 pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
 pub use write::executed::Executed;

@@ -91,7 +91,7 @@ impl Table {
             key: "tenant, id",
             columns: "tenant, id, version, status, audit, record, secret, former_secret, \
                       former_until, log_id, position, failed_to, attempts, failing_since, \
-                      failing_ms, next_attempt_at",
+                      failing_ms, next_attempt_at, deliveries",
         },
         Self { name: "erasures", key: "tenant, id", columns: "tenant, id, reached" },
         Self { name: "former_logs", key: "position", columns: "position, log_id" },

@@ -12,8 +12,8 @@ use roster_core::{
     page::Flow,
     webhook::{
         Progress, ServedWebhook, StoredWebhook, Webhook, WebhookAct, WebhookChange,
-        WebhookDecision, WebhookId, WebhookRefusal, WebhookSecret, WebhookSecrets, WebhookStatus,
-        decide_webhook,
+        WebhookDecision, WebhookDelivery, WebhookId, WebhookRefusal, WebhookSecret, WebhookSecrets,
+        WebhookStatus, decide_webhook,
     },
 };
 
@@ -72,8 +72,11 @@ pub const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE tenant = $1 AND id 
 
 /// Stores the progress of a webhook in a version.
 pub const SAVE_PROGRESS: &str = "UPDATE webhooks SET log_id = $1, position = $2, failed_to = $3, \
-     attempts = $4, failing_since = $5, failing_ms = $6, next_attempt_at = $7 \
-     WHERE tenant = $8 AND id = $9 AND version = $10";
+     attempts = $4, failing_since = $5, failing_ms = $6, next_attempt_at = $7, deliveries = $8 \
+     WHERE tenant = $9 AND id = $10 AND version = $11";
+
+/// The last deliveries of a webhook.
+const DELIVERIES: &str = "SELECT deliveries FROM webhooks WHERE tenant = $1 AND id = $2";
 
 /// The webhooks of a tenant, in the order of creation.
 pub async fn webhooks<D: Database>(db: D) -> Result<Vec<StoredWebhook>, D::Error> {
@@ -162,16 +165,40 @@ pub async fn pause_webhooks<D: Database>(db: D, at: Timestamp) -> Result<(), D::
     Ok(())
 }
 
-/// Stores how far the events of a webhook are sent. Returns false if it has another version now.
+/// Stores how far the events of a webhook are sent, and its new deliveries, the newest first.
+/// Returns false if it has another version now.
 pub async fn save_progress<D: Database>(
     db: D,
     id: WebhookId,
     version: i64,
     progress: &Progress,
+    new: &[WebhookDelivery],
 ) -> Result<bool, D::Error> {
+    let Some(mut deliveries) = deliveries(db, id).await? else { return Ok(false) };
+    for one in new.iter().rev() {
+        one.clone().add_to(&mut deliveries);
+    }
+    let mut text = Vec::new();
+    let trees = deliveries.iter().map(WebhookDelivery::to_json);
+    write_json(&mut text, &Json::Array(trees.collect()));
     let mut row = progress_row(progress).to_vec();
+    row.push(String::from_utf8_lossy(&text).as_ref().into());
     row.extend([db.tenant().into(), id.0.into(), version.into()]);
     Ok(db.execute(SAVE_PROGRESS, &row).await? > 0)
+}
+
+/// The last deliveries of a webhook, the newest first. `None` if there is no such webhook.
+pub async fn deliveries<D: Database>(
+    db: D,
+    id: WebhookId,
+) -> Result<Option<Vec<WebhookDelivery>>, D::Error> {
+    let row = first(db, DELIVERIES, &[db.tenant().into(), id.0.into()]).await?;
+    let Some(row) = row else { return Ok(None) };
+    let damaged = || corrupt("webhooks.deliveries");
+    let tree = json::read(row.text(0, "webhooks.deliveries")?.as_bytes());
+    let Ok(Json::Array(trees)) = tree else { return Err(damaged().into()) };
+    let deliveries = trees.iter().map(WebhookDelivery::from_json).collect::<Option<Vec<_>>>();
+    Ok(Some(deliveries.ok_or_else(damaged)?))
 }
 
 fn webhook_of(row: &Values) -> Result<ServedWebhook, StoreError> {

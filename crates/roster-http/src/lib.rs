@@ -18,9 +18,11 @@
 //! Shared by handlers:
 //! - `state`, `settings`, `app`: what handlers use, the settings, and the service itself
 //! - `cursor`: encrypted list cursors
+//! - `cloud_events`: the JSON of events
 //! - [`description`], `documents`, `service_document`: the OpenAPI description, and documents in
 //!   memory
 //! - `metrics`, `readiness`: `/metrics` and `/readyz`
+//! - `webhook_client`: signed requests to webhooks
 //!
 //! # Example
 //!
@@ -40,6 +42,7 @@
 mod access;
 mod app;
 mod authorization;
+mod cloud_events;
 mod cursor;
 pub mod description;
 mod documents;
@@ -61,10 +64,11 @@ mod settings;
 mod state;
 mod tenancy;
 pub(crate) mod turns;
+mod webhook_client;
 
 pub use app::App;
 pub use limits::admission::AdmissionSettings;
 pub use limits::time_limits::READ_WAIT_MAX;
-pub use metrics::{Duty, HousekeepingMetrics};
-pub use rest::events::webhook_content;
+pub use metrics::{Duty, HousekeepingMetrics, WebhookLag, WebhookMetrics};
 pub use settings::{HttpSettings, URI_BYTES_MAX};
+pub use webhook_client::{Sent, WebhookClient};

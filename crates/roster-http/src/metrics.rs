@@ -1,10 +1,11 @@
 //! The metrics of the service, in the Prometheus text format.
 //!
-//! Labels are operations, statuses and states. They never contain a value of a user or of a
-//! request.
+//! Labels are operations, statuses, states, ids of webhooks and names of tenants. They never
+//! contain a value of a user or of a request.
 
 pub(crate) mod dropped_attributes;
 mod housekeeping;
+mod webhooks;
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -22,6 +23,7 @@ use crate::{
     operation::Operation,
 };
 pub use housekeeping::{Duty, HousekeepingMetrics};
+pub use webhooks::{WebhookLag, WebhookMetrics};
 
 /// The buckets of durations in seconds, from a cached read to a write with a slow disk.
 const BUCKETS: [f64; 11] =
@@ -72,6 +74,7 @@ impl Metrics {
         server: Arc<ServerCounters>,
         admission: &Admission,
         housekeeping: &HousekeepingMetrics,
+        webhooks: &WebhookMetrics,
         dropped: &DroppedAttributes,
     ) -> Self {
         let mut registry = Registry::with_prefix("roster");
@@ -90,7 +93,7 @@ impl Metrics {
         let users = Family::<OfStatus, Gauge>::default();
         registry.register("users", "Users kept, by status", users.clone());
         let transfers = Family::<OfKind, Gauge>::default();
-        let help = "Imports, exports, and waits and streams for events, that are running";
+        let help = "Imports, exports, waits and streams for events, and tests of webhooks";
         registry.register("transfers_running", help, transfers.clone());
         let position = Gauge::default();
         registry.register("log_position", "Events in the change log", position.clone());
@@ -103,6 +106,7 @@ impl Metrics {
         let [conflicts, lock_timeouts, commits_in_doubt, superseded_servers] =
             faults(&mut registry);
         housekeeping.register(&mut registry);
+        webhooks.register(&mut registry);
         let help = "Attributes of SCIM requests that no schema has";
         registry.register("scim_attributes_dropped", help, dropped.count.clone());
         register_connections(&mut registry, &server);

@@ -129,6 +129,10 @@ macro_rules! operations {
                 rest::webhooks::patch;
             DeleteWebhook DELETE "/webhooks/{webhook_id}" "deleteWebhook" WebhooksAdmin
                 rest::webhooks::delete;
+            ListWebhookDeliveries GET "/webhooks/{webhook_id}/deliveries" "listWebhookDeliveries"
+                WebhooksAdmin rest::webhooks::list_deliveries;
+            TestWebhook POST "/webhooks/{webhook_id}/test" "testWebhook" WebhooksAdmin
+                rest::webhooks::test;
             ReplayWebhook POST "/webhooks/{webhook_id}/replay" "replayWebhook" WebhooksAdmin
                 rest::webhooks::replay;
             RotateWebhook POST "/webhooks/{webhook_id}/rotate" "rotateWebhook" WebhooksAdmin

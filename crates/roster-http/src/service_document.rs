@@ -14,7 +14,8 @@ use crate::{
         scim,
         transfers::{
             EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
-            SUBSCRIBERS_MAX, SUBSCRIBERS_PER_CALLER_MAX,
+            SUBSCRIBERS_MAX, SUBSCRIBERS_PER_CALLER_MAX, WEBHOOK_TESTS_MAX,
+            WEBHOOK_TESTS_PER_CALLER_MAX,
         },
     },
     settings::HttpSettings,
@@ -186,6 +187,8 @@ fn limits_of_streams() -> Vec<(String, Json)> {
         ("exports_per_caller_max", number(EXPORTS_PER_CALLER_MAX)),
         ("subscribers_max", number(SUBSCRIBERS_MAX)),
         ("subscribers_per_caller_max", number(SUBSCRIBERS_PER_CALLER_MAX)),
+        ("webhook_tests_max", number(WEBHOOK_TESTS_MAX)),
+        ("webhook_tests_per_caller_max", number(WEBHOOK_TESTS_PER_CALLER_MAX)),
         ("held_bytes_max", number(roster_server::TOTAL_BYTES_MAX)),
         ("held_bytes_per_caller_max", number(roster_server::CALLER_BYTES_MAX)),
         ("held_bytes_per_connection_max", number(roster_server::CONNECTION_BYTES_MAX)),

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use crate::description::base_path;
 use crate::limits::admission::AdmissionSettings;
 use crate::metrics::HousekeepingMetrics;
-use ipnet::IpNet;
+use crate::webhook_client::WebhookClient;
 use roster_jwt::TokenIssuer;
 use roster_server::TrustedProxies;
 
@@ -18,8 +18,8 @@ pub struct HttpSettings {
     pub hosts: Vec<String>,
     /// The proxies whose `Forwarded` and `X-Forwarded-For` headers name the client's address.
     pub trusted_proxies: TrustedProxies,
-    /// The networks besides the public Internet to which webhooks may send.
-    pub webhook_networks: Vec<IpNet>,
+    /// What sends requests to webhooks.
+    pub webhooks: Arc<WebhookClient>,
     /// The origins whose web pages may call the service, as browsers write them in `Origin`. They
     /// are ignored while the service is open, that is while no credential is needed.
     pub cors_origins: Vec<String>,

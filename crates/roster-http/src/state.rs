@@ -76,7 +76,8 @@ impl AppState {
         let access = Access::new(directory.clone(), settings.issuers.clone(), settings.require_key);
         let dropped_attributes = DroppedAttributes::default();
         let housekeeping = &settings.housekeeping;
-        let metrics = Metrics::new(server, &admission, housekeeping, &dropped_attributes);
+        let webhooks = settings.webhooks.metrics();
+        let metrics = Metrics::new(server, &admission, housekeeping, webhooks, &dropped_attributes);
         let base_url = settings.base_url.as_str().into();
         let shared = Arc::new(Shared {
             hosts: Hosts::new(hosts, &settings.base_url),

@@ -6,11 +6,13 @@ use roster_core::{
     Answer, StoreError, WebhookStore,
     store::{LEASE_MS, Lease},
     webhook::{
-        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookFailure,
-        WebhookId,
+        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookDelivery,
+        WebhookFailure, WebhookId,
     },
 };
-use roster_engine::{change_webhook, first, save_progress, served_webhooks, webhook, webhooks};
+use roster_engine::{
+    change_webhook, deliveries, first, save_progress, served_webhooks, webhook, webhooks,
+};
 
 use crate::{
     connection::{BEGIN_AT_HEAD, Connection},
@@ -47,6 +49,14 @@ impl WebhookStore for Postgres {
         Box::pin(self.shared.run(move |c| async move { webhook(Rows(&c, tenant), id).await }))
     }
 
+    fn deliveries(
+        &self,
+        id: WebhookId,
+    ) -> Answer<'_, Result<Option<Vec<WebhookDelivery>>, StoreError>> {
+        let tenant = self.tenant;
+        Box::pin(self.shared.run(move |c| async move { deliveries(Rows(&c, tenant), id).await }))
+    }
+
     fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>> {
         let tenant = self.tenant;
         Box::pin(async move {
@@ -71,18 +81,23 @@ impl WebhookStore for Postgres {
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         lease: Lease,
     ) -> Answer<'_, Result<bool, StoreError>> {
         let tenant = self.tenant;
-        let write = move |c: Arc<Connection>| async move {
-            let work = async {
-                let rows = Rows(&c, tenant);
-                if first(rows, HOLD_LEASE, &[lease.fence.into()]).await?.is_none() {
-                    return Ok(false);
-                }
-                save_progress(rows, id, version, &progress).await
-            };
-            c.transaction("BEGIN", work).await
+        let new: Arc<[_]> = new.into();
+        let write = move |c: Arc<Connection>| {
+            let new = Arc::clone(&new);
+            async move {
+                let work = async {
+                    let rows = Rows(&c, tenant);
+                    if first(rows, HOLD_LEASE, &[lease.fence.into()]).await?.is_none() {
+                        return Ok(false);
+                    }
+                    save_progress(rows, id, version, &progress, &new).await
+                };
+                c.transaction("BEGIN", work).await
+            }
         };
         Box::pin(self.exclusive.run(SHORT, write))
     }

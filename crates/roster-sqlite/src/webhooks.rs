@@ -4,11 +4,13 @@ use roster_core::{
     Answer, StoreError, WebhookStore,
     store::Lease,
     webhook::{
-        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookFailure,
-        WebhookId,
+        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookDelivery,
+        WebhookFailure, WebhookId,
     },
 };
-use roster_engine::{change_webhook, save_progress, served_webhooks, webhook, webhooks};
+use roster_engine::{
+    change_webhook, deliveries, save_progress, served_webhooks, webhook, webhooks,
+};
 
 use crate::{
     engine::ready,
@@ -23,6 +25,13 @@ impl WebhookStore for Sqlite {
 
     fn webhook(&self, id: WebhookId) -> Answer<'_, Result<Option<StoredWebhook>, StoreError>> {
         ready(self.read_now(|rows| run(webhook(rows, id))))
+    }
+
+    fn deliveries(
+        &self,
+        id: WebhookId,
+    ) -> Answer<'_, Result<Option<Vec<WebhookDelivery>>, StoreError>> {
+        ready(self.read_now(|rows| run(deliveries(rows, id))))
     }
 
     fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>> {
@@ -43,11 +52,12 @@ impl WebhookStore for Sqlite {
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         _lease: Lease,
     ) -> Answer<'_, Result<bool, StoreError>> {
         let tenant = self.tenant;
         let save = move |connection: &_| {
-            run(save_progress(Rows(connection, tenant), id, version, &progress))
+            run(save_progress(Rows(connection, tenant), id, version, &progress, &new))
         };
         Box::pin(self.write(save))
     }

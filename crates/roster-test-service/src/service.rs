@@ -17,7 +17,7 @@ use std::{
 use roster_core::{Directory, Rules, Store, UserSchema, store::Secret};
 use roster_http::{
     AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, URI_BYTES_MAX,
-    description,
+    WebhookClient, description,
 };
 use roster_jwt::TokenIssuer;
 use roster_postgres::{Connector, Postgres, prepare};
@@ -32,6 +32,9 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot};
 
 use crate::store::Watched;
+
+/// A URL to which webhooks may send. Nothing listens there.
+pub const CLOSED_URL: &str = "https://127.9.9.9:1024/r";
 
 /// The storage engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,11 +159,12 @@ impl Backend {
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
         let floor = Arc::clone(&room);
+        let networks = vec!["127.9.9.0/24".parse().expect("a network")];
         let settings = HttpSettings {
             base_url: base_url.to_owned(),
             hosts: ["directory.example", "port.example:8443"].map(str::to_owned).to_vec(),
             trusted_proxies: TrustedProxies::default(),
-            webhook_networks: Vec::new(),
+            webhooks: Arc::new(WebhookClient::new(base_url, networks)),
             cors_origins: cors_origins.iter().map(|&origin| origin.to_owned()).collect(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,

@@ -9,13 +9,14 @@ use std::{
 };
 
 use axum::{body::Body, http::Request, response::Response};
-use ipnet::IpNet;
 use roster_core::{
     Directory, Draft, Terms,
     access::{Authority, Permit},
     json,
 };
-use roster_http::{AdmissionSettings, App, HousekeepingMetrics, HttpSettings, URI_BYTES_MAX};
+use roster_http::{
+    AdmissionSettings, App, HousekeepingMetrics, HttpSettings, URI_BYTES_MAX, WebhookClient,
+};
 use roster_server::{
     DrainReport, Handle as _, Peer, Port, ServerCounters, ServerSettings, TrustedProxies, serve,
 };
@@ -26,7 +27,7 @@ use crate::{
     engine::Engine,
     first_key,
     housekeeping::{Housekeeping, Retention},
-    webhooks::RunningSender,
+    webhooks::{RunningSender, SenderSettings},
 };
 
 /// Sample users for `--dev`.
@@ -40,8 +41,7 @@ pub struct Service {
     front: ServerSettings,
     housekeeping: Housekeeping,
     directory: Directory,
-    webhook_networks: Vec<IpNet>,
-    base_url: String,
+    webhooks: SenderSettings,
     has_key: bool,
 }
 
@@ -76,11 +76,17 @@ impl Service {
         let metrics = HousekeepingMetrics::default();
         let housekeeping = Housekeeping::new(directory.clone(), keep, metrics.clone());
         let counters = Arc::new(ServerCounters::default());
+        let base_url = base_url.to_string();
+        let networks = config.webhook_networks.clone();
+        let webhooks = SenderSettings {
+            client: Arc::new(WebhookClient::new(&base_url, networks)),
+            events_keep: config.events_keep,
+        };
         let settings = HttpSettings {
-            base_url: base_url.to_string(),
+            base_url,
             hosts: config.hosts.iter().map(ToString::to_string).collect(),
             trusted_proxies: TrustedProxies::new(config.trusted_proxies.clone()),
-            webhook_networks: config.webhook_networks.clone(),
+            webhooks: Arc::clone(&webhooks.client),
             cors_origins: config.cors_origins.iter().map(ToString::to_string).collect(),
             body_bytes_max: usize::try_from(config.body_bytes_max).unwrap_or(usize::MAX),
             uri_bytes_max: URI_BYTES_MAX,
@@ -107,8 +113,6 @@ impl Service {
             has_no_key = app.reload_keys().await?;
         }
         let front = front(config);
-        let webhook_networks = config.webhook_networks.clone();
-        let base_url = base_url.to_string();
         Ok(Self {
             app,
             engine,
@@ -116,8 +120,7 @@ impl Service {
             front,
             housekeeping,
             directory,
-            webhook_networks,
-            base_url,
+            webhooks,
             has_key: !has_no_key,
         })
     }
@@ -156,7 +159,7 @@ impl Service {
     pub async fn serve(self, port: Port, stop: impl Future<Output = ()>) -> DrainReport {
         let housekeeping = tokio::spawn(self.housekeeping.run());
         let noting = tokio::spawn(note_key_uses(Arc::clone(&self.app)));
-        let webhooks = RunningSender::start(self.directory, self.webhook_networks, &self.base_url);
+        let webhooks = RunningSender::start(self.directory, self.webhooks);
         let app = Arc::clone(&self.app);
         let draining = Arc::clone(&self.app);
         let stop = async move {

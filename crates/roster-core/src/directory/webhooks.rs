@@ -7,7 +7,7 @@ use crate::{
     store::Lease,
     webhook::{
         Progress, SECRET_BYTES, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision,
-        WebhookFailure, WebhookId, WebhookSecret,
+        WebhookDelivery, WebhookFailure, WebhookId, WebhookSecret,
     },
 };
 
@@ -29,6 +29,15 @@ impl Directory {
         self.store.webhooks().webhook(id).await
     }
 
+    /// The last deliveries of a webhook, the newest first. `None` if there is no such webhook.
+    pub async fn list_webhook_deliveries(
+        &self,
+        _may: Permit<RunWebhooks>,
+        id: WebhookId,
+    ) -> Result<Option<Vec<WebhookDelivery>>, StoreError> {
+        self.store.webhooks().deliveries(id).await
+    }
+
     /// Creates or changes a webhook, and returns whether anything changed.
     pub async fn change_webhook(
         &self,
@@ -43,16 +52,18 @@ impl Directory {
         self.store.webhooks().served().await
     }
 
-    /// Stores how far the events of a webhook are sent. Returns false, and stores nothing, if it
-    /// has another version now, or if another process sends.
+    /// Stores how far the events of a webhook are sent, and its new deliveries, the newest first.
+    /// Returns false, and stores nothing, if it has another version now, or if another process
+    /// sends.
     pub async fn save_webhook_progress(
         &self,
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         lease: Lease,
     ) -> Result<bool, StoreError> {
-        self.store.webhooks().save_progress(id, version, progress, lease).await
+        self.store.webhooks().save_progress(id, version, progress, new, lease).await
     }
 
     /// Lets this process send to webhooks for a time, if no other one does.

@@ -17,8 +17,8 @@ mod write;
 pub use merge::merge;
 pub use read::{JsonFault, read};
 pub(crate) use skip::{member_name, value as skip_value};
+pub use write::{separate, write_json, write_text};
 pub(crate) use write::{write_display, write_object};
-pub use write::{write_json, write_text};
 
 /// The memory of a name of a member, without its text.
 const NAME_MEMORY: usize = size_of::<String>();

@@ -21,9 +21,7 @@ pub fn write_json(out: &mut Vec<u8>, json: &Json) {
         Json::Array(items) => {
             out.push(b'[');
             for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
+                separate(index, out);
                 write_json(out, item);
             }
             out.push(b']');
@@ -36,14 +34,19 @@ pub fn write_json(out: &mut Vec<u8>, json: &Json) {
 pub(crate) fn write_object(out: &mut Vec<u8>, members: &[(String, Json)]) {
     out.push(b'{');
     for (index, (name, value)) in members.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
+        separate(index, out);
         write_text(out, name);
         out.push(b':');
         write_json(out, value);
     }
     out.push(b'}');
+}
+
+/// Appends what stands before the item with this index.
+pub fn separate(index: usize, out: &mut Vec<u8>) {
+    if index > 0 {
+        out.push(b',');
+    }
 }
 
 /// Appends a string as JSON text, with its quotes.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::{Status, User};
 use crate::{
     id::UserId,
-    json::{self, Json, write_json, write_text},
+    json::{self, Json, separate, write_json, write_text},
     timestamp::Timestamp,
     user::{
         attribute::{Attribute, Kind, PartKind, Shape},
@@ -140,9 +140,7 @@ fn write_value(out: &mut Vec<u8>, value: &Value) {
         Value::Many(entries) => {
             out.push(b'[');
             for (index, entry) in entries.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
+                separate(index, out);
                 write_entry(out, entry);
             }
             out.push(b']');
@@ -154,9 +152,7 @@ fn write_value(out: &mut Vec<u8>, value: &Value) {
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
     out.push(b'{');
     for (index, (part, scalar)) in entry.parts().iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
+        separate(index, out);
         out.push(b'"');
         out.extend_from_slice(part.name().as_bytes());
         out.extend_from_slice(b"\":");

@@ -5,6 +5,7 @@
 //! response.
 
 mod decide;
+mod delivery;
 mod draft;
 mod progress;
 mod types;
@@ -15,6 +16,7 @@ use std::fmt;
 pub use decide::{
     WebhookAct, WebhookChange, WebhookDecision, WebhookFailure, WebhookRefusal, decide_webhook,
 };
+pub use delivery::{DELIVERIES_KEPT, WebhookDelivery};
 pub use draft::WebhookDraft;
 pub use progress::{Attempt, Progress};
 pub use types::EventTypes;

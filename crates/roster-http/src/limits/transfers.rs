@@ -35,6 +35,10 @@ pub(crate) const EXPORTS_PER_CALLER_MAX: usize = 8;
 pub(crate) const SUBSCRIBERS_MAX: usize = 1000;
 /// The maximum number of such requests of one caller.
 pub(crate) const SUBSCRIBERS_PER_CALLER_MAX: usize = 100;
+/// The maximum number of concurrent test requests to webhooks.
+pub(crate) const WEBHOOK_TESTS_MAX: usize = 16;
+/// The maximum number of such requests of one caller.
+pub(crate) const WEBHOOK_TESTS_PER_CALLER_MAX: usize = 2;
 /// A transfer of fewer lines in a second is slow: it may have to end for another caller.
 pub(crate) const SLOW_LINES_PER_S: u64 = 100;
 /// The time over which the speed is measured. A younger transfer is not slow.
@@ -52,6 +56,7 @@ pub(crate) struct Transfers {
     pub(crate) imports: Places,
     pub(crate) exports: Places,
     pub(crate) subscribers: Places,
+    pub(crate) webhook_tests: Places,
     pub(crate) batches: Arc<Semaphore>,
 }
 
@@ -68,16 +73,25 @@ impl Transfers {
                     SUBSCRIBERS_PER_CALLER_MAX,
                 )
             },
+            webhook_tests: Places {
+                may_end: false,
+                ..Places::new(
+                    "test requests to webhooks",
+                    WEBHOOK_TESTS_MAX,
+                    WEBHOOK_TESTS_PER_CALLER_MAX,
+                )
+            },
             batches: Arc::new(Semaphore::new(BATCHES_IN_FLIGHT_MAX)),
         }
     }
 
     /// How many of each kind are running.
-    pub(crate) fn running(&self) -> [(&'static str, usize); 3] {
+    pub(crate) fn running(&self) -> [(&'static str, usize); 4] {
         [
             ("import", self.imports.count()),
             ("export", self.exports.count()),
             ("subscriber", self.subscribers.count()),
+            ("webhook_test", self.webhook_tests.count()),
         ]
     }
 }

@@ -57,6 +57,7 @@ pub(crate) async fn get_metrics(
     let head = timeout(COUNTERS_WAIT_MAX, app.directory.totals()).await.ok().and_then(Result::ok);
     let store = &app.directory;
     let (wal_bytes, failed_reads) = (store.wal_bytes(), store.failed_reads());
+    app.settings.webhooks.metrics().set_lags(app.directory.now());
     let page = app.metrics.page(&app.transfers, head, wal_bytes, failed_reads, store.faults());
     let page = page.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
     let page = if media == PROMETHEUS_TEXT { metrics::as_prometheus_text(&page) } else { page };

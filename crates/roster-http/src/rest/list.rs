@@ -15,7 +15,7 @@ use http::{
 use roster_core::{
     Actor, Capped, Stored,
     filter::FilterFault,
-    json::write_text,
+    json::{separate, write_text},
     limits::PAGE_SIZE_DEFAULT,
     list::{PageKey, Total},
     words::Search,
@@ -345,12 +345,5 @@ impl Envelope<'_> {
         }
         out.push(b'}');
         Ok(out)
-    }
-}
-
-/// Writes the separator before an item.
-pub(super) fn separate(index: usize, out: &mut Vec<u8>) {
-    if index > 0 {
-        out.push(b',');
     }
 }

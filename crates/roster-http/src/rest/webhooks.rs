@@ -24,7 +24,6 @@ use roster_core::{
         WebhookRefusal, WebhookSecret,
     },
 };
-use roster_outbound::is_admitted;
 
 use super::{
     list::Envelope,
@@ -37,6 +36,7 @@ use crate::{
     request::{Call, RequestContext, UnreadCall},
     rest::keys::Overlap,
     state::AppState,
+    webhook_client::TestOf,
 };
 
 /// The maximum size of a request body in bytes.
@@ -44,6 +44,9 @@ const BYTES_MAX: usize = 16 * 1024;
 
 /// The approximate size of a webhook in a response, in bytes.
 const WEBHOOK_BYTES: usize = 1024;
+
+/// The approximate size of a delivery in a response, in bytes.
+const DELIVERY_BYTES: usize = 256;
 
 /// `{webhook_id}`: the id of a webhook.
 pub(crate) struct WebhookPath(WebhookId);
@@ -80,14 +83,12 @@ pub(crate) async fn list(
 /// `GET /webhooks/{webhook_id}`: returns a webhook and how far its events are sent.
 pub(crate) async fn get(
     State(app): State<AppState>,
-    Authorized(permit): Authorized<RunWebhooks>,
+    _: Authorized<RunWebhooks>,
     _: PlainJson,
     WebhookPath(id): WebhookPath,
     call: Call,
 ) -> Result<Response, Problem> {
-    let read = app.directory.get_webhook(permit, id);
-    let found = app.admission.with_admission(Class::Reads, read).await?;
-    let stored = found.filter(|stored| sees(&call, &stored.webhook)).ok_or_else(not_found)?;
+    let stored = find(&app, &call, id).await?;
     respond(&app, StatusCode::OK, &stored, None).await
 }
 
@@ -159,6 +160,58 @@ pub(crate) async fn delete(
         return dry_run_response(&app, &stored).await;
     }
     Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// `GET /webhooks/{webhook_id}/deliveries`: returns the last requests, the newest first.
+pub(crate) async fn list_deliveries(
+    State(app): State<AppState>,
+    Authorized(permit): Authorized<RunWebhooks>,
+    _: PlainJson,
+    WebhookPath(id): WebhookPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    find(&app, &call, id).await?;
+    let read = app.directory.list_webhook_deliveries(permit, id);
+    let found = app.admission.with_admission(Class::Reads, read).await?;
+    let deliveries = found.ok_or_else(not_found)?;
+    let bytes = deliveries.len() * DELIVERY_BYTES;
+    let body = Envelope::default().write(&deliveries, bytes, |delivery, out| {
+        write_json(out, &delivery.to_json());
+        Some(())
+    })?;
+    Ok(uncached(StatusCode::OK, body))
+}
+
+/// `POST /webhooks/{webhook_id}/test`: sends an event that is not in the log, and returns what
+/// became of it. The webhook stays as it is.
+pub(crate) async fn test(
+    State(app): State<AppState>,
+    _: Authorized<RunWebhooks>,
+    _: PlainJson,
+    WebhookPath(id): WebhookPath,
+    call: Call,
+) -> Result<Response, Problem> {
+    let stored = find(&app, &call, id).await?;
+    let place = app.transfers.webhook_tests.take(&call.identity(), &app.admission.refusals).await?;
+    let actor = call.authority().actor().to_string();
+    let of = TestOf {
+        base_url: &app.base_url,
+        tenant: app.tenant.as_ref(),
+        actor: &actor,
+        request_id: call.request_id(),
+    };
+    let delivery = app.settings.webhooks.send_test(&stored, of, app.directory.now()).await;
+    drop(place);
+    let mut body = Vec::with_capacity(DELIVERY_BYTES);
+    write_json(&mut body, &delivery.to_json());
+    Ok(uncached(StatusCode::OK, body))
+}
+
+/// The webhook with this id, if the caller may know of it.
+async fn find(app: &AppState, call: &Call, id: WebhookId) -> Result<StoredWebhook, Problem> {
+    let read = app.directory.get_webhook(call.permit()?, id);
+    let found = app.admission.with_admission(Class::Reads, read).await?;
+    found.filter(|stored| sees(call, &stored.webhook)).ok_or_else(not_found)
 }
 
 /// `POST /webhooks/{webhook_id}/replay`: sends the events after a position, some of them again.
@@ -278,15 +331,7 @@ fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> 
     if is_of_operator && authority.reach() != Reach::All {
         return Err(Problem::new(ProblemCode::OperatorKeyRequired));
     }
-    let networks = &app.settings.webhook_networks;
-    let is_listed = |address| networks.iter().any(|network| network.contains(&address));
-    let is_admitted = match webhook.url.address() {
-        Some(address) => is_admitted(networks, address),
-        None => webhook.url.is_secure() || !networks.is_empty(),
-    };
-    let is_plain_outside =
-        !webhook.url.is_secure() && webhook.url.address().is_some_and(|one| !is_listed(one));
-    if is_admitted && !is_plain_outside {
+    if app.settings.webhooks.may_have(&webhook.url) {
         return Ok(());
     }
     let detail = "https to the public Internet, or a network of the setting webhook_networks";

@@ -232,6 +232,7 @@ CREATE TABLE webhooks (
     failing_since   bigint   NOT NULL,
     failing_ms      bigint   NOT NULL,
     next_attempt_at bigint   NOT NULL,
+    deliveries      text COLLATE "C" NOT NULL DEFAULT '[]', -- the last ones, the newest first
     PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 70);
 

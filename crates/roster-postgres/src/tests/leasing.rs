@@ -35,7 +35,8 @@ async fn progress_is_stored_by_the_process_that_has_the_lease_alone() {
     };
     let created = one.webhooks().change(change).await.unwrap().stored;
     let progress = Progress { attempts: 3, ..created.progress };
-    let save = async |lease| one.save_progress(webhook, 1, progress, lease).await.unwrap();
+    let save =
+        async |lease| one.save_progress(webhook, 1, progress, Vec::new(), lease).await.unwrap();
     assert!(save(first).await);
 
     // A process that was stopped for too long.

@@ -204,6 +204,7 @@ CREATE TABLE webhooks (
     failing_since   INTEGER NOT NULL,
     failing_ms      INTEGER NOT NULL,
     next_attempt_at INTEGER NOT NULL,
+    deliveries      TEXT    NOT NULL DEFAULT '[]', -- the last ones, the newest first
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -4,8 +4,8 @@ use roster_core::{
     Answer, StoreError, WebhookStore,
     store::Lease,
     webhook::{
-        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookFailure,
-        WebhookId,
+        Progress, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision, WebhookDelivery,
+        WebhookFailure, WebhookId,
     },
 };
 
@@ -26,6 +26,16 @@ impl WebhookStore for Watched {
         })
     }
 
+    fn deliveries(
+        &self,
+        id: WebhookId,
+    ) -> Answer<'_, Result<Option<Vec<WebhookDelivery>>, StoreError>> {
+        Box::pin(async move {
+            self.inject_fault().await?;
+            self.inner.webhooks().deliveries(id).await
+        })
+    }
+
     fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>> {
         Box::pin(async move {
             self.inject_fault().await?;
@@ -42,9 +52,10 @@ impl WebhookStore for Watched {
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         lease: Lease,
     ) -> Answer<'_, Result<bool, StoreError>> {
-        self.inner.webhooks().save_progress(id, version, progress, lease)
+        self.inner.webhooks().save_progress(id, version, progress, new, lease)
     }
 
     fn take_lease(&self, holder: [u8; 16]) -> Answer<'_, Result<Option<Lease>, StoreError>> {

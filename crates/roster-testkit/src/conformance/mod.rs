@@ -417,6 +417,7 @@ macro_rules! conformance {
             $crate::conformance_cases! { $factory, webhooks:
                 a_webhook_is_stored_as_it_was_created,
                 progress_is_stored_in_one_version_alone,
+                the_last_deliveries_are_stored,
                 active_webhooks_of_active_tenants_are_served,
             }
             $crate::conformance_cases! { $factory, audit:

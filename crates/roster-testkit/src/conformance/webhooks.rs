@@ -6,8 +6,9 @@ use roster_core::{
     store::Lease,
     tenant::TenantAct,
     webhook::{
-        Attempt, Progress, StoredWebhook, WebhookAct, WebhookChange, WebhookDecision, WebhookDraft,
-        WebhookFailure, WebhookId, WebhookRefusal, WebhookSecret, WebhookStatus,
+        Attempt, DELIVERIES_KEPT, Progress, StoredWebhook, WebhookAct, WebhookChange,
+        WebhookDecision, WebhookDelivery, WebhookDraft, WebhookFailure, WebhookId, WebhookRefusal,
+        WebhookSecret, WebhookStatus,
     },
 };
 use serde_json::{Value, json};
@@ -101,7 +102,8 @@ pub async fn progress_is_stored_in_one_version_alone(harness: Harness) {
         webhooks.take_lease([1; 16]).await.expect("the store answers").expect("nobody has it");
     let (id, position) = (one.webhook.id, one.progress.position);
     let save = async |version, progress| {
-        webhooks.save_progress(id, version, progress, lease).await.expect("the store answers")
+        let saved = webhooks.save_progress(id, version, progress, Vec::new(), lease);
+        saved.await.expect("the store answers")
     };
     let head = harness.head().await.position;
     let attempt = Attempt {
@@ -122,6 +124,43 @@ pub async fn progress_is_stored_in_one_version_alone(harness: Harness) {
     webhooks.end_lease(lease).await.expect("the store answers");
     let next: Option<Lease> = webhooks.take_lease([2; 16]).await.expect("the store answers");
     assert!(next.is_some(), "it was ended");
+}
+
+pub async fn the_last_deliveries_are_stored(harness: Harness) {
+    let one = create(&harness, body("one")).await;
+    let webhooks = harness.store().webhooks();
+    let lease =
+        webhooks.take_lease([1; 16]).await.expect("the store answers").expect("nobody has it");
+    let (id, progress) = (one.webhook.id, one.progress);
+    let delivery = |number: i64, result: Result<u16, String>| WebhookDelivery {
+        id: format!("{}-{number}", progress.position),
+        at: harness.clock.now(),
+        attempt: number,
+        events: 2,
+        duration_ms: 15,
+        result,
+    };
+    let save = async |version, new| {
+        let saved = webhooks.save_progress(id, version, progress, new, lease);
+        saved.await.expect("the store answers")
+    };
+    let list = async || webhooks.deliveries(id).await.expect("the store answers");
+    assert_eq!(list().await, Some(Vec::new()));
+    let first = vec![delivery(2, Ok(204)), delivery(1, Err("no \"TLS\": é".to_owned()))];
+    assert!(save(1, first.clone()).await);
+    assert_eq!(list().await, Some(first.clone()));
+    assert!(!save(2, vec![delivery(3, Ok(200))]).await, "another version");
+    let pause = WebhookAct::Patch(id, tree(&json!({"status": "paused"})));
+    change(&harness, pause).await.expect("it is there");
+    assert_eq!(list().await, Some(first.clone()), "a change keeps them");
+    for number in 3..90 {
+        assert!(save(2, vec![delivery(number, Ok(503))]).await);
+    }
+    let kept = list().await.expect("it is there");
+    assert_eq!(kept.len(), DELIVERIES_KEPT + 1);
+    assert_eq!((kept.first(), kept.last()), (Some(&delivery(89, Ok(503))), first.first()));
+    change(&harness, WebhookAct::Delete(id)).await.expect("it is there");
+    assert_eq!(list().await, None);
 }
 
 pub async fn active_webhooks_of_active_tenants_are_served(harness: Harness) {

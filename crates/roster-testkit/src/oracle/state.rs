@@ -13,7 +13,7 @@ use roster_core::{
     UsernameOrigin, decide,
     decide::{Holders, MatchKey},
     schema::IndexStatus,
-    webhook::{StoredWebhook, WebhookId},
+    webhook::{StoredWebhook, WebhookDelivery, WebhookId},
 };
 
 /// All data of the oracle.
@@ -26,6 +26,7 @@ pub(super) struct State {
     /// Whether the tenant was deleted.
     pub(super) is_deleted: bool,
     pub(super) webhooks: BTreeMap<WebhookId, StoredWebhook>,
+    pub(super) webhook_deliveries: BTreeMap<WebhookId, Vec<WebhookDelivery>>,
     /// Each event with its position, the oldest first.
     pub(super) log: Vec<(i64, Event)>,
     /// The position of the last event, even if that event has been deleted.

@@ -7,7 +7,7 @@ use roster_core::{
     store::Lease,
     webhook::{
         Progress, ServedWebhook, StoredWebhook, WebhookAct, WebhookChange, WebhookDecision,
-        WebhookFailure, WebhookId, WebhookRefusal, WebhookStatus, decide_webhook,
+        WebhookDelivery, WebhookFailure, WebhookId, WebhookRefusal, WebhookStatus, decide_webhook,
     },
 };
 
@@ -20,6 +20,17 @@ impl WebhookStore for Oracle {
 
     fn webhook(&self, id: WebhookId) -> Answer<'_, Result<Option<StoredWebhook>, StoreError>> {
         Box::pin(async move { Ok(self.state().webhooks.get(&id).cloned()) })
+    }
+
+    fn deliveries(
+        &self,
+        id: WebhookId,
+    ) -> Answer<'_, Result<Option<Vec<WebhookDelivery>>, StoreError>> {
+        Box::pin(async move {
+            let state = self.state();
+            let deliveries = || state.webhook_deliveries.get(&id).cloned().unwrap_or_default();
+            Ok(state.webhooks.contains_key(&id).then(deliveries))
+        })
     }
 
     fn change(&self, change: WebhookChange) -> Answer<'_, Result<WebhookDecision, WebhookFailure>> {
@@ -42,6 +53,7 @@ impl WebhookStore for Oracle {
                 }
                 if let WebhookAct::Delete(_) = change.act {
                     state.webhooks.remove(&id);
+                    state.webhook_deliveries.remove(&id);
                 } else {
                     state.webhooks.insert(id, decision.stored.clone());
                 }
@@ -78,13 +90,19 @@ impl WebhookStore for Oracle {
         id: WebhookId,
         version: i64,
         progress: Progress,
+        new: Vec<WebhookDelivery>,
         _lease: Lease,
     ) -> Answer<'_, Result<bool, StoreError>> {
         Box::pin(async move {
             let mut state = self.state();
             let stored = state.webhooks.get_mut(&id);
             let stored = stored.filter(|stored| stored.webhook.version == version);
-            Ok(stored.map(|stored| stored.progress = progress).is_some())
+            let is_there = stored.map(|stored| stored.progress = progress).is_some();
+            if is_there {
+                let deliveries = state.webhook_deliveries.entry(id).or_default();
+                new.into_iter().rev().for_each(|one| one.add_to(deliveries));
+            }
+            Ok(is_there)
         })
     }
 

@@ -3,41 +3,37 @@
 
 use std::{
     hash::{BuildHasher as _, RandomState},
-    net::IpAddr,
     sync::Arc,
     time::Duration,
 };
 
-use http::{StatusCode, header::RETRY_AFTER};
-use ipnet::IpNet;
+use http::StatusCode;
 use roster_core::{
     Directory, EventsPage, EventsQuery, Preconditions, StoreError, Timestamp,
     access::{Authority, Permit},
     store::Lease,
     webhook::{
-        Attempt, Progress, ServedWebhook, WebhookAct, WebhookChange, WebhookFailure, WebhookStatus,
+        Attempt, Progress, ServedWebhook, WebhookAct, WebhookChange, WebhookDelivery,
+        WebhookFailure, WebhookStatus,
     },
 };
-use roster_outbound::{Answer, Client, Limits, Target, is_admitted};
+use roster_http::{Sent, WebhookLag};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, sleep, timeout_at},
 };
 
-use super::content::request;
-
-const LIMITS: Limits = Limits {
-    connect: Duration::from_secs(5),
-    whole: Duration::from_secs(15),
-    body_bytes: None,
-    traffic_bytes: 16 * 1024,
-};
+use super::SenderSettings;
 
 /// The approximate size of a request. A larger event is sent alone.
 const CONTENT_BYTES: usize = 1024 * 1024;
 
 /// How often the progress of requests that succeed is stored.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The part of the time for which events are kept after which an event that was not received will
+/// soon be deleted.
+const LATE: f64 = 0.9;
 
 /// How often a webhook without new events moves its position, so that no events that are not its
 /// own make it stale.
@@ -71,9 +67,7 @@ impl Places {
 /// What the tasks share.
 pub(super) struct Shared {
     pub(super) directory: Directory,
-    pub(super) client: Client,
-    pub(super) networks: Arc<[IpNet]>,
-    pub(super) base_url: Arc<str>,
+    pub(super) settings: SenderSettings,
     pub(super) lease: Lease,
     pub(super) requests: Places,
     pub(super) stop: watch::Receiver<bool>,
@@ -90,9 +84,12 @@ pub(super) struct Delivery {
     wake: Arc<Notify>,
     /// The progress that is stored.
     saved: Progress,
-    /// Whether events were received that the stored progress does not show.
-    is_unsaved: bool,
+    /// Those that are not stored.
+    deliveries: Vec<WebhookDelivery>,
     save_at: Instant,
+    lag: WebhookLag,
+    /// Whether its oldest event will soon be deleted.
+    is_late: bool,
 }
 
 /// What a task does next.
@@ -106,17 +103,6 @@ enum Next {
     End,
 }
 
-/// What became of a request.
-enum Outcome {
-    Received,
-    /// The receiver wants no more requests.
-    Gone,
-    Failed {
-        why: String,
-        retry_after_ms: Option<i64>,
-    },
-}
-
 impl Delivery {
     pub(super) fn new(
         shared: Arc<Shared>,
@@ -125,14 +111,16 @@ impl Delivery {
         wake: Arc<Notify>,
     ) -> Self {
         let (saved, save_at) = (served.stored.progress, Instant::now());
-        Self { shared, directory: None, served, places, wake, saved, is_unsaved: false, save_at }
+        let lag = shared.settings.client.metrics().lag_of(&served);
+        let (directory, deliveries, is_late) = Default::default();
+        Self { shared, directory, served, places, wake, saved, deliveries, save_at, lag, is_late }
     }
 
     pub(super) async fn run(mut self) {
         let mut stop = self.shared.stop.clone();
         let mut idle_until = Instant::now() + IDLE;
         loop {
-            let until = if self.is_unsaved { self.save_at } else { idle_until };
+            let until = if self.deliveries.is_empty() { idle_until } else { self.save_at };
             let work = async {
                 match self.step().await {
                     Ok(Next::Wait) => {}
@@ -177,33 +165,53 @@ impl Delivery {
         let Some(page) = self.read(&directory, progress).await? else {
             return self.end(&directory, WebhookStatus::Stale).await;
         };
+        self.measure_lag(&page, directory.now());
         let reached = page.position(page.reached);
         let Some((last, _)) = page.events.last() else {
             self.served.stored.progress = Progress::at(reached);
             return Ok(if page.reached < page.head { Next::Look } else { Next::Wait });
         };
-        match self.send(&page, directory.now()).await {
-            Outcome::Received => {
-                self.served.stored.progress = Progress::at(reached);
-                self.is_unsaved = true;
-                if Instant::now() < self.save_at { Ok(Next::Look) } else { self.save().await }
-            }
-            Outcome::Gone => self.end(&directory, WebhookStatus::Parked).await,
-            Outcome::Failed { why, retry_after_ms } => {
-                if progress.attempts == 0 {
-                    let webhook = self.served.stored.webhook.id;
-                    tracing::info!(%webhook, why, "a request to a webhook failed");
-                }
-                let at = directory.now();
-                let random = i64::try_from(random() % 1000).unwrap_or_default();
-                let attempt = Attempt { last: *last, at, retry_after_ms, random };
-                self.served.stored.progress = progress.failed(attempt);
-                if self.served.stored.progress.is_hopeless() {
-                    return self.end(&directory, WebhookStatus::Parked).await;
-                }
-                self.save().await
-            }
+        let client = &self.shared.settings.client;
+        let sent = client.send_events(&self.served, &page, directory.now()).await;
+        let Sent { delivery, retry_after_ms } = sent;
+        let (is_received, result) = (delivery.is_received(), delivery.result.clone());
+        delivery.add_to(&mut self.deliveries);
+        if is_received {
+            self.served.stored.progress = Progress::at(reached);
+            self.lag.set(None);
+            return if Instant::now() < self.save_at { Ok(Next::Look) } else { self.save().await };
         }
+        if progress.attempts == 0 {
+            let (webhook, why) = (self.served.stored.webhook.id, result.as_ref().err());
+            let status = result.as_ref().ok();
+            tracing::info!(%webhook, status, why, "a request to a webhook failed");
+        }
+        // The receiver wants no more requests.
+        if result == Ok(StatusCode::GONE.as_u16()) {
+            return self.end(&directory, WebhookStatus::Parked).await;
+        }
+        let random = i64::try_from(random() % 1000).unwrap_or_default();
+        let attempt = Attempt { last: *last, at: directory.now(), retry_after_ms, random };
+        self.served.stored.progress = progress.failed(attempt);
+        if self.served.stored.progress.is_hopeless() {
+            return self.end(&directory, WebhookStatus::Parked).await;
+        }
+        self.save().await
+    }
+
+    /// Measures the age of its oldest event, and warns before the event is deleted.
+    fn measure_lag(&mut self, page: &EventsPage, now: Timestamp) {
+        let oldest = page.events.first().map(|(_, event)| event.at);
+        self.lag.set(oldest);
+        let age = oldest.map_or(0, |oldest| now.as_millis().saturating_sub(oldest.as_millis()));
+        let age = Duration::from_millis(u64::try_from(age).unwrap_or_default());
+        let keep = self.shared.settings.events_keep;
+        let is_late = keep.is_some_and(|keep| age > keep.mul_f64(LATE));
+        if is_late && !self.is_late {
+            let webhook = self.served.stored.webhook.id;
+            tracing::warn!(%webhook, "events that a webhook has not received will soon be deleted");
+        }
+        self.is_late = is_late;
     }
 
     /// The directory of its tenant.
@@ -247,35 +255,6 @@ impl Delivery {
         Ok(Some(page))
     }
 
-    async fn send(&self, page: &EventsPage, now: Timestamp) -> Outcome {
-        let (stored, url) = (&self.served.stored, &self.served.stored.webhook.url);
-        let tenant = self.served.tenant_name.as_ref().filter(|_| !stored.webhook.all_tenants);
-        let base_url = match tenant {
-            Some(name) => format!("{}/tenants/{name}", self.shared.base_url),
-            None => self.shared.base_url.to_string(),
-        };
-        let failed = |why: String| Outcome::Failed { why, retry_after_ms: None };
-        let request = match request(stored, page, &base_url, tenant, now) {
-            Ok(request) => request,
-            Err(error) => return failed(error.to_string()),
-        };
-        let target = Target {
-            is_secure: url.is_secure(),
-            host: url.host(),
-            port: url.port(),
-            authority: url.authority(),
-        };
-        let networks = &self.shared.networks;
-        let admits = |address: IpAddr| {
-            let is_listed = networks.iter().any(|network| network.contains(&address));
-            is_admitted(networks, address) && (url.is_secure() || is_listed)
-        };
-        match self.shared.client.send(&target, request, LIMITS, admits).await {
-            Ok(answer) => outcome(&answer),
-            Err(fault) => failed(fault.to_string()),
-        }
-    }
-
     /// Sends nothing more, until a caller changes the webhook.
     async fn end(
         &mut self,
@@ -296,7 +275,10 @@ impl Delivery {
             is_dry_run: false,
         };
         match directory.change_webhook(Permit::of_the_service(), change).await {
-            Ok(_) => tracing::warn!(webhook = %id, status = status_name, "a webhook has ended"),
+            Ok(_) => {
+                self.shared.settings.client.metrics().ended(status);
+                tracing::warn!(webhook = %id, status = status_name, "a webhook has ended");
+            }
             // It was deleted meanwhile.
             Err(WebhookFailure::Refused(_)) => {}
             Err(WebhookFailure::Store(error)) => return Err(error),
@@ -307,17 +289,19 @@ impl Delivery {
     /// Stores the progress, if it has changed.
     async fn save(&mut self) -> Result<Next, StoreError> {
         let progress = self.served.stored.progress;
-        if progress != self.saved {
+        if progress != self.saved || !self.deliveries.is_empty() {
             let directory = self.directory().await?;
             let webhook = &self.served.stored.webhook;
             let (id, version) = (webhook.id, webhook.version);
-            let save = directory.save_webhook_progress(id, version, progress, self.shared.lease);
-            if !save.await? {
+            let new = self.deliveries.clone();
+            let lease = self.shared.lease;
+            if !directory.save_webhook_progress(id, version, progress, new, lease).await? {
                 return Ok(Next::End);
             }
             self.saved = progress;
+            self.deliveries.clear();
         }
-        (self.is_unsaved, self.save_at) = (false, Instant::now() + SAVE_INTERVAL);
+        self.save_at = Instant::now() + SAVE_INTERVAL;
         Ok(Next::Look)
     }
 
@@ -327,31 +311,13 @@ impl Delivery {
     }
 }
 
-/// What a response means: only a status of 2xx that the events were received.
-fn outcome(answer: &Answer) -> Outcome {
-    if answer.status.is_success() {
-        return Outcome::Received;
-    }
-    if answer.status == StatusCode::GONE {
-        return Outcome::Gone;
-    }
-    let seconds = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|one| one.is_ascii_digit());
-    // A number that is too large is one above the limit.
-    let seconds = seconds.filter(is_number).map(|text| text.parse().unwrap_or(i64::MAX));
-    let retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1000));
-    Outcome::Failed { why: format!("status {}", answer.status.as_u16()), retry_after_ms }
-}
-
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use futures_util::FutureExt as _;
-    use http::{HeaderMap, HeaderValue};
 
     use super::*;
 
@@ -365,33 +331,5 @@ mod tests {
         assert!(first.iter().all(Option::is_some) && now(0).is_none());
         drop(repeated);
         assert!(now(1).is_some() && now(0).is_none());
-    }
-
-    #[test]
-    fn a_response_of_2xx_alone_is_a_receipt() {
-        for (status, retry_after, expected) in [
-            (200, None, "received"),
-            (204, None, "received"),
-            (299, None, "received"),
-            (301, None, "None"),
-            (410, None, "gone"),
-            (429, Some("8"), "Some(8000)"),
-            (503, Some("99999999999999999999"), "Some(9223372036854775807)"),
-            (503, Some("-1"), "None"),
-            (503, Some(""), "None"),
-            (503, Some("Wed, 21 Oct 2026 07:28:00 GMT"), "None"),
-        ] {
-            let mut headers = HeaderMap::new();
-            if let Some(value) = retry_after {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static(value));
-            }
-            let status = StatusCode::from_u16(status).unwrap();
-            let found = match outcome(&Answer { status, headers, body: Bytes::new() }) {
-                Outcome::Received => "received".to_owned(),
-                Outcome::Gone => "gone".to_owned(),
-                Outcome::Failed { retry_after_ms, .. } => format!("{retry_after_ms:?}"),
-            };
-            assert_eq!(found, expected, "{status} {retry_after:?}");
-        }
     }
 }

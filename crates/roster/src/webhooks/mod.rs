@@ -4,19 +4,17 @@
 //! the log after its position, and sends one request at a time ([`Delivery`]). Another one reads
 //! the log of all tenants, and wakes those whose tenant has new events. Nothing is queued.
 
-mod content;
 mod delivery;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use ipnet::IpNet;
 use roster_core::{
     Directory, EventKinds, EventsQuery, StoreError, TenantId,
     access::{AuditView, Permit},
     store::{LEASE_MS, Lease},
     webhook::{ServedWebhook, WebhookId},
 };
-use roster_outbound::Client;
+use roster_http::WebhookClient;
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -43,12 +41,19 @@ const TICK: Duration = Duration::from_secs(1);
 /// How many events the task that wakes the others reads at a time.
 const LOOK_EVENTS: usize = 1000;
 
+/// What a sender needs to know.
+#[derive(Clone)]
+pub(crate) struct SenderSettings {
+    /// What sends the requests.
+    pub(crate) client: Arc<WebhookClient>,
+    /// How long an event is kept. `None` means forever.
+    pub(crate) events_keep: Option<Duration>,
+}
+
 /// Sends to webhooks until it is stopped.
 struct Sender {
     directory: Directory,
-    client: Client,
-    networks: Arc<[IpNet]>,
-    base_url: Arc<str>,
+    settings: SenderSettings,
     holder: [u8; 16],
     stop: watch::Receiver<bool>,
 }
@@ -61,14 +66,12 @@ pub(crate) struct RunningSender {
 
 impl RunningSender {
     /// Starts to send.
-    pub(crate) fn start(directory: Directory, networks: Vec<IpNet>, base_url: &str) -> Self {
+    pub(crate) fn start(directory: Directory, settings: SenderSettings) -> Self {
         let (stop, stopped) = watch::channel(false);
         let sender = Sender {
             holder: *directory.new_webhook_id().0.as_bytes(),
             directory,
-            client: Client::of_the_system(),
-            networks: networks.into(),
-            base_url: base_url.into(),
+            settings,
             stop: stopped,
         };
         Self { stop, task: tokio::spawn(sender.run()) }
@@ -128,9 +131,7 @@ impl Sender {
         let mut renewal = began + RENEWAL;
         let shared = Arc::new(Shared {
             directory: self.directory.clone(),
-            client: self.client.clone(),
-            networks: Arc::clone(&self.networks),
-            base_url: Arc::clone(&self.base_url),
+            settings: self.settings.clone(),
             lease,
             requests: Places::new(REQUESTS_MAX),
             stop: self.stop.clone(),

@@ -17,6 +17,8 @@ mod service;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use roster::config::{SETTINGS, settings_as_markdown};
 use roster_core::{Attribute, UserSchema, filter::Operator, limits};
@@ -353,7 +355,16 @@ fn the_manual_names_every_metric_and_no_other() {
     let (_place, service) = serve();
     // A metric with labels appears after its first use.
     curl(&service, "curl http://127.0.0.1:8080/livez");
-    let page = curl(&service, "curl http://127.0.0.1:8080/metrics");
+    let webhook = r#"{"name":"x","url":"https://h.example.com/r"}"#;
+    assert_eq!(service.ask("POST", "/webhooks", webhook).status, 201);
+    let metrics = || curl(&service, "curl http://127.0.0.1:8080/metrics");
+    let mut page = metrics();
+    let began = Instant::now();
+    while !page.contains("{tenant=\"\",webhook=") {
+        assert!(began.elapsed() < Duration::from_secs(30), "the webhook is not served");
+        thread::sleep(Duration::from_millis(50));
+        page = metrics();
+    }
     let measured: BTreeSet<String> = page
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))

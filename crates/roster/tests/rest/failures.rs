@@ -53,7 +53,8 @@ async fn asking(service: &Service) -> Vec<(&'static str, String)> {
     all.extend(["GET", "HEAD", "POST"].map(|method| (method, "/webhooks".to_owned())));
     let webhook = webhook(service).await;
     all.extend(["GET", "HEAD", "PUT", "PATCH", "DELETE"].map(|method| (method, webhook.clone())));
-    all.extend(["replay", "rotate"].map(|action| ("POST", format!("{webhook}/{action}"))));
+    all.extend(["GET", "HEAD"].map(|method| (method, format!("{webhook}/deliveries"))));
+    all.extend(["test", "replay", "rotate"].map(|it| ("POST", format!("{webhook}/{it}"))));
     let key = format!("/keys/{}", key["id"].as_str().expect("an id"));
     all.extend([("POST", format!("{key}/rotate")), ("POST", "/keys".to_owned())]);
     all.extend([("GET", key.clone()), ("DELETE", key), ("GET", "/caller".to_owned())]);

@@ -7,18 +7,22 @@ use serde_json::json;
 
 use crate::{
     client::Reply,
-    service::{Backend, Service, group_path, kept, member_path, path},
+    service::{Backend, CLOSED_URL, Service, group_path, kept, member_path, path},
 };
 
 /// A webhook that does not exist.
 const WEBHOOK: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000";
 const REPLAY: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/replay";
-const WEBHOOKS: [(&str, &str); 6] = [
+const DELIVERIES: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/deliveries";
+const TEST: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/test";
+const WEBHOOKS: [(&str, &str); 8] = [
     ("GET", "/webhooks"),
     ("POST", "/webhooks"),
     ("GET", WEBHOOK),
     ("PUT", WEBHOOK),
     ("PATCH", WEBHOOK),
+    ("GET", DELIVERIES),
+    ("POST", TEST),
     ("POST", REPLAY),
 ];
 const ROTATION: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/rotate";
@@ -32,7 +36,7 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
     let user = service.user(json!({"username": "ada"})).await;
     let gone = service.left(json!({"username": "grace"})).await;
     let group = service.group("team").await;
-    let webhook = json!({"name": "search", "url": "https://h.example.com/r"});
+    let webhook = json!({"name": "search", "url": CLOSED_URL});
     let webhook = service.webhook(webhook).await;
     let webhook = format!("/webhooks/{}", webhook["id"].as_str().expect("an id"));
     let filled = |template: &str| match template {
@@ -45,6 +49,8 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
         "/deleted-tenants/{tenant}" => "/deleted-tenants/globex".to_owned(),
         "/deleted-tenants/{tenant}/restore" => "/deleted-tenants/globex/restore".to_owned(),
         "/webhooks/{webhook_id}" => webhook.clone(),
+        "/webhooks/{webhook_id}/deliveries" => format!("{webhook}/deliveries"),
+        "/webhooks/{webhook_id}/test" => format!("{webhook}/test"),
         "/webhooks/{webhook_id}/replay" => format!("{webhook}/replay"),
         "/webhooks/{webhook_id}/rotate" => format!("{webhook}/rotate"),
         "/keys/{key_id}" => key.clone(),

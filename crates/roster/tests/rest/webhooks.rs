@@ -3,13 +3,16 @@
 use roster_core::{
     Clock as _, Preconditions, Store as _,
     access::{AuditView, Authority},
-    webhook::{WebhookAct, WebhookChange, WebhookId, WebhookStatus},
+    webhook::{
+        StoredWebhook, WebhookAct, WebhookChange, WebhookDelivery, WebhookId, WebhookStatus,
+    },
 };
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use crate::{
     events::place,
-    service::{Backend, Service},
+    service::{Backend, CLOSED_URL, Service},
     tenants_isolation::Tenants,
     transcript::Transcript,
 };
@@ -18,6 +21,26 @@ const URL: &str = "https://h.example.com/r";
 
 fn at(webhook: &Value) -> String {
     format!("/webhooks/{}", webhook["id"].as_str().expect("an id"))
+}
+
+/// Stores two deliveries of a webhook, as the sender does.
+async fn save_deliveries(service: &Service, webhook: &Value) {
+    let id = WebhookId::parse(webhook["id"].as_str().expect("an id")).expect("an id");
+    let stored = service.store.webhooks().webhook(id).await.expect("it answers");
+    let StoredWebhook { webhook, progress, .. } = stored.expect("it is there");
+    let delivery = |attempt, result| WebhookDelivery {
+        id: "0000000000000000-1-3".to_owned(),
+        at: service.clock.now(),
+        attempt,
+        events: 3,
+        duration_ms: 17,
+        result,
+    };
+    let new = vec![delivery(2, Ok(204)), delivery(1, Err("no connection: refused".to_owned()))];
+    let webhooks = service.store.webhooks();
+    let lease = webhooks.take_lease([1; 16]).await.expect("it answers").expect("nobody has it");
+    let saved = webhooks.save_progress(id, webhook.version, progress, new, lease).await;
+    assert!(saved.expect("it answers"));
 }
 
 async fn made(service: &Service) -> Value {
@@ -38,7 +61,11 @@ pub(crate) async fn responses_of_webhooks(backend: Backend) {
     page.note("an old version", &service.request("PATCH", &target).json(&patch).send().await);
     let dry = format!("{target}?dry_run=true");
     page.note("what a deletion deletes", &service.request("DELETE", &dry).send().await);
+    save_deliveries(&service, &created.json()).await;
+    let deliveries = format!("{target}/deliveries");
+    page.note("deliveries", &service.get(&deliveries).await);
     page.note("deleted", &service.delete(&target).await);
+    page.note("no deliveries", &service.get(&deliveries).await);
     page.note("gone", &service.get(&target).await);
     let invalid = json!({"name": "", "url": "ftp://h.example.com", "types": ["users"],
         "batch_max": 101, "payload": "slim", "status": "gone", "after": "1", "colour": 1});
@@ -114,7 +141,6 @@ pub(crate) async fn a_url_outside_the_internet_is_rejected(backend: Backend) {
         "https://[::ffff:10.0.0.1]/",
         "https://0x7f000001/",
         "https://2130706433/",
-        "http://h.example.com/",
         "http://8.8.8.8/",
         "https://ada:s@h.example.com/",
         "https://h.example.com:22/",
@@ -182,6 +208,37 @@ pub(crate) async fn a_webhook_whose_events_are_gone_goes_on_after_a_replay_only(
     let after = json!({"after": place(&service, 0)});
     let replay = service.request("POST", &format!("{target}/replay")).json(&after).send().await;
     assert_eq!(replay.expect(200).json()["status"], "active");
+}
+
+pub(crate) async fn a_test_says_what_became_of_it(backend: Backend) {
+    let service = backend.open().await;
+    let webhook = service.webhook(json!({"name": "x", "url": CLOSED_URL})).await;
+    let target = at(&webhook);
+    let before = service.get(&target).await.expect(200).json();
+    let test = async || service.request("POST", &format!("{target}/test")).send().await;
+    let tested = test().await.expect(200).json();
+    assert_eq!((&tested["attempt"], tested.get("status")), (&json!(1), None));
+    let error = tested["error"].as_str().expect("an error");
+    assert!(error.starts_with("no connection"), "{error}");
+    assert_eq!(service.get(&target).await.expect(200).json(), before);
+    let deliveries = service.get(&format!("{target}/deliveries")).await.expect(200).json();
+    assert_eq!(deliveries["items"], json!([]));
+
+    // One that accepts connections, and says nothing.
+    let silent = TcpListener::bind("127.9.9.9:0").await.expect("a port");
+    let url = format!("http://{}/", silent.local_addr().expect("an address"));
+    let patch = service.request("PATCH", &target).json(&json!({"url": url}));
+    patch.send().await.expect(200);
+    let refused = async {
+        let held = [silent.accept().await, silent.accept().await];
+        test().await.refused(429, "rate-limited");
+        drop(held);
+    };
+    let (one, two, ()) = tokio::join!(test(), test(), refused);
+    for tested in [one, two] {
+        let tested = tested.expect(200).json();
+        assert!(tested["error"].as_str().is_some_and(|error| error.starts_with("no complete")));
+    }
 }
 
 pub(crate) async fn a_rotation_returns_a_new_secret(backend: Backend) {

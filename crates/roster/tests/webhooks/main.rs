@@ -29,8 +29,12 @@ fn create(service: &Process, body: &Value) -> Value {
     answer.body
 }
 
+fn id(webhook: &Value) -> &str {
+    webhook["id"].as_str().unwrap()
+}
+
 fn at(webhook: &Value) -> String {
-    format!("/webhooks/{}", webhook["id"].as_str().unwrap())
+    format!("/webhooks/{}", id(webhook))
 }
 
 fn users(service: &Process, names: impl IntoIterator<Item = usize>) {
@@ -61,6 +65,8 @@ over_each_engine! {
     a_webhook_of_a_tenant_has_the_events_of_that_tenant,
     a_batch_that_failed_is_sent_again_with_the_same_events,
     a_webhook_has_the_audit_events_that_its_caller_may_read,
+    a_test_is_sent_like_an_event,
+    deliveries_and_metrics_say_how_a_webhook_does,
     a_name_of_an_inner_network_is_not_connected_to,
 }
 
@@ -184,6 +190,74 @@ fn a_webhook_has_the_audit_events_that_its_caller_may_read(engine: Engine) {
     of_tenant.wait_for(2);
     // The events 3 and 4 are those of the webhooks.
     assert_eq!((of_operator.numbers(), of_tenant.numbers()), (vec![5, 6, 7, 8], vec![6, 8]));
+    service.stop();
+}
+
+fn a_test_is_sent_like_an_event(engine: Engine) {
+    let place = Place::new(engine);
+    let service = serve(&place);
+    let receiver = Receiver::start();
+    receiver.answer(&[200, 500]);
+    let body = json!({"name": "x", "url": receiver.url, "batch_max": 5, "status": "paused"});
+    let webhook = create(&service, &body);
+    let test = || service.ask("POST", &format!("{}/test", at(&webhook)), "");
+    for status in [200, 500] {
+        let tested = test();
+        assert_eq!((tested.status, &tested.body["status"]), (200, &json!(status)));
+        let request = receiver.received().pop().unwrap();
+        assert!(request.is_signed_with(webhook["secret"].as_str().unwrap()), "{request:?}");
+        assert_eq!(request.media_type, "application/cloudevents-batch+json");
+        let event = &request.events()[0];
+        assert_eq!((&event["type"], &event["id"]), (&json!("webhook.test"), &tested.body["id"]));
+        assert_eq!(event["data"]["webhook_id"], webhook["id"]);
+        assert_eq!(request.id, event["id"]);
+    }
+    let after = service.ask("GET", &at(&webhook), "").body;
+    assert_eq!((&after["status"], &after["version"]), (&json!("paused"), &json!(1)));
+    assert_eq!((&after["position"], after.get("attempts")), (&webhook["position"], None));
+    service.stop();
+}
+
+fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
+    let place = Place::new(engine);
+    let service = serve(&place);
+    let receiver = Receiver::start();
+    let webhook = create(&service, &json!({"name": "x", "url": receiver.url}));
+    let lag = format!("roster_webhook_lag_seconds{{tenant=\"\",webhook=\"{}\"}} ", id(&webhook));
+    let metric = |name: &str| {
+        let page = service.ask("GET", "/metrics", "").text;
+        let line = page.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
+        line.map(|value| value.trim().parse::<i64>().unwrap())
+    };
+    receiver.answer(&[503]);
+    users(&service, 0..1);
+    wait_until(&service, &webhook, "lag", &json!(0));
+    let deliveries = || service.ask("GET", &format!("{}/deliveries", at(&webhook)), "").body;
+    let items = &deliveries()["items"];
+    let told = |index: usize| {
+        let one = &items[index];
+        (one["id"].as_str().unwrap(), one["attempt"].as_i64(), one["status"].as_i64())
+    };
+    let first = receiver.received()[0].id.clone();
+    assert_eq!(told(0), (&*first, Some(2), Some(204)));
+    assert_eq!(told(1), (&*first, Some(1), Some(503)));
+    assert_eq!(items.as_array().map(Vec::len), Some(2));
+    assert_eq!(metric("roster_webhook_attempts_total{result=\"failed\"}"), Some(1));
+    assert_eq!(metric(&lag), Some(0));
+
+    // The age of the event grows while it is not received.
+    receiver.answer(&[503, 503, 410]);
+    users(&service, 1..2);
+    let began = Instant::now();
+    while metric(&lag) < Some(2) {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        thread::sleep(Duration::from_millis(100));
+    }
+    wait_until(&service, &webhook, "status", &json!("parked"));
+    let newest = &deliveries()["items"][0];
+    assert_eq!((&newest["attempt"], &newest["status"]), (&json!(3), &json!(410)));
+    assert_eq!(metric("roster_webhooks_ended_total{status=\"parked\"}"), Some(1));
+    assert_eq!(metric(&lag), None, "it is not served any more");
     service.stop();
 }
 

@@ -6,6 +6,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use roster_core::{Directory, Guard, Rules, Sharing};
 use roster_http::{
     AdmissionSettings, App, HousekeepingMetrics, HttpSettings, READ_WAIT_MAX, URI_BYTES_MAX,
+    WebhookClient,
 };
 use roster_server::{ServerCounters, ServerSettings, TrustedProxies, serve};
 use roster_testkit::{
@@ -62,7 +63,7 @@ impl Subject {
             base_url: format!("http://{address}"),
             hosts: Vec::new(),
             trusted_proxies: TrustedProxies::default(),
-            webhook_networks: Vec::new(),
+            webhooks: Arc::new(WebhookClient::new(&format!("http://{address}"), Vec::new())),
             cors_origins: Vec::new(),
             body_bytes_max: 1024 * 1024,
             uri_bytes_max: URI_BYTES_MAX,

@@ -17,7 +17,7 @@ use roster_core::{
     BulkLine, BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions,
     StoreError, Stored, Tags, UserId,
     access::{Permit, ReadUsers, WriteUsers},
-    json::write_json,
+    json::{separate, write_json},
     limits::PAGE_SIZE_DEFAULT,
     list::{Page, PageQuery},
 };
@@ -43,7 +43,7 @@ use crate::{
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     rest::{
-        list::{refuse_if_match, separate},
+        list::refuse_if_match,
         respond::{DRY_RUN, PRIVATE, TRUE, position},
         users::{ListForm, UserListQuery},
     },

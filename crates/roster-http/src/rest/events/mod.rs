@@ -5,7 +5,6 @@
 //! waits for the next event. While it waits it has a place among the subscribers, and no slot of
 //! those that read the store.
 
-mod envelope;
 mod list_query;
 mod live_reads;
 mod stream;
@@ -27,17 +26,14 @@ use roster_core::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
-pub use self::envelope::webhook_content;
-use self::{
-    envelope::{Source, envelope},
-    list_query::{EventListQuery, Selection, outlived},
-};
+use self::list_query::{EventListQuery, Selection, outlived};
 pub(crate) use self::{list_query::stated_wait, live_reads::LiveReads};
 use super::{
-    list::{link, refuse_if_match},
+    list::{Envelope, link, refuse_if_match},
     respond::{PRIVATE, position},
 };
 use crate::{
+    cloud_events::{Source, write},
     extract::{EVENT_STREAM, JSON, negotiate, parse_user_id},
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -48,6 +44,9 @@ use crate::{
 /// The pause before the log is read again after it has grown: more commits may follow at once, and
 /// many requests may wait.
 const GATHER: Duration = Duration::from_millis(15);
+
+/// The approximate size of an event without its record.
+const FRAME_BYTES: usize = 512;
 
 /// `Accept` chooses between a page and a stream.
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
@@ -154,6 +153,21 @@ async fn read(app: &AppState, call: &Call, user: Option<&str>) -> Result<Respons
     }
     headers.insert(VARY, BY_ACCEPT);
     Ok(response)
+}
+
+/// The page as JSON, in the envelope of all lists.
+fn envelope(
+    page: &EventsPage,
+    source: Source<'_>,
+    next_cursor: Option<&str>,
+) -> Result<Vec<u8>, Problem> {
+    let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
+    let envelope = Envelope { next_cursor, ..Envelope::default() };
+    let mut tenants = page.tenants.iter();
+    envelope.write(&page.events, bytes, |(number, event), out| {
+        write(event, page.position(*number), source.of(tenants.next()), out);
+        Some(())
+    })
 }
 
 fn source(app: &AppState) -> Source<'_> {

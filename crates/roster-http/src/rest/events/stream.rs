@@ -31,11 +31,11 @@ use roster_server::{BodySender, StreamedBody};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{
-    BY_ACCEPT, GATHER, check, envelope::frames, list_query::Selection, live_reads::FramedPage,
-    read_page, source,
+    BY_ACCEPT, GATHER, check, list_query::Selection, live_reads::FramedPage, read_page, source,
 };
 use crate::{
     access::Lease,
+    cloud_events::frames,
     extract::EVENT_STREAM,
     limits::admission::Class,
     problem::{Problem, ProblemCode},

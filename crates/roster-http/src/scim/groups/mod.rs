@@ -11,6 +11,7 @@ use roster_core::{
     Failure, Group, GroupId, Outcome, Refusal, Terms, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::{GroupEdit, MembersEdit},
+    json::separate,
     limits::COMPARISONS_MAX,
 };
 use roster_scim::{
@@ -208,9 +209,7 @@ pub(super) async fn page(
     };
     let (mut text, mut turns) = (Vec::new(), Turns::default());
     for (index, shown) in found.items.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
+        separate(index, &mut text);
         text.extend_from_slice(&shown.json(app, &request.projection)?);
         turns.take(text.len()).await;
     }

@@ -10,6 +10,7 @@ use roster_core::{
     Outcome, Refusal, Stored, Terms, User, UserId, Work,
     access::{Permit, ReadUsers, WriteUsers},
     group::GroupsOf,
+    json::separate,
     limits::COMPARISONS_MAX,
     list::PageQuery,
 };
@@ -248,9 +249,7 @@ pub(super) async fn page(
     let mut text = Vec::with_capacity(bytes);
     let mut turns = Turns::default();
     for (index, item) in found.items.iter().enumerate() {
-        if index > 0 {
-            text.push(b',');
-        }
+        separate(index, &mut text);
         write_user(&writer, item, &groups, &mut text)?;
         turns.take(text.len()).await;
     }

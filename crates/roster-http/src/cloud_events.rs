@@ -1,4 +1,4 @@
-//! Events as sent to clients: CloudEvents 1.0 in JSON, in the envelope of all lists.
+//! Events as sent to clients: CloudEvents 1.0 in JSON.
 //!
 //! `actor`, `requestid` and `tenant` are extension attributes, whose names may contain only
 //! lowercase letters and digits. The record is copied as stored; once the user is purged, there is
@@ -7,43 +7,21 @@
 use std::borrow::Cow;
 
 use roster_core::{
-    Event, EventsPage, Position, SubjectKind, TenantId, TenantName, UserId, audit::audit_subject,
-    json::write_text,
+    Event, EventsPage, Position, SubjectKind, TenantId, TenantName, UserId,
+    audit::audit_subject,
+    json::{separate, write_text},
 };
-
-use crate::{
-    problem::Problem,
-    rest::list::{Envelope, separate},
-};
-
-/// The approximate size of an event without its record.
-const FRAME_BYTES: usize = 512;
 
 /// Where a response comes from: the base URL, and the tenant unless it is the default one.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub(super) base_url: &'a str,
-    pub(super) tenant: Option<&'a TenantName>,
-}
-
-/// The page as JSON.
-pub(super) fn envelope(
-    page: &EventsPage,
-    source: Source<'_>,
-    next_cursor: Option<&str>,
-) -> Result<Vec<u8>, Problem> {
-    let bytes = page.events.iter().map(|(_, event)| event.bytes() + FRAME_BYTES).sum();
-    let envelope = Envelope { next_cursor, ..Envelope::default() };
-    let mut tenants = page.tenants.iter();
-    envelope.write(&page.events, bytes, |(number, event), out| {
-        write(event, page.position(*number), source.of(tenants.next()), out);
-        Some(())
-    })
+pub(crate) struct Source<'a> {
+    pub(crate) base_url: &'a str,
+    pub(crate) tenant: Option<&'a TenantName>,
 }
 
 /// The events of a page as the content of a request to a webhook: one event, or with `is_batch` a
 /// list of them (CloudEvents 1.0, JSON batch format). Without records if it `is_thin`.
-pub fn webhook_content(
+pub(crate) fn webhook_content(
     page: &EventsPage,
     base_url: &str,
     tenant: Option<&TenantName>,
@@ -67,7 +45,7 @@ pub fn webhook_content(
 
 /// The events of a page after a position as frames of a stream (HTML, section 9.2.5): each has its
 /// position as its id, and no type, so that a client hears of events of all types.
-pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mut Vec<u8>) {
+pub(crate) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mut Vec<u8>) {
     let mut tenants = page.tenants.iter();
     for (number, event) in &page.events {
         let tenant = tenants.next();
@@ -85,7 +63,7 @@ pub(super) fn frames(page: &EventsPage, after: i64, source: Source<'_>, out: &mu
 impl<'a> Source<'a> {
     /// The base URL and the tenant of an event. An event of a purged tenant has the number of the
     /// tenant after `#`, which no name contains.
-    fn of(
+    pub(crate) fn of(
         &self,
         tenant: Option<&(TenantId, Option<TenantName>)>,
     ) -> (Cow<'a, str>, Option<Cow<'a, str>>) {
@@ -101,7 +79,8 @@ impl<'a> Source<'a> {
     }
 }
 
-fn write(
+/// Writes an event.
+pub(crate) fn write(
     event: &Event,
     position: Position,
     source: (Cow<'_, str>, Option<Cow<'_, str>>),
