@@ -17,7 +17,7 @@ from service import Closed, Connection
 
 SCOPES = [
     "users:read", "users:write", "users:purge", "users:restore-ids", "events:read", "keys:admin",
-    "schema:write", "scim",
+    "schema:write", "webhooks:admin", "scim",
 ]  # fmt: skip
 NDJSON = {"Content-Type": "application/x-ndjson"}
 NOBODY = "no-such-tenant"
