@@ -1,7 +1,7 @@
 //! One request on a connection of its own.
 
 use std::{
-    fmt,
+    error::Error,
     net::{IpAddr, SocketAddr},
     pin::pin,
     sync::Arc,
@@ -172,12 +172,13 @@ where
     // Informational responses may precede the response without end, so all bytes are bounded.
     let (reader, writer) = split(stream);
     let stream = join(reader.take(limits.traffic_bytes), writer);
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(incomplete)?;
+    let (mut sender, connection) =
+        handshake(TokioIo::new(stream)).await.map_err(|error| incomplete(&error))?;
     let mut request = request.map(Full::new);
-    let authority = target.authority.parse().map_err(incomplete)?;
+    let authority = target.authority.parse().map_err(|error| incomplete(&error))?;
     request.headers_mut().insert(HOST, authority);
     let answer = async move {
-        let response = sender.send_request(request).await.map_err(incomplete)?;
+        let response = sender.send_request(request).await.map_err(|error| incomplete(&error))?;
         let (head, body) = response.into_parts();
         let body = match limits.body_bytes {
             None => Bytes::new(),
@@ -188,21 +189,29 @@ where
     let mut answer = pin!(answer);
     tokio::select! {
         answered = &mut answer => answered,
-        ended = connection => match ended {
-            // The server closed the connection. What it sent before can be read.
-            Ok(()) => answer.await,
-            Err(error) => Err(incomplete(error)),
+        // What the server sent before it closed the connection can be read, also if it closed it
+        // without the end of TLS, as many do.
+        ended = connection => match (answer.await, ended) {
+            (Err(_), Err(error)) => Err(incomplete(&error)),
+            (answered, _) => answered,
         },
     }
 }
 
 async fn read(body: Incoming, most: usize) -> Result<Bytes, Fault> {
     let read = Limited::new(body, most).collect().await.map_err(|error| {
-        if error.is::<LengthLimitError>() { Fault::TooLarge(most) } else { incomplete(error) }
+        if error.is::<LengthLimitError>() { Fault::TooLarge(most) } else { incomplete(&*error) }
     })?;
     Ok(read.to_bytes())
 }
 
-fn incomplete(error: impl fmt::Display) -> Fault {
-    Fault::Response(error.to_string())
+fn incomplete(error: &dyn Error) -> Fault {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    Fault::Response(text)
 }

@@ -5,9 +5,10 @@
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
 
 mod receiver;
+mod secure;
 
 use std::{
-    thread,
+    fs, thread,
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use roster_testkit::{
     over_each_engine,
     process::{Engine, Place, Process},
 };
+use secure::SecureReceiver;
 use serde_json::{Value, json};
 
 fn serve(place: &Place) -> Process {
@@ -67,6 +69,7 @@ over_each_engine! {
     a_webhook_has_the_audit_events_that_its_caller_may_read,
     a_test_is_sent_like_an_event,
     deliveries_and_metrics_say_how_a_webhook_does,
+    a_receiver_needs_a_certificate_for_its_name,
     a_name_of_an_inner_network_is_not_connected_to,
 }
 
@@ -258,6 +261,34 @@ fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
     assert_eq!((&newest["attempt"], &newest["status"]), (&json!(3), &json!(410)));
     assert_eq!(metric("roster_webhooks_ended_total{status=\"parked\"}"), Some(1));
     assert_eq!(metric(&lag), None, "it is not served any more");
+    service.stop();
+}
+
+fn a_receiver_needs_a_certificate_for_its_name(engine: Engine) {
+    let place = Place::new(engine);
+    let (trusted, unknown) = (SecureReceiver::start(), SecureReceiver::start());
+    let authorities = tempfile::NamedTempFile::new().unwrap();
+    fs::write(authorities.path(), &trusted.certificate).unwrap();
+    let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
+    command.env("SSL_CERT_FILE", authorities.path());
+    let service = Process::start(command.args(["--webhook-networks", "127.0.0.0/8"]));
+    let [good, other_name, nobodys] = [
+        format!("https://localhost:{}/", trusted.port),
+        format!("https://127.0.0.1:{}/", trusted.port),
+        format!("https://localhost:{}/", unknown.port),
+    ]
+    .map(|url| create(&service, &json!({"name": "x", "url": url, "types": ["user.*"]})));
+    users(&service, 0..1);
+    wait_until(&service, &good, "lag", &json!(0));
+    for (webhook, expected) in
+        [(other_name, "not valid for name"), (nobodys, "invalid peer certificate")]
+    {
+        wait_until(&service, &webhook, "attempts", &json!(2));
+        let deliveries = service.ask("GET", &format!("{}/deliveries", at(&webhook)), "").body;
+        let error = deliveries["items"][0]["error"].as_str().unwrap();
+        assert!(error.starts_with("no TLS: ") && error.contains(expected), "{error}");
+    }
+    assert_eq!((trusted.requests(), unknown.requests()), (1, 0));
     service.stop();
 }
 
