@@ -20,13 +20,17 @@ use roster_core::{
 use roster_http::{Sent, WebhookLag};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout_at},
 };
 
 use super::SenderSettings;
 
 /// The approximate size of a request. A larger event is sent alone.
 const CONTENT_BYTES: usize = 1024 * 1024;
+
+/// How long a webhook with batches waits after one that was not full, so that many writes are few
+/// requests.
+const GATHER: Duration = Duration::from_millis(200);
 
 /// How often the progress of requests that succeed is stored.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
@@ -87,6 +91,8 @@ pub(super) struct Delivery {
     /// Those that are not stored.
     deliveries: Vec<WebhookDelivery>,
     save_at: Instant,
+    /// When the next request may be sent.
+    send_at: Instant,
     lag: WebhookLag,
     /// Whether its oldest event will soon be deleted.
     is_late: bool,
@@ -110,10 +116,22 @@ impl Delivery {
         places: Places,
         wake: Arc<Notify>,
     ) -> Self {
-        let (saved, save_at) = (served.stored.progress, Instant::now());
+        let (saved, now) = (served.stored.progress, Instant::now());
         let lag = shared.settings.client.metrics().lag_of(&served);
         let (directory, deliveries, is_late) = Default::default();
-        Self { shared, directory, served, places, wake, saved, deliveries, save_at, lag, is_late }
+        Self {
+            shared,
+            directory,
+            served,
+            places,
+            wake,
+            saved,
+            deliveries,
+            save_at: now,
+            send_at: now,
+            lag,
+            is_late,
+        }
     }
 
     pub(super) async fn run(mut self) {
@@ -159,6 +177,7 @@ impl Delivery {
             let left = due.as_millis() - directory.now().as_millis();
             sleep(Duration::from_millis(u64::try_from(left).unwrap_or_default())).await;
         }
+        sleep_until(self.send_at).await;
         // Taken before the read, so that the memory of all pages is bounded.
         let _of_tenant = self.places.take(progress.attempts).await;
         let _of_all = self.shared.requests.take(progress.attempts).await;
@@ -179,6 +198,10 @@ impl Delivery {
         if is_received {
             self.served.stored.progress = Progress::at(reached);
             self.lag.set(None);
+            let batch_max = self.served.stored.webhook.batch_max;
+            if batch_max > 1 && page.events.len() < batch_max && page.reached >= page.head {
+                self.send_at = Instant::now() + GATHER;
+            }
             return if Instant::now() < self.save_at { Ok(Next::Look) } else { self.save().await };
         }
         if progress.attempts == 0 {
