@@ -372,6 +372,7 @@ macro_rules! with_all_cases {
                 a_stream_has_each_event_once_and_continues_where_it_was_cut,
                 many_streams_have_each_event_once,
                 a_stream_has_the_events_that_are_selected,
+                a_heartbeat_is_past_the_events_that_are_not_selected,
                 a_stream_that_cannot_begin_is_a_problem,
                 a_stream_ends_when_its_key_is_revoked,
                 a_stream_ends_when_the_service_stops,

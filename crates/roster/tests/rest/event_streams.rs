@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     client::{Arriving, Request},
+    events::place,
     service::{Backend, Service, path},
 };
 
@@ -129,6 +130,19 @@ pub(crate) async fn a_stream_has_the_events_that_are_selected(backend: Backend) 
     let head = service.request("HEAD", "/events").header("accept", "text/event-stream");
     let head = head.send().await.expect(200);
     assert_eq!(head.header("content-type"), "text/event-stream");
+}
+
+/// A stream without news sends a frame every 15 seconds.
+pub(crate) async fn a_heartbeat_is_past_the_events_that_are_not_selected(backend: Backend) {
+    let service = backend.open().await;
+    let mut stream = open(streaming(&service, "/events?type=group.*")).await;
+    service.group("Staff").await;
+    assert_eq!(event(&mut stream).await.0, place(&service, 1));
+    for n in 0..3 {
+        service.user(json!({"username": format!("u{n}")})).await;
+    }
+    let frame = timeout(Duration::from_secs(25), stream.frame()).await.expect("a heartbeat");
+    assert_eq!(frame, Some(format!("id: {}", place(&service, 4))));
 }
 
 pub(crate) async fn a_stream_that_cannot_begin_is_a_problem(backend: Backend) {
