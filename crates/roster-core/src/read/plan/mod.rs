@@ -345,6 +345,7 @@ impl Range {
             Direction::Ascending => &self.from,
             Direction::Descending => &self.to,
         };
+        let is_excluded = matches!(bound, Bound::Excluded(_));
         let (Bound::Included(bound) | Bound::Excluded(bound)) = bound else {
             // In descending order, rows without the key come first. Only a range without bounds has
             // them.
@@ -357,9 +358,11 @@ impl Range {
             SortKey::Text(Some(text)) => RangeKey::Text(text.clone()),
             SortKey::Text(None) => return sort.direction == Direction::Ascending,
         };
+        // Other rows with an excluded key may follow this one, and are not in the range.
         match sort.direction {
-            Direction::Ascending => row >= *bound,
-            Direction::Descending => row <= *bound,
+            _ if row == *bound => !is_excluded,
+            Direction::Ascending => row > *bound,
+            Direction::Descending => row < *bound,
         }
     }
 }

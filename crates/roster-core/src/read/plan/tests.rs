@@ -239,6 +239,31 @@ fn a_page_after_a_row_without_the_key_begins_within_the_whole_index_or_at_its_en
 }
 
 #[test]
+fn a_page_after_a_row_at_a_bound_begins_there_unless_the_bound_is_excluded() {
+    let row = PageKey { key: SortKey::Text(Some("m".to_owned())), id: UserId::from_bytes([1; 16]) };
+    for (bound, expected) in [
+        (Bound::Included("m"), true),
+        (Bound::Excluded("m"), false),
+        (Bound::Included("k"), true),
+        (Bound::Excluded("k"), true),
+    ] {
+        let ascending = range(SortBy::Name, bound, Bound::Unbounded);
+        let sort = Sort { by: SortBy::Name, direction: Direction::Ascending };
+        assert_eq!(ascending.begins_after(&row, sort), expected, "from {bound:?}");
+    }
+    for (bound, expected) in [
+        (Bound::Included("m"), true),
+        (Bound::Excluded("m"), false),
+        (Bound::Included("p"), true),
+        (Bound::Excluded("p"), true),
+    ] {
+        let descending = range(SortBy::Name, Bound::Unbounded, bound);
+        let sort = Sort { by: SortBy::Name, direction: Direction::Descending };
+        assert_eq!(descending.begins_after(&row, sort), expected, "to {bound:?}");
+    }
+}
+
+#[test]
 fn conditions_on_rows_are_short_work_only_if_they_need_few_comparisons_in_any_case() {
     let heavy = [r#"roles.value co "x""#; 62].join(" or ");
     for (filter, is_short) in [
