@@ -11,9 +11,9 @@ use ipnet::IpNet;
 use roster_core::{
     EventsPage, Json, TenantName, Timestamp,
     json::{present, write_json},
-    webhook::{Payload, ServedWebhook, StoredWebhook, WebhookDelivery, WebhookUrl},
+    webhook::{Payload, ServedWebhook, StoredWebhook, WebhookDelivery, WebhookId, WebhookUrl},
 };
-use roster_outbound::{Answer, Client, Limits, Target, is_admitted, signature};
+use roster_outbound::{Answer, Client, Fault, Limits, Target, is_admitted, signature};
 use tokio::{sync::OnceCell, task::spawn_blocking, time::Instant};
 
 use crate::{cloud_events::webhook_content, metrics::WebhookMetrics};
@@ -120,7 +120,7 @@ impl WebhookClient {
         now: Timestamp,
     ) -> WebhookDelivery {
         let webhook = &stored.webhook;
-        let id = format!("test-{}", of.request_id);
+        let id = format!("test-{}", of.id);
         let text = |text: &str| Some(Json::Text(text.to_owned()));
         let data = present([("webhook_id", text(&webhook.id.to_string()))]);
         let event = Json::Object(present([
@@ -177,7 +177,13 @@ impl WebhookClient {
         let client = self.client.get_or_try_init(make).await.map_err(|error| error.to_string())?;
         let admits = |address| self.admits(url, address);
         let answered = client.send(&target, request, LIMITS, admits).await;
-        answered.map_err(|fault| fault.to_string().chars().take(ERROR_LENGTH_MAX).collect())
+        answered.map_err(|fault| {
+            // One text, so that callers cannot ask which names an inner network has.
+            if matches!(fault, Fault::Name(_) | Fault::NotAdmitted(_)) {
+                return "the name has no address that webhooks may call".to_owned();
+            }
+            fault.to_string().chars().take(ERROR_LENGTH_MAX).collect()
+        })
     }
 }
 
@@ -187,6 +193,8 @@ pub(crate) struct TestOf<'a> {
     pub(crate) tenant: Option<&'a TenantName>,
     pub(crate) actor: &'a str,
     pub(crate) request_id: &'a str,
+    /// A new id.
+    pub(crate) id: WebhookId,
 }
 
 /// The signed request (Standard Webhooks). While there is a former secret, it has the signatures of

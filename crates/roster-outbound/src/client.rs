@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io,
     net::{IpAddr, SocketAddr},
     pin::pin,
     sync::Arc,
@@ -9,7 +10,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, StatusCode, header::HOST};
+use http::{
+    HeaderMap, HeaderValue, Request, StatusCode,
+    header::{CONNECTION, HOST},
+};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::{body::Incoming, client::conn::http1::handshake};
 use hyper_util::rt::TokioIo;
@@ -21,8 +25,13 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsConnector,
-    rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider, pki_types::ServerName},
+    rustls::{
+        self, ClientConfig, RootCertStore, crypto::ring::default_provider, pki_types::ServerName,
+    },
 };
+
+/// How long a body is received that is not read.
+const DRAIN: Duration = Duration::from_secs(1);
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +53,8 @@ pub struct Limits {
     pub connect: Duration,
     /// For everything.
     pub whole: Duration,
-    /// For the body of the response, in bytes. `None` does not read it: the status says everything.
+    /// For the body of the response, in bytes. `None` does not keep it, and receives it for a
+    /// second at most: the status says everything.
     pub body_bytes: Option<usize>,
     /// For everything that the server sends, with its heads and informational responses, in bytes.
     pub traffic_bytes: u64,
@@ -132,12 +142,40 @@ impl Client {
             let name = name.map_err(|error| Fault::Tls(error.to_string()))?;
             let secured = timeout(limits.connect, tls.connect(name, stream)).await;
             let secured = secured.map_err(|_| Fault::TimedOut(limits.connect))?;
-            let stream = secured.map_err(|error| Fault::Tls(error.to_string()))?;
+            let stream = secured.map_err(|error| Fault::Tls(tls_fault(&error)))?;
             ask(stream, target, request, limits).await
         };
         let answered = timeout(limits.whole, exchange).await;
         answered.unwrap_or(Err(Fault::TimedOut(limits.whole)))
     }
+}
+
+/// What is wrong with a connection over TLS, without the contents of a certificate.
+fn tls_fault(error: &io::Error) -> String {
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet,
+        NotValidYetContext, UnknownIssuer,
+    };
+    let fault = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(rustls::Error::InvalidCertificate(fault)) => fault,
+        Some(other) => return other.to_string(),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return "the server closed the connection".to_owned();
+        }
+        None => return error.to_string(),
+    };
+    let text = if matches!(fault, Expired | ExpiredContext { .. }) {
+        "the certificate has expired"
+    } else if matches!(fault, NotValidYet | NotValidYetContext { .. }) {
+        "the certificate is not valid yet"
+    } else if matches!(fault, NotValidForName | NotValidForNameContext { .. }) {
+        "the certificate is for another name"
+    } else if *fault == UnknownIssuer {
+        "the certificate is by an authority that is not trusted"
+    } else {
+        "the certificate is not valid"
+    };
+    text.to_owned()
 }
 
 /// Connects to the first admitted address of the host that accepts a connection.
@@ -177,11 +215,16 @@ where
     let mut request = request.map(Full::new);
     let authority = target.authority.parse().map_err(|error| incomplete(&error))?;
     request.headers_mut().insert(HOST, authority);
+    request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     let answer = async move {
         let response = sender.send_request(request).await.map_err(|error| incomplete(&error))?;
         let (head, body) = response.into_parts();
         let body = match limits.body_bytes {
-            None => Bytes::new(),
+            None => {
+                // A server that still sends would see an error.
+                drop(timeout(DRAIN, body.collect()).await);
+                Bytes::new()
+            }
             Some(most) => read(body, most).await?,
         };
         Ok(Answer { status: head.status, headers: head.headers, body })

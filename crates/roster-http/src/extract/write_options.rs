@@ -13,8 +13,9 @@ use roster_core::{
 };
 
 use super::{
-    Fingerprint, ParameterFault, ReturnPreference, boolean, idempotency, idempotency_key, invalid,
-    preconditions, preferred_return, read_each, weak_preconditions,
+    Fingerprint, ParameterFault, ReturnPreference, boolean, idempotency,
+    idempotency::IDEMPOTENCY_KEY, idempotency_key, invalid, preconditions, preferred_return,
+    read_each, weak_preconditions,
 };
 use crate::{
     limits::{
@@ -103,6 +104,17 @@ impl FromRequestParts<AppState> for WriteOptions {
     }
 }
 
+/// The problem of an operation that does not store its result.
+fn no_idempotency_key() -> Problem {
+    let detail = "this operation takes no Idempotency-Key: send If-Match with the version";
+    Problem::saying(ProblemCode::InvalidIdempotencyKey, detail)
+}
+
+/// Rejects an `Idempotency-Key` where no result is stored.
+pub(crate) fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.contains_key(IDEMPOTENCY_KEY) { Err(no_idempotency_key()) } else { Ok(()) }
+}
+
 impl WriteOptions {
     /// The options of a write through SCIM, whose entity tags are weak.
     pub(crate) fn of_scim(app: &AppState, parts: &Parts) -> Result<Self, Problem> {
@@ -143,11 +155,7 @@ impl WriteOptions {
 
     /// Refuses an `Idempotency-Key` where no result is stored.
     pub(crate) fn refuse_idempotency_key(&self) -> Result<(), Problem> {
-        if self.idempotency_key.is_none() {
-            return Ok(());
-        }
-        let detail = "this operation takes no Idempotency-Key: send If-Match with the version";
-        Err(Problem::saying(ProblemCode::InvalidIdempotencyKey, detail))
+        if self.idempotency_key.is_none() { Ok(()) } else { Err(no_idempotency_key()) }
     }
 
     /// Whether the response may contain the record: the caller may read it, or this request creates

@@ -55,6 +55,13 @@ pub struct WebhookLag {
 }
 
 impl WebhookLag {
+    /// Sets when an event may have been written that was not received, unless one is known.
+    pub fn begin(&self, at: Timestamp) {
+        if let Some((_, since)) = lock(&self.served).by_number.get_mut(&self.number) {
+            since.get_or_insert(at);
+        }
+    }
+
     /// Sets when the oldest event was written that was not received; `None` if all were.
     pub fn set(&self, oldest: Option<Timestamp>) {
         if let Some((_, since)) = lock(&self.served).by_number.get_mut(&self.number) {

@@ -21,7 +21,7 @@ use roster_core::{
     limits::{WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
     webhook::{
         StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDraft, WebhookFailure, WebhookId,
-        WebhookRefusal, WebhookSecret,
+        WebhookRefusal, WebhookSecret, WebhookStatus,
     },
 };
 
@@ -30,7 +30,10 @@ use super::{
     respond::{DRY_RUN, TRUE, insert, uncached},
 };
 use crate::{
-    extract::{AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, preconditions},
+    extract::{
+        AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, preconditions,
+        refuse_idempotency_key,
+    },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::{Call, RequestContext, UnreadCall},
@@ -191,7 +194,12 @@ pub(crate) async fn test(
     WebhookPath(id): WebhookPath,
     call: Call,
 ) -> Result<Response, Problem> {
+    let terms = Terms::of_headers(&call)?;
     let stored = find(&app, &call, id).await?;
+    let version = stored.webhook.version;
+    if !terms.preconditions.allow_write(version) {
+        return Err(WebhookFailure::Refused(WebhookRefusal::VersionMismatch(version)).into());
+    }
     let place = app.transfers.webhook_tests.take(&call.identity(), &app.admission.refusals).await?;
     let actor = call.authority().actor().to_string();
     let of = TestOf {
@@ -199,9 +207,12 @@ pub(crate) async fn test(
         tenant: app.tenant.as_ref(),
         actor: &actor,
         request_id: call.request_id(),
+        id: app.directory.new_webhook_id(),
     };
     let delivery = app.settings.webhooks.send_test(&stored, of, app.directory.now()).await;
     drop(place);
+    let request_id = call.request_id();
+    tracing::info!(request_id, actor, webhook = %id, "a test was sent to a webhook");
     let mut body = Vec::with_capacity(DELIVERY_BYTES);
     write_json(&mut body, &delivery.to_json());
     Ok(uncached(StatusCode::OK, body))
@@ -261,8 +272,9 @@ impl Terms {
 
     /// The terms of an operation that has no dry run.
     fn of_headers(call: &Call) -> Result<Self, Problem> {
-        let preconditions = preconditions(&call.parts.headers)?;
-        Ok(Self { preconditions, is_dry_run: false })
+        let headers = &call.parts.headers;
+        refuse_idempotency_key(headers)?;
+        Ok(Self { preconditions: preconditions(headers)?, is_dry_run: false })
     }
 }
 
@@ -386,13 +398,14 @@ fn members(app: &AppState, stored: &StoredWebhook, head: i64) -> Vec<(String, Js
     let now = app.directory.now();
     let former = secrets.former.map(|(_, until)| until).filter(|until| *until > now);
     let is_failing = progress.attempts > 0;
+    let next_attempt = progress.next_attempt_at.filter(|_| webhook.status == WebhookStatus::Active);
     let mut members = webhook.members();
     members.extend(json::present([
         ("position", Some(Json::Text(progress.position.to_string()))),
         ("lag", Some(Json::Int((head - progress.position.number).max(0)))),
         ("failing_since", progress.failing_since.map(time)),
         ("attempts", is_failing.then_some(Json::Int(progress.attempts))),
-        ("next_attempt_at", progress.next_attempt_at.map(time)),
+        ("next_attempt_at", next_attempt.map(time)),
         ("former_secret_until", former.map(time)),
     ]));
     members

@@ -93,7 +93,7 @@ pub(super) struct Delivery {
     save_at: Instant,
     /// When the next request may be sent.
     send_at: Instant,
-    lag: WebhookLag,
+    lag: Arc<WebhookLag>,
     /// Whether its oldest event will soon be deleted.
     is_late: bool,
 }
@@ -115,9 +115,12 @@ impl Delivery {
         served: ServedWebhook,
         places: Places,
         wake: Arc<Notify>,
+        lag: Arc<WebhookLag>,
     ) -> Self {
         let (saved, now) = (served.stored.progress, Instant::now());
-        let lag = shared.settings.client.metrics().lag_of(&served);
+        // Until the log is read: when its request first failed, or this moment.
+        let since = served.stored.progress.failing_since;
+        lag.begin(since.unwrap_or_else(|| shared.directory.now()));
         let (directory, deliveries, is_late) = Default::default();
         Self {
             shared,

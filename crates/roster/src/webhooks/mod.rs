@@ -14,7 +14,7 @@ use roster_core::{
     store::{LEASE_MS, Lease},
     webhook::{ServedWebhook, WebhookId},
 };
-use roster_http::WebhookClient;
+use roster_http::{WebhookClient, WebhookLag};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
@@ -91,6 +91,7 @@ struct Task {
     version: i64,
     all_tenants: bool,
     wake: Arc<Notify>,
+    lag: Arc<WebhookLag>,
     handle: JoinHandle<()>,
 }
 
@@ -252,15 +253,19 @@ impl Tasks {
         let places = of_tenant.or_insert_with(|| Places::new(REQUESTS_PER_TENANT_MAX));
         let (wake, version) = (Arc::new(Notify::new()), served.stored.webhook.version);
         let all_tenants = served.stored.webhook.all_tenants;
-        let delivery =
-            Delivery::new(Arc::clone(&self.shared), served, places.clone(), Arc::clone(&wake));
-        Task { version, all_tenants, wake, handle: tokio::spawn(delivery.run()) }
+        let lag = Arc::new(self.shared.settings.client.metrics().lag_of(&served));
+        let (shared, places) = (Arc::clone(&self.shared), places.clone());
+        let delivery = Delivery::new(shared, served, places, Arc::clone(&wake), Arc::clone(&lag));
+        Task { version, all_tenants, wake, lag, handle: tokio::spawn(delivery.run()) }
     }
 
     /// Wakes the webhooks that have events of a tenant.
     fn wake(&self, tenant: TenantId) {
+        let now = self.shared.directory.now();
         for ((of, _), task) in &self.by_id {
             if *of == tenant || task.all_tenants {
+                // The event may have to wait for a place.
+                task.lag.begin(now);
                 task.wake.notify_one();
             }
         }

@@ -102,11 +102,16 @@ pub(crate) async fn a_webhook_is_created_changed_and_deleted(backend: Backend) {
         let other = service.request(method, &target).json(&other).send().await;
         other.refused(422, "invalid-webhook");
     }
-    for (action, body) in [("rotate", None), ("replay", Some(json!({"after": put["position"]})))] {
+    let replay = Some(json!({"after": put["position"]}));
+    for (action, body) in [("rotate", None), ("test", None), ("replay", replay)] {
         let request = service.request("POST", &format!("{target}/{action}"));
         let request = request.header("if-match", "\"1\"");
         let request = if let Some(body) = &body { request.json(body) } else { request };
         request.send().await.refused(412, "version-mismatch");
+        let request = service.request("POST", &format!("{target}/{action}"));
+        let request = request.header("idempotency-key", "one");
+        let request = if let Some(body) = &body { request.json(body) } else { request };
+        request.send().await.refused(400, "invalid-idempotency-key");
     }
     assert_eq!(service.get(&target).await.expect(200).json(), patched);
     let held = service.request("DELETE", &target).header("if-match", "\"1\"");
