@@ -232,21 +232,23 @@ fn pages() -> Vec<Statement> {
 
 /// The ranges of filters, in an order.
 fn ranges(by: SortBy) -> [Range; 4] {
-    let key = || match by {
-        SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
-        SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
+    let key = |byte: u8, text: &str| match by {
+        SortBy::Id => RangeKey::Id(UserId::from_bytes([byte; 16])),
+        SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(byte.into())),
         SortBy::Username
         | SortBy::Email
         | SortBy::FamilyName
         | SortBy::Name
         | SortBy::ExpiresAt
-        | SortBy::Indexed(_) => RangeKey::Text(text()),
+        | SortBy::Indexed(_) => RangeKey::Text(text.to_owned()),
     };
+    // The row of `page_key` is between the first and the last.
+    let (low, same, high) = (|| key(6, "w"), || key(7, "x"), || key(8, "y"));
     [
-        (Bound::Included(key()), Bound::Excluded(key())),
-        (Bound::Excluded(key()), Bound::Unbounded),
-        (Bound::Unbounded, Bound::Included(key())),
-        (Bound::Included(key()), Bound::Included(key())),
+        (Bound::Included(low()), Bound::Excluded(high())),
+        (Bound::Excluded(low()), Bound::Unbounded),
+        (Bound::Unbounded, Bound::Included(high())),
+        (Bound::Included(same()), Bound::Included(same())),
     ]
     .map(|(from, to)| Range { index: Index::Sort(by), from, to })
 }

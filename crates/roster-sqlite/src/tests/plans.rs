@@ -52,21 +52,23 @@ fn ranges() -> Vec<(Range, SortBy)> {
     let mut ranges = Vec::new();
     for by in orders() {
         let index = Index::Sort(by);
-        let key = || match by {
-            SortBy::Id => RangeKey::Id(UserId::from_bytes([7; 16])),
-            SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(7)),
+        // The row of `page_key` is between them.
+        let key = |byte: u8, letter: &str| match by {
+            SortBy::Id => RangeKey::Id(UserId::from_bytes([byte; 16])),
+            SortBy::UpdatedAt => RangeKey::Time(Timestamp::from_millis(byte.into())),
             SortBy::Username
             | SortBy::Email
             | SortBy::FamilyName
             | SortBy::Name
             | SortBy::ExpiresAt
-            | SortBy::Indexed(_) => text(),
+            | SortBy::Indexed(_) => RangeKey::Text(letter.to_owned()),
         };
+        let (low, high) = (|| key(6, "w"), || key(8, "y"));
         let bounds = [
             (Bound::Unbounded, Bound::Unbounded),
-            (Bound::Included(key()), Bound::Excluded(key())),
-            (Bound::Excluded(key()), Bound::Unbounded),
-            (Bound::Unbounded, Bound::Included(key())),
+            (Bound::Included(low()), Bound::Excluded(high())),
+            (Bound::Excluded(low()), Bound::Unbounded),
+            (Bound::Unbounded, Bound::Included(high())),
         ];
         ranges.extend(bounds.map(|(from, to)| (Range { index, from, to }, by)));
     }
