@@ -28,6 +28,7 @@ from follow_events import everything, log_again
 from follow_stream import number, replay
 from mixed_writers import MixedWriter
 from service import Service, Workplace, arguments, free_port
+from stream_readers import run
 from tenants_client import Tenant, conclude, expect, operator
 from webhook_receiver import ANSWERED, UNANSWERED
 
@@ -136,12 +137,7 @@ def write(writers, services, changes, chance):
     for writer, tenant in writers:
         door = Tenant(chance.choice(services), tenant.name, tenant.key)
         threads.append(Writer(writer, door, changes // len(writers)))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    faults = [thread.fault for thread in threads if thread.fault]
-    expect(not faults, str(faults[:1]))
+    run(threads)
 
 
 def wait(webhooks, within):

@@ -180,6 +180,7 @@ impl WebhookClient {
         answered.map_err(|fault| {
             // One text, so that callers cannot ask which names an inner network has.
             if matches!(fault, Fault::Name(_) | Fault::NotAdmitted(_)) {
+                tracing::debug!(host = target.host, %fault, "a webhook has no address");
                 return "the name has no address that webhooks may call".to_owned();
             }
             fault.to_string().chars().take(ERROR_LENGTH_MAX).collect()

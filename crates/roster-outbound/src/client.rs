@@ -78,7 +78,7 @@ pub enum Fault {
     #[error("the name cannot be resolved: {0}")]
     Name(String),
     /// The name has only addresses that are not admitted.
-    #[error("no address of the name is admitted")]
+    #[error("the address {0} is not admitted")]
     NotAdmitted(IpAddr),
     /// No address accepts a connection.
     #[error("no connection: {0}")]
@@ -186,7 +186,6 @@ async fn connect(target: &Target, admits: impl Fn(IpAddr) -> bool) -> Result<Tcp
     for address in found {
         let ip = SocketAddr::ip(&address).to_canonical();
         if !admits(ip) {
-            tracing::debug!(host = target.host, address = %ip, "an address is not admitted");
             last = Fault::NotAdmitted(ip);
             continue;
         }

@@ -20,8 +20,8 @@ use roster_core::{
     json::{self, JsonFault, write_json},
     limits::{WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
     webhook::{
-        StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDraft, WebhookFailure, WebhookId,
-        WebhookRefusal, WebhookSecret, WebhookStatus,
+        StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDelivery, WebhookDraft,
+        WebhookFailure, WebhookId, WebhookRefusal, WebhookSecret, WebhookStatus,
     },
 };
 
@@ -75,9 +75,18 @@ pub(crate) async fn list(
     let mut webhooks = app.admission.with_admission(Class::Reads, read).await?;
     webhooks.retain(|stored| sees(&call, &stored.webhook));
     let head = app.directory.head().await?.position;
-    let envelope = Envelope::default();
-    let body = envelope.write(&webhooks, webhooks.len() * WEBHOOK_BYTES, |stored, out| {
-        write_json(out, &Json::Object(members(&app, stored, head)));
+    let json = |stored: &StoredWebhook| Json::Object(members(&app, stored, head));
+    whole_list(&webhooks, WEBHOOK_BYTES, json)
+}
+
+/// The response with all items, each of about `bytes`.
+fn whole_list<T>(
+    items: &[T],
+    bytes: usize,
+    json: impl Fn(&T) -> Json,
+) -> Result<Response, Problem> {
+    let body = Envelope::default().write(items, items.len() * bytes, |item, out| {
+        write_json(out, &json(item));
         Some(())
     })?;
     Ok(uncached(StatusCode::OK, body))
@@ -176,13 +185,7 @@ pub(crate) async fn list_deliveries(
     find(&app, &call, id).await?;
     let read = app.directory.list_webhook_deliveries(permit, id);
     let found = app.admission.with_admission(Class::Reads, read).await?;
-    let deliveries = found.ok_or_else(not_found)?;
-    let bytes = deliveries.len() * DELIVERY_BYTES;
-    let body = Envelope::default().write(&deliveries, bytes, |delivery, out| {
-        write_json(out, &delivery.to_json());
-        Some(())
-    })?;
-    Ok(uncached(StatusCode::OK, body))
+    whole_list(&found.ok_or_else(not_found)?, DELIVERY_BYTES, WebhookDelivery::to_json)
 }
 
 /// `POST /webhooks/{webhook_id}/test`: sends an event that is not in the log, and returns what
@@ -287,12 +290,7 @@ async fn change(
 ) -> Result<StoredWebhook, Problem> {
     let permit: Permit<RunWebhooks> = call.permit()?;
     let (id, is_new) = (act.id(), matches!(act, WebhookAct::Create { .. }));
-    let mut before = None;
-    if !is_new {
-        let stored = app.directory.get_webhook(permit, id).await?;
-        let stored = stored.filter(|stored| sees(call, &stored.webhook)).ok_or_else(not_found)?;
-        before = Some(stored.webhook);
-    }
+    let before = if is_new { None } else { Some(find(app, call, id).await?.webhook) };
     let is_deletion = matches!(act, WebhookAct::Delete(_));
     let authority = call.authority();
     let change = WebhookChange {

@@ -182,8 +182,17 @@ impl Delivery {
         }
         sleep_until(self.send_at).await;
         // Taken before the read, so that the memory of all pages is bounded.
-        let _of_tenant = self.places.take(progress.attempts).await;
-        let _of_all = self.shared.requests.take(progress.attempts).await;
+        let attempts = progress.attempts;
+        let places =
+            async { (self.places.take(attempts).await, self.shared.requests.take(attempts).await) };
+        let _places = if self.deliveries.is_empty() {
+            places.await
+        } else {
+            match timeout_at(self.save_at, places).await {
+                Ok(places) => places,
+                Err(_) => return self.save().await,
+            }
+        };
         let Some(page) = self.read(&directory, progress).await? else {
             return self.end(&directory, WebhookStatus::Stale).await;
         };

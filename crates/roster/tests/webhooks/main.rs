@@ -81,6 +81,7 @@ over_each_engine! {
     deliveries_and_metrics_say_how_a_webhook_does,
     a_receiver_needs_a_certificate_for_its_name,
     a_receiver_can_finish_its_response,
+    progress_is_stored_while_a_webhook_waits_for_its_turn,
     a_name_of_an_inner_network_is_not_connected_to,
 }
 
@@ -321,9 +322,40 @@ fn a_receiver_can_finish_its_response(engine: Engine) {
         request.extend_from_slice(&part[..count]);
     }
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").unwrap();
-    thread::sleep(Duration::from_millis(200));
-    stream.write_all(b"ok").unwrap();
+    for part in [b"o", b"k"] {
+        thread::sleep(Duration::from_millis(200));
+        stream.write_all(part).unwrap();
+    }
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "it is closed in order");
+    service.stop();
+}
+
+fn progress_is_stored_while_a_webhook_waits_for_its_turn(engine: Engine) {
+    let place = Place::new(engine);
+    let service = serve(&place);
+    let receiver = Receiver::start();
+    let webhook = create(&service, &json!({"name": "x", "url": receiver.url}));
+    // The first event is stored at once, the second one a second later.
+    users(&service, 0..1);
+    receiver.wait_for(1);
+    users(&service, 1..2);
+    let second = receiver.wait_for(2).pop().unwrap();
+    // As many as have a place in a tenant, and say nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", silent.local_addr().unwrap());
+    for _ in 0..8 {
+        create(&service, &json!({"name": "x", "url": url, "after": second.id}));
+    }
+    users(&service, 2..3);
+    let began = Instant::now();
+    let position = || {
+        let now = service.ask("GET", &at(&webhook), "").body;
+        now["position"].as_str().unwrap().rsplit_once('-').unwrap().1.parse::<i64>().unwrap()
+    };
+    while position() < number(&second.events()[0]) {
+        assert!(began.elapsed() < Duration::from_secs(5), "{}", position());
+        thread::sleep(Duration::from_millis(50));
+    }
     service.stop();
 }
 
