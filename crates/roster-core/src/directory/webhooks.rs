@@ -4,12 +4,16 @@ use super::Directory;
 use crate::{
     access::{Permit, RunWebhooks},
     failure::StoreError,
+    read::events::EventsQuery,
     store::Lease,
     webhook::{
         Progress, SECRET_BYTES, ServedWebhook, StoredWebhook, WebhookChange, WebhookDecision,
         WebhookDelivery, WebhookFailure, WebhookId, WebhookSecret,
     },
 };
+
+/// How many events are examined for one of a webhook's own, when a caller looks at it.
+const LAG_EXAMINED_MAX: usize = 1000;
 
 impl Directory {
     /// All webhooks, in the order of creation.
@@ -27,6 +31,16 @@ impl Directory {
         id: WebhookId,
     ) -> Result<Option<StoredWebhook>, StoreError> {
         self.store.webhooks().webhook(id).await
+    }
+
+    /// How many positions the log has after that of a webhook; 0 if none of the next 1,000 events,
+    /// up to the end of the log, is one of its own.
+    pub async fn webhook_lag(&self, stored: &StoredWebhook) -> Result<i64, StoreError> {
+        let (webhook, position) = (&stored.webhook, stored.progress.position.number);
+        let next = EventsQuery { examined_max: LAG_EXAMINED_MAX, ..webhook.events(position, 1) };
+        let page = self.events(Permit::of_the_service(), webhook.audit, next).await?;
+        let has_all = page.events.is_empty() && page.reached >= page.head;
+        Ok(if has_all { 0 } else { (page.head - position).max(0) })
     }
 
     /// The last deliveries of a webhook, the newest first. `None` if there is no such webhook.

@@ -26,6 +26,7 @@ use crate::{
     access::AuditView,
     id::UserId,
     json::{Json, present},
+    read::events::EventsQuery,
     tenant::{TenantId, TenantName},
     timestamp::Timestamp,
 };
@@ -201,6 +202,15 @@ impl Webhook {
         let Self { version, status, audit, updated_at, .. } = *self;
         let paused = Self { version, status, audit, updated_at, ..before.clone() };
         status == WebhookStatus::Paused && *self == paused
+    }
+
+    /// Reads its events after a position.
+    pub fn events(&self, after: i64, limit: usize) -> EventsQuery {
+        EventsQuery {
+            kinds: self.types.kinds(),
+            all_tenants: self.all_tenants,
+            ..EventsQuery::after(after, limit)
+        }
     }
 
     /// The members that a store keeps in one text: those that have no column.

@@ -74,19 +74,17 @@ pub(crate) async fn list(
     let read = app.directory.list_webhooks(permit);
     let mut webhooks = app.admission.with_admission(Class::Reads, read).await?;
     webhooks.retain(|stored| sees(&call, &stored.webhook));
-    let head = app.directory.head().await?.position;
-    let json = |stored: &StoredWebhook| Json::Object(members(&app, stored, head));
-    whole_list(&webhooks, WEBHOOK_BYTES, json)
+    let mut trees = Vec::with_capacity(webhooks.len());
+    for stored in &webhooks {
+        trees.push(Json::Object(members(&app, stored).await?));
+    }
+    whole_list(&trees, WEBHOOK_BYTES)
 }
 
 /// The response with all items, each of about `bytes`.
-fn whole_list<T>(
-    items: &[T],
-    bytes: usize,
-    json: impl Fn(&T) -> Json,
-) -> Result<Response, Problem> {
+fn whole_list(items: &[Json], bytes: usize) -> Result<Response, Problem> {
     let body = Envelope::default().write(items, items.len() * bytes, |item, out| {
-        write_json(out, &json(item));
+        write_json(out, item);
         Some(())
     })?;
     Ok(uncached(StatusCode::OK, body))
@@ -185,7 +183,9 @@ pub(crate) async fn list_deliveries(
     find(&app, &call, id).await?;
     let read = app.directory.list_webhook_deliveries(permit, id);
     let found = app.admission.with_admission(Class::Reads, read).await?;
-    whole_list(&found.ok_or_else(not_found)?, DELIVERY_BYTES, WebhookDelivery::to_json)
+    let found = found.ok_or_else(not_found)?;
+    let trees: Vec<Json> = found.iter().map(WebhookDelivery::to_json).collect();
+    whole_list(&trees, DELIVERY_BYTES)
 }
 
 /// `POST /webhooks/{webhook_id}/test`: sends an event that is not in the log, and returns what
@@ -390,7 +390,7 @@ async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, WebhookDr
 }
 
 /// The members of a webhook and of its progress.
-fn members(app: &AppState, stored: &StoredWebhook, head: i64) -> Vec<(String, Json)> {
+async fn members(app: &AppState, stored: &StoredWebhook) -> Result<Vec<(String, Json)>, Problem> {
     let StoredWebhook { webhook, secrets, progress } = stored;
     let time = |moment: Timestamp| Json::Text(moment.to_string());
     let now = app.directory.now();
@@ -400,13 +400,13 @@ fn members(app: &AppState, stored: &StoredWebhook, head: i64) -> Vec<(String, Js
     let mut members = webhook.members();
     members.extend(json::present([
         ("position", Some(Json::Text(progress.position.to_string()))),
-        ("lag", Some(Json::Int((head - progress.position.number).max(0)))),
+        ("lag", Some(Json::Int(app.directory.webhook_lag(stored).await?))),
         ("failing_since", progress.failing_since.map(time)),
         ("attempts", is_failing.then_some(Json::Int(progress.attempts))),
         ("next_attempt_at", next_attempt.map(time)),
         ("former_secret_until", former.map(time)),
     ]));
-    members
+    Ok(members)
 }
 
 async fn respond(
@@ -415,8 +415,7 @@ async fn respond(
     stored: &StoredWebhook,
     secret: Option<WebhookSecret>,
 ) -> Result<Response, Problem> {
-    let head = app.directory.head().await?.position;
-    let mut members = members(app, stored, head);
+    let mut members = members(app, stored).await?;
     let shown = secret.map(|secret| format!("whsec_{}", BASE64.encode(&secret.0)));
     members.extend(json::present([("secret", shown.map(Json::Text))]));
     let mut body = Vec::with_capacity(WEBHOOK_BYTES);

@@ -267,12 +267,8 @@ impl Delivery {
         progress: Progress,
     ) -> Result<Option<EventsPage>, StoreError> {
         let (webhook, start) = (&self.served.stored.webhook, progress.position);
-        let query = EventsQuery {
-            kinds: webhook.types.kinds(),
-            all_tenants: webhook.all_tenants,
-            bytes_max: CONTENT_BYTES,
-            ..EventsQuery::after(start.number, webhook.batch_max)
-        };
+        let next = webhook.events(start.number, webhook.batch_max);
+        let query = EventsQuery { bytes_max: CONTENT_BYTES, ..next };
         let mut page = directory.events(Permit::of_the_service(), webhook.audit, query).await?;
         let is_known = page.log == start.log || directory.has_former(start).await?;
         if !is_known || start.number < page.oldest - 1 || start.number > page.head {

@@ -346,6 +346,7 @@ macro_rules! with_all_cases {
             a_webhook_whose_events_are_gone_goes_on_after_a_replay_only,
                 a_rotation_returns_a_new_secret,
                 a_test_says_what_became_of_it,
+                lag_is_zero_without_events_to_send,
                 a_webhook_sends_only_what_its_caller_may_read,
                 webhooks_are_those_of_a_tenant,
                 a_tenant_has_at_most_a_hundred_webhooks,

@@ -215,6 +215,25 @@ pub(crate) async fn a_webhook_whose_events_are_gone_goes_on_after_a_replay_only(
     assert_eq!(replay.expect(200).json()["status"], "active");
 }
 
+pub(crate) async fn lag_is_zero_without_events_to_send(backend: Backend) {
+    let service = backend.open().await;
+    let body = json!({"name": "groups", "url": URL, "types": ["group.*"]});
+    let webhook = service.webhook(body).await;
+    let lag = async |service: &Service| {
+        let one = service.get(&at(&webhook)).await.json()["lag"].clone();
+        let all = service.get("/webhooks").await.json()["items"][0]["lag"].clone();
+        assert_eq!(one, all);
+        one
+    };
+    for name in ["ada", "bea"] {
+        service.user(json!({"username": name})).await;
+    }
+    assert_eq!(lag(&service).await, json!(0), "these events are not its own");
+    service.group("staff").await;
+    // The webhook itself, two users and the group.
+    assert_eq!(lag(&service).await, json!(4));
+}
+
 pub(crate) async fn a_test_says_what_became_of_it(backend: Backend) {
     let service = backend.open().await;
     let webhook = service.webhook(json!({"name": "x", "url": CLOSED_URL})).await;
