@@ -61,6 +61,11 @@ const RECONNECT: &[SqlState] = &[
     SqlState::QUERY_CANCELED,
 ];
 
+/// Whether the server has ended a session that sent nothing for too long, in a transaction.
+pub(crate) fn was_idle(error: &Error) -> bool {
+    error.code() == Some(&SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT)
+}
+
 /// The error that the caller gets.
 pub(crate) fn store_error(error: Error) -> StoreError {
     match error.code() {

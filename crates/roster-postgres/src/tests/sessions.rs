@@ -1,12 +1,12 @@
 //! Settings of a session from a role, a database or the URL do not change the behaviour of the
 //! store.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread, time::Duration};
 
 use roster_testkit::queries;
 
 use super::support::{apply, beside, column, create, id, is_unavailable, open, open_with, schema};
-use crate::Connector;
+use crate::{Connector, failure::was_idle};
 use roster_core::Store;
 
 /// A URL whose sessions start with these settings, as if the role had them.
@@ -54,6 +54,21 @@ async fn settings_of_a_role_change_no_response() {
     let store = Arc::new(open_with(&url, queries::RULES).await);
     let tally = queries::compare(store, 3, 60).await;
     assert!(tally.found > 0, "{tally}");
+}
+
+/// As on a machine that is so busy that a transaction pauses for longer than its session may. The
+/// runtime has one thread, so the client hears of the end only after it has sent its commit.
+#[tokio::test]
+async fn a_session_that_was_idle_has_not_committed() {
+    let schema = schema();
+    let client = beside(&schema.url()).await;
+    let begin = "SET idle_in_transaction_session_timeout = 1; BEGIN; CREATE TABLE kept (id int)";
+    client.batch_execute(begin).await.unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let error = client.batch_execute("COMMIT").await.unwrap_err();
+    assert!(was_idle(&error), "{error:?}");
+    let kept = "SELECT 1 FROM pg_tables WHERE tablename = 'kept'";
+    assert!(column(&beside(&schema.url()).await, kept).await.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -155,8 +155,9 @@ async fn send(
 ) -> QueryResult<i64> {
     let queries = prepare(connection, steps).await?;
     connection.forget_warnings();
-    commit_may_arrive.store(true, Ordering::Release);
     let client = connection.client();
+    // On a connection that is closed, nothing is sent.
+    commit_may_arrive.store(!client.is_closed(), Ordering::Release);
     // The first polls are in this order, which is the order on the wire.
     let (opened, answers, commit) =
         join3(begin(connection, has_begun), join_all(queries), client.batch_execute("COMMIT"))

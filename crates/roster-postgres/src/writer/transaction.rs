@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     connection::Connection,
-    failure::{QueryError, QueryResult, Remedy, remedy, superseded, too_slow},
+    failure::{QueryError, QueryResult, Remedy, remedy, superseded, too_slow, was_idle},
     in_force::{InForce, RulesInForce},
     reads::rows::{Rows, SNAPSHOT},
 };
@@ -88,13 +88,16 @@ impl Fault {
 
     /// A failure after the commit was sent. The commit is in doubt if the connection is lost, and
     /// after an error that says that the server is about to close it. After any other error that
-    /// the server reports, it rolled back.
+    /// the server reports, it rolled back; also after one that says that the session was idle in
+    /// its transaction, because the commit would have ended that.
     fn at_commit(error: QueryError) -> Self {
+        let was_idle = matches!(&error, QueryError::Database(error) if was_idle(&error.0));
         let fault = Self::before_commit(error);
-        if fault.kind != FaultKind::Disconnected {
+        if fault.kind != FaultKind::Disconnected || was_idle {
             return fault;
         }
-        let text = format!("the fate of the write is not known: {}", fault.error);
+        let why = fault.error.with_causes();
+        let text = format!("the fate of the write is not known: {why}");
         Self::new(FaultKind::InDoubt, StoreError::Unavailable(text.into()))
     }
 }
