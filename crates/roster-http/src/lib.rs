@@ -71,4 +71,4 @@ pub use limits::admission::AdmissionSettings;
 pub use limits::time_limits::READ_WAIT_MAX;
 pub use metrics::{Duty, HousekeepingMetrics, WebhookLag, WebhookMetrics};
 pub use settings::{HttpSettings, URI_BYTES_MAX};
-pub use webhook_client::{Sent, WebhookClient};
+pub use webhook_client::{Sent, WebhookClient, WebhookContent};

@@ -50,10 +50,24 @@ pub struct Sent {
     pub retry_after_ms: Option<i64>,
 }
 
+/// The events of a request, and what it sends of them.
+pub struct WebhookContent {
+    /// The events.
+    pub page: EventsPage,
+    content: Bytes,
+}
+
+impl WebhookContent {
+    /// The number of bytes, without events 0.
+    pub fn bytes(&self) -> usize {
+        self.content.len()
+    }
+}
+
 /// The content of a request and its id.
 struct Message {
     id: String,
-    content: Vec<u8>,
+    content: Bytes,
     events: usize,
     attempt: i64,
 }
@@ -86,13 +100,11 @@ impl WebhookClient {
         is_admitted(&self.networks, address) && (url.is_secure() || is_listed)
     }
 
-    /// Sends the events of a page.
-    pub async fn send_events(
-        &self,
-        served: &ServedWebhook,
-        page: &EventsPage,
-        now: Timestamp,
-    ) -> Sent {
+    /// What a request sends of the events of a page.
+    pub fn content(&self, served: &ServedWebhook, page: EventsPage) -> WebhookContent {
+        if page.events.is_empty() {
+            return WebhookContent { page, content: Bytes::new() };
+        }
         let webhook = &served.stored.webhook;
         let tenant = served.tenant_name.as_ref().filter(|_| !webhook.all_tenants);
         let base_url = match tenant {
@@ -100,12 +112,28 @@ impl WebhookClient {
             None => self.base_url.clone(),
         };
         let form = (webhook.batch_max > 1, webhook.payload == Payload::Thin);
+        let content = webhook_content(&page, &base_url, tenant, form).into();
+        WebhookContent { page, content }
+    }
+
+    /// Sends events.
+    pub async fn send_events(
+        &self,
+        served: &ServedWebhook,
+        content: &WebhookContent,
+        now: Timestamp,
+    ) -> Sent {
+        let WebhookContent { page, content } = content;
         let ends = [page.events.first(), page.events.last()];
         let [first, last] = ends.map(|event| event.map_or(0, |(number, _)| *number));
         let first = page.position(first);
         let message = Message {
-            id: if form.0 { format!("{first}-{last}") } else { first.to_string() },
-            content: webhook_content(page, &base_url, tenant, form),
+            id: if served.stored.webhook.batch_max > 1 {
+                format!("{first}-{last}")
+            } else {
+                first.to_string()
+            },
+            content: content.clone(),
             events: page.events.len(),
             attempt: served.stored.progress.attempts.saturating_add(1),
         };
@@ -139,7 +167,8 @@ impl WebhookClient {
         let event = if webhook.batch_max > 1 { Json::Array(vec![event]) } else { event };
         let mut content = Vec::new();
         write_json(&mut content, &event);
-        self.send(stored, Message { id, content, events: 1, attempt: 1 }, now).await.delivery
+        let message = Message { id, content: content.into(), events: 1, attempt: 1 };
+        self.send(stored, message, now).await.delivery
     }
 
     async fn send(&self, stored: &StoredWebhook, message: Message, now: Timestamp) -> Sent {
@@ -203,7 +232,7 @@ pub(crate) struct TestOf<'a> {
 fn request(
     stored: &StoredWebhook,
     id: &str,
-    content: Vec<u8>,
+    content: Bytes,
     now: Timestamp,
 ) -> Result<Request<Bytes>, http::Error> {
     let webhook = &stored.webhook;
@@ -220,7 +249,7 @@ fn request(
         .header("webhook-id", id)
         .header("webhook-timestamp", timestamp.to_string())
         .header("webhook-signature", signatures)
-        .body(content.into())
+        .body(content)
 }
 
 /// The pause that a receiver asks for in seconds, in milliseconds.

@@ -17,19 +17,22 @@ use roster_core::{
         WebhookFailure, WebhookStatus,
     },
 };
-use roster_http::{Sent, WebhookLag};
+use roster_http::{Sent, WebhookContent, WebhookLag};
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, sleep, sleep_until, timeout_at},
 };
 
-use super::SenderSettings;
+use super::{
+    SenderSettings,
+    shared_reads::{SharedReads, Wanted},
+};
 
 /// The approximate size of a request. A larger event is sent alone.
 const CONTENT_BYTES: usize = 1024 * 1024;
 
-/// How long a webhook with batches waits after one that was not full, so that many writes are few
-/// requests.
+/// How long a webhook with batches waits at most after one that was not full, so that many writes
+/// are few requests.
 const GATHER: Duration = Duration::from_millis(200);
 
 /// How often the progress of requests that succeed is stored.
@@ -74,7 +77,18 @@ pub(super) struct Shared {
     pub(super) settings: SenderSettings,
     pub(super) lease: Lease,
     pub(super) requests: Places,
+    pub(super) reads: SharedReads<WebhookContent>,
+    pub(super) began: Instant,
     pub(super) stop: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// The next moment at which webhooks read that have received everything.
+    fn next_moment(&self) -> Instant {
+        let since = Instant::now().duration_since(self.began).as_nanos() % GATHER.as_nanos();
+        let since = u64::try_from(since).unwrap_or_default();
+        Instant::now() + GATHER.saturating_sub(Duration::from_nanos(since))
+    }
 }
 
 /// The task of a webhook.
@@ -193,17 +207,18 @@ impl Delivery {
                 Err(_) => return self.save().await,
             }
         };
-        let Some(page) = self.read(&directory, progress).await? else {
+        let Some(content) = self.read(&directory, progress).await? else {
             return self.end(&directory, WebhookStatus::Stale).await;
         };
-        self.measure_lag(&page, directory.now());
+        let page = &content.page;
+        self.measure_lag(page, directory.now());
         let reached = page.position(page.reached);
         let Some((last, _)) = page.events.last() else {
             self.served.stored.progress = Progress::at(reached);
             return Ok(if page.reached < page.head { Next::Look } else { Next::Wait });
         };
         let client = &self.shared.settings.client;
-        let sent = client.send_events(&self.served, &page, directory.now()).await;
+        let sent = client.send_events(&self.served, &content, directory.now()).await;
         let Sent { delivery, retry_after_ms } = sent;
         let (is_received, result) = (delivery.is_received(), delivery.result.clone());
         delivery.add_to(&mut self.deliveries);
@@ -212,7 +227,7 @@ impl Delivery {
             self.lag.set(None);
             let batch_max = self.served.stored.webhook.batch_max;
             if batch_max > 1 && page.events.len() < batch_max && page.reached >= page.head {
-                self.send_at = Instant::now() + GATHER;
+                self.send_at = self.shared.next_moment();
             }
             return if Instant::now() < self.save_at { Ok(Next::Look) } else { self.save().await };
         }
@@ -265,25 +280,37 @@ impl Delivery {
         &self,
         directory: &Directory,
         progress: Progress,
-    ) -> Result<Option<EventsPage>, StoreError> {
+    ) -> Result<Option<Arc<WebhookContent>>, StoreError> {
         let (webhook, start) = (&self.served.stored.webhook, progress.position);
+        let (audit, payload) = (webhook.audit, webhook.payload);
         let next = webhook.events(start.number, webhook.batch_max);
         let query = EventsQuery { bytes_max: CONTENT_BYTES, ..next };
-        let mut page = directory.events(Permit::of_the_service(), webhook.audit, query).await?;
+        let wanted = Wanted { tenant: self.served.tenant, audit, query: query.clone(), payload };
+        let read = async {
+            let mut page = directory.events(Permit::of_the_service(), audit, query).await?;
+            if progress.failed_to > 0 {
+                let same =
+                    page.events.iter().take_while(|(number, _)| *number <= progress.failed_to);
+                let same = same.count();
+                if same < page.events.len() {
+                    page.events.truncate(same);
+                    page.tenants.truncate(same);
+                    page.reached = progress.failed_to;
+                }
+            }
+            Ok(self.shared.settings.client.content(&self.served, page))
+        };
+        let content = if progress.failed_to > 0 {
+            Arc::new(read.await?)
+        } else {
+            self.shared.reads.share(wanted, WebhookContent::bytes, read).await?
+        };
+        let page = &content.page;
         let is_known = page.log == start.log || directory.has_former(start).await?;
         if !is_known || start.number < page.oldest - 1 || start.number > page.head {
             return Ok(None);
         }
-        if progress.failed_to > 0 {
-            let same = page.events.iter().take_while(|(number, _)| *number <= progress.failed_to);
-            let same = same.count();
-            if same < page.events.len() {
-                page.events.truncate(same);
-                page.tenants.truncate(same);
-                page.reached = progress.failed_to;
-            }
-        }
-        Ok(Some(page))
+        Ok(Some(content))
     }
 
     /// Sends nothing more, until a caller changes the webhook.

@@ -5,6 +5,7 @@
 //! the log of all tenants, and wakes those whose tenant has new events. Nothing is queued.
 
 mod delivery;
+mod shared_reads;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -18,10 +19,11 @@ use roster_http::{WebhookClient, WebhookLag};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
-    time::{Instant, sleep, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 use delivery::{Delivery, Places, Shared};
+use shared_reads::SharedReads;
 
 /// How many first attempts run at a time, with half as many others; those of one tenant, so that
 /// its receivers delay no other's.
@@ -37,6 +39,9 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 /// The longest time between two looks at the log.
 const TICK: Duration = Duration::from_secs(1);
+
+/// The shortest time between two looks, so that many commits are one look.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// How many events the task that wakes the others reads at a time.
 const LOOK_EVENTS: usize = 1000;
@@ -135,11 +140,14 @@ impl Sender {
             settings: self.settings.clone(),
             lease,
             requests: Places::new(REQUESTS_MAX),
+            reads: SharedReads::default(),
+            began,
             stop: self.stop.clone(),
         });
         let mut tasks = Tasks { shared, by_id: HashMap::new(), of_tenants: HashMap::new() };
         let mut position = None;
         loop {
+            let next_look = Instant::now() + LOOK_PAUSE;
             match self.look(&mut tasks, &mut position).await {
                 Ok(()) => {}
                 Err(error) => {
@@ -172,7 +180,9 @@ impl Sender {
             tokio::select! {
                 _ = self.stop.changed() => {}
                 () = sleep(TICK) => {}
-                () = self.directory.log_grown(position.unwrap_or_default()) => {}
+                () = self.directory.log_grown(position.unwrap_or_default()) => {
+                    sleep_until(next_look).await;
+                }
             }
         }
         tracing::warn!("another process sends to webhooks now");
