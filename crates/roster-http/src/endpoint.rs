@@ -16,7 +16,7 @@ use http::{HeaderName, HeaderValue, Method, header::X_CONTENT_TYPE_OPTIONS, requ
 use prometheus_client::metrics::histogram::Histogram;
 use roster_core::{Actor, access::Authority};
 use roster_server::{
-    AcceptedCoding, Peer,
+    AcceptedCoding, Identity, Peer,
     compression::{self, compress},
     length,
     limits::RateLimitState,
@@ -105,7 +105,7 @@ where
             };
             let rate_limit = &mut after.rate_limit;
             let guarded =
-                guard(app.clone(), &parts, &context.peer, operation, client, rate_limit).await;
+                guard(app.clone(), &mut parts, &context.peer, operation, client, rate_limit).await;
             let response = match guarded {
                 Ok((app, authority)) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());
@@ -136,7 +136,7 @@ where
 /// of the caller.
 async fn guard(
     app: AppState,
-    parts: &Parts,
+    parts: &mut Parts,
     peer: &Peer,
     operation: Option<Operation>,
     client: Result<IpAddr, Problem>,
@@ -156,6 +156,12 @@ async fn guard(
     }
     check_limits(parts, app.settings.uri_bytes_max)?;
     let client = client?;
+    // SCIM is for programs.
+    let has_session = !operation.is_some_and(Operation::is_scim);
+    if has_session && let Err(problem) = app.sessions.admit(parts, app.directory.now()) {
+        app.admission.charge(&Identity::of_address(client), rate_limit)?;
+        return Err(problem);
+    }
     let (app, authority) = authorize(app, parts, client, operation, rate_limit).await?;
     check_memory(&authority, peer, client)?;
     Ok((app, authority))

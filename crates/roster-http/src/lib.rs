@@ -9,7 +9,7 @@
 //! The path of a request:
 //! - [`operation`], `routes`: the table of all operations, and the router
 //! - `endpoint`: what surrounds every handler: request id, checks, problems, metrics, log line
-//! - `middleware`, `authorization`, `access`: the checks of host, origin and caller
+//! - `middleware`, `session`, `authorization`, `access`: the checks of host, origin and caller
 //! - `limits`: admission, the limits of time, of imports and exports, and of the head of a request
 //! - `extract`, `request`: what handlers take
 //! - `rest`, `scim`: the handlers, one file or folder for each resource
@@ -60,6 +60,7 @@ mod rest;
 mod routes;
 mod scim;
 mod service_document;
+mod session;
 mod settings;
 mod state;
 mod tenancy;

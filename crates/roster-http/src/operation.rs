@@ -165,6 +165,14 @@ macro_rules! operations {
             ReplaceSchema PUT "/schema" "replaceSchema" SchemaWrite rest::schema::replace;
             GetCaller GET "/caller" "getCaller" Caller rest::caller::get;
             GetService GET "/" "getService" Nothing rest::service::get_service;
+            GetConsole GET "/console" "getConsole" Nothing rest::console::get_page;
+            GetConsoleFile GET "/console/{digest}/{file}" "getConsoleFile" Nothing
+                rest::console::get_file;
+            CreateSession POST "/console/session" "createSession" Caller
+                rest::console::create_session;
+            RenewSession PUT "/console/session" "renewSession" Caller rest::console::renew_session;
+            DeleteSession DELETE "/console/session" "deleteSession" Nothing
+                rest::console::delete_session;
             GetDescription GET "/openapi.json" "getDescription" Nothing
                 rest::service::get_description;
             GetOlderDescription GET "/openapi-3.0.json" "getOlderDescription" Nothing
@@ -229,7 +237,14 @@ impl Operation {
     pub const fn is_of_service(self) -> bool {
         self.is_probe()
             || self.is_of_operator()
-            || matches!(self, Self::GetDocs | Self::ListProblems | Self::GetProblem)
+            || matches!(
+                self,
+                Self::GetDocs
+                    | Self::ListProblems
+                    | Self::GetProblem
+                    | Self::GetConsole
+                    | Self::GetConsoleFile
+            )
     }
 
     /// Whether it needs a credential for all tenants.
@@ -251,7 +266,14 @@ impl Operation {
 
     /// Whether this is a page that a browser may open from a link on another site.
     pub const fn is_page(self) -> bool {
-        matches!(self, Self::GetService | Self::GetDocs | Self::ListProblems | Self::GetProblem)
+        matches!(
+            self,
+            Self::GetService
+                | Self::GetConsole
+                | Self::GetDocs
+                | Self::ListProblems
+                | Self::GetProblem
+        )
     }
 
     /// Whether its response may be long and is compressed for callers that accept that. None of

@@ -45,7 +45,8 @@ pub(crate) fn router(app: &AppState) -> Router {
         if !base.is_empty() && route.path == "/" {
             router = router.route(base, methods.clone());
         }
-        let path = format!("{base}{}", route.path);
+        // A file may be in a folder.
+        let path = format!("{base}{}", route.path.replace("{file}", "{*file}"));
         // SCIM clients join URLs with a slash at the end.
         if route.operations.iter().any(|operation| operation.is_scim()) {
             router = router.route(&format!("{path}/"), methods.clone());

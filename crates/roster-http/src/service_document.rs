@@ -18,6 +18,7 @@ use crate::{
             WEBHOOK_TESTS_PER_CALLER_MAX,
         },
     },
+    session::{SESSION_CREDENTIAL_BYTES_MAX, SESSION_IDLE, SESSION_MAX},
     settings::HttpSettings,
     state::AppState,
 };
@@ -58,6 +59,7 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
     let of_service = members([
         ("tenants", link("/tenants")),
         ("deleted_tenants", link("/deleted-tenants")),
+        ("console", link("/console")),
         ("docs", link("/docs")),
         ("interface", link("/docs#interface")),
         ("problems", link("/problems")),
@@ -178,7 +180,7 @@ fn limits_of_groups() -> Vec<(String, Json)> {
     ])
 }
 
-/// The limits of imports, exports, subscribers and of the memory that callers use.
+/// The limits of imports, exports, subscribers, sessions, and of the memory that callers use.
 fn limits_of_streams() -> Vec<(String, Json)> {
     members([
         ("imports_max", number(IMPORTS_MAX)),
@@ -189,6 +191,9 @@ fn limits_of_streams() -> Vec<(String, Json)> {
         ("subscribers_per_caller_max", number(SUBSCRIBERS_PER_CALLER_MAX)),
         ("webhook_tests_max", number(WEBHOOK_TESTS_MAX)),
         ("webhook_tests_per_caller_max", number(WEBHOOK_TESTS_PER_CALLER_MAX)),
+        ("session_idle_seconds", number(SESSION_IDLE.as_secs())),
+        ("session_max_seconds", number(SESSION_MAX.as_secs())),
+        ("session_credential_bytes_max", number(SESSION_CREDENTIAL_BYTES_MAX)),
         ("held_bytes_max", number(roster_server::TOTAL_BYTES_MAX)),
         ("held_bytes_per_caller_max", number(roster_server::CALLER_BYTES_MAX)),
         ("held_bytes_per_connection_max", number(roster_server::CONNECTION_BYTES_MAX)),

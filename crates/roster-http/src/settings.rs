@@ -40,6 +40,8 @@ pub struct HttpSettings {
     pub scim_filter_guard: bool,
     /// The rate limits of callers and the limits of concurrent work.
     pub admission: AdmissionSettings,
+    /// Whether the console is served.
+    pub console: bool,
     /// Whether callers without a credential are rejected even before the first key is created.
     pub require_key: bool,
     /// The issuers whose tokens are accepted. If there are any, every caller needs a credential.

@@ -24,6 +24,7 @@ use crate::{
     readiness::Readiness,
     request_id::RequestIds,
     rest::events::LiveReads,
+    session::Sessions,
     settings::HttpSettings,
     tenancy::Tenants,
 };
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub(crate) cors: Cors,
     pub(crate) request_ids: RequestIds,
     pub(crate) cursors: Cursors,
+    pub(crate) sessions: Sessions,
     pub(crate) metrics: Metrics,
     pub(crate) documents: Documents,
     pub(crate) transfers: Transfers,
@@ -84,6 +86,7 @@ impl AppState {
             cors: Cors::new(&settings.cors_origins),
             request_ids: RequestIds::new(),
             cursors: Cursors::new(&directory.secret()),
+            sessions: Sessions::new(&directory.secret()),
             metrics,
             dropped_attributes,
             admission,

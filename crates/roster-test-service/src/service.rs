@@ -71,6 +71,8 @@ pub struct Setup {
     pub cors_origins: &'static [&'static str],
     /// Whether every request needs a credential.
     pub require_key: bool,
+    /// Whether the console is served.
+    pub console: bool,
     /// The trusted issuers of tokens.
     pub issuers: Vec<TokenIssuer>,
     /// The maximum time of a read.
@@ -88,6 +90,7 @@ impl Default for Setup {
             front: ServerSettings::default(),
             pressure: AdmissionSettings::default(),
             require_key: false,
+            console: true,
             issuers: Vec::new(),
             cors_origins: &[],
             read_wait_max: READ_WAIT_MAX,
@@ -154,7 +157,7 @@ impl Backend {
         kept: Box<dyn Any + Send + Sync>,
     ) -> Service {
         let Setup { base_url, front, pressure, cors_origins, issuers, .. } = setup;
-        let Setup { secret, read_wait_max, scim_filter_guard, require_key, .. } = setup;
+        let Setup { secret, read_wait_max, scim_filter_guard, require_key, console, .. } = setup;
         let store = Arc::new(Watched::new(store, secret));
         let clock = Arc::new(TestClock::new());
         let room = Arc::new(AtomicBool::new(true));
@@ -174,6 +177,7 @@ impl Backend {
             events_keep: Some(Duration::from_hours(24 * 400)),
             scim_filter_guard,
             admission: pressure,
+            console,
             require_key,
             issuers,
             has_room: Arc::new(move || floor.load(Ordering::Relaxed)),
@@ -189,7 +193,12 @@ impl Backend {
         let (stop, stopped) = oneshot::channel::<()>();
         let stopped = async move { stopped.await.unwrap_or(()) };
         tokio::spawn(serve(listener, Arc::clone(&app), front, counters, stopped));
-        let host = base_url.trim_start_matches("http://").split('/').next().expect("a host");
+        let host = base_url
+            .trim_start_matches("http://")
+            .trim_start_matches("https://")
+            .split('/')
+            .next()
+            .expect("a host");
         Service {
             address,
             host: host.to_owned(),

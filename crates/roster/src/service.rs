@@ -96,6 +96,7 @@ impl Service {
             events_keep: config.events_keep,
             scim_filter_guard: config.scim_filter_guard,
             admission: admission(config),
+            console: config.console,
             require_key,
             issuers: config.issuers(),
             has_room: match &engine {

@@ -7,7 +7,7 @@ use super::invalid;
 use crate::problem::{Problem, ProblemCode};
 
 /// The token of a request, if it sends credentials.
-pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut lines = headers.get_all(AUTHORIZATION).into_iter();
     let Some(line) = lines.next() else { return Ok(None) };
     if lines.next().is_some() {

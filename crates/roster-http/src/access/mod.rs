@@ -25,7 +25,7 @@ use crate::{
     problem::{Problem, ProblemCode},
     tenancy::{Tenants, admitted},
 };
-use bearer::bearer;
+pub(crate) use bearer::bearer;
 pub(crate) use lease::Lease;
 use ring::Ring;
 use roster_jwt::{Refused, TokenIssuer, Tokens};
@@ -222,10 +222,17 @@ fn presented(token: &str) -> Result<Presented, Problem> {
     })
 }
 
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"roster\"");
+
 /// The problem of a request without a required credential (RFC 6750 section 3).
 pub(crate) fn nobody() -> Problem {
-    Problem::new(ProblemCode::Unauthenticated)
-        .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"roster\""))
+    Problem::new(ProblemCode::Unauthenticated).with_header(WWW_AUTHENTICATE, CHALLENGE)
+}
+
+/// The problem of a request with a session that does not authenticate it.
+pub(crate) fn session_ended() -> Problem {
+    Problem::saying(ProblemCode::Unauthenticated, "the session has ended: sign in again")
+        .with_header(WWW_AUTHENTICATE, CHALLENGE)
 }
 
 /// The problem of an invalid credential (RFC 6750 section 3.1).
@@ -268,5 +275,5 @@ impl From<MissingScope> for Problem {
 
 fn challenge(scopes: &str) -> HeaderValue {
     let text = format!("Bearer realm=\"roster\", error=\"insufficient_scope\", scope=\"{scopes}\"");
-    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("Bearer realm=\"roster\""))
+    HeaderValue::try_from(text).unwrap_or(CHALLENGE)
 }

@@ -47,6 +47,7 @@ const PATHS: &[&str] = &[
     include_str!("../../openapi/paths/scim_groups.json"),
     include_str!("../../openapi/paths/schema.json"),
     include_str!("../../openapi/paths/service.json"),
+    include_str!("../../openapi/paths/console.json"),
     include_str!("../../openapi/paths/problems.json"),
     include_str!("../../openapi/paths/health.json"),
 ];
@@ -66,6 +67,7 @@ const SCHEMAS: &[&str] = &[
     include_str!("../../openapi/schemas/answers.json"),
     include_str!("../../openapi/schemas/user_schema.json"),
     include_str!("../../openapi/schemas/service.json"),
+    include_str!("../../openapi/schemas/console.json"),
 ];
 const PARAMETERS: &str = include_str!("../../openapi/parameters.json");
 const RESPONSES: &str = include_str!("../../openapi/responses.json");

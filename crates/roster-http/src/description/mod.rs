@@ -25,6 +25,7 @@ pub(crate) use tree::{object, string};
 
 pub use docs_page::docs_page;
 pub use page::content_security_policy;
+pub(crate) use page::{render_page, service_page};
 pub use problem_page::{problem, problem_list, problem_list_page, problem_page};
 
 /// The OpenAPI 3.1 document of a service at this base URL (no slash at its end), as JSON.

@@ -14,10 +14,11 @@ use sha2::{Digest, Sha256};
 use super::{base_path, json};
 
 const STYLE: &str = include_str!("../../assets/docs.css");
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("layout.html", include_str!("../../assets/layout.html")),
     ("macros.html", include_str!("../../assets/macros.html")),
     ("docs.html", include_str!("../../assets/docs.html")),
+    ("service.html", include_str!("../../assets/service.html")),
     ("problem.html", include_str!("../../assets/problem.html")),
     ("problems.html", include_str!("../../assets/problems.html")),
 ];
@@ -63,6 +64,18 @@ pub(super) fn render(template: &str, base_url: &str, facts: &Json) -> Bytes {
     let context = context! { base_url, base_path, style => STYLE, ..facts };
     let page = ENVIRONMENT.get_template(template).and_then(|template| template.render(context));
     debug_assert!(page.is_ok(), "{template}: {page:?}");
+    Bytes::from(page.unwrap_or_default())
+}
+
+/// The page of a service without a console.
+pub(crate) fn service_page(base_url: &str) -> Bytes {
+    render("service.html", base_url, &Json::Object(Vec::new()))
+}
+
+/// The page of the console, whose files have URLs below `files`.
+pub(crate) fn render_page(template: &str, base: &str, files: &str) -> Bytes {
+    let page = ENVIRONMENT.render_str(template, context! { base, files });
+    debug_assert!(page.is_ok(), "{page:?}");
     Bytes::from(page.unwrap_or_default())
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod bulk;
 pub(crate) mod caller;
+pub(crate) mod console;
 pub(crate) mod deleted_users;
 pub(crate) mod events;
 pub(crate) mod groups;

@@ -22,6 +22,7 @@ use crate::{
     extract::{HTML, JSON, Media, NoParameters, negotiate},
     problem::Problem,
     request::Call,
+    rest::console,
     service_document::service_document,
     state::AppState,
 };
@@ -33,18 +34,26 @@ const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 /// Makes a description for a base URL and a schema.
 type DescriptionOf = fn(&str, &UserSchema) -> Bytes;
 
-/// `GET /`: returns the service document.
+/// `GET /`: returns the service document, or the console to a browser.
 pub(crate) async fn get_service(
     State(app): State<AppState>,
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
+    let offered = if app.tenant.is_none() { &[JSON, HTML][..] } else { &[JSON] };
+    if negotiate(&call.parts.headers, offered)? == HTML {
+        if app.settings.console {
+            return console::page(&app, &call);
+        }
+        let made = |_| Some(description::service_page(&app.settings.base_url));
+        return document(&app, &call, &[JSON, HTML], 0, made);
+    }
     let rules = app.directory.rules();
     // The policy may change while the service runs, and the document shows it.
     let is_unique = |sharing| i64::from(sharing == Sharing::Unique);
     let version = is_unique(rules.email) + 2 * is_unique(rules.external_id);
     let made = |_| Some(service_document(&app, rules));
-    document(&app, &call, &[JSON], version, made)
+    document(&app, &call, offered, version, made)
 }
 
 /// `GET /openapi.json`: returns the description. Only who may read the tenant's users sees its

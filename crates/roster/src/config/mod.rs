@@ -73,6 +73,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Networks besides the public Internet to which webhooks may send.
     pub webhook_networks: Vec<IpNet>,
+    /// Whether the console is served.
+    pub console: bool,
     /// Whether every request needs a credential, even before the first key.
     pub require_key: bool,
     /// Whether a service over PostgreSQL needs no credential before the first key.

@@ -143,6 +143,7 @@ pub(super) fn unset() -> Config {
         hosts: Vec::new(),
         trusted_proxies: Vec::new(),
         webhook_networks: Vec::new(),
+        console: false,
         require_key: true,
         allow_open: true,
         first_key_file: None,

@@ -77,6 +77,15 @@ pub static SETTINGS: &[Setting] = &[
         doc: "Addresses and networks besides the public Internet to which webhooks may send.",
     },
     Setting {
+        key: "console",
+        env: "ROSTER_CONSOLE",
+        flag: "console",
+        group: Group::Access,
+        kind: Kind::Switch(|config| &mut config.console),
+        default: "true",
+        doc: "Serve the console, the page for people.",
+    },
+    Setting {
         key: "require_key",
         env: "ROSTER_REQUIRE_KEY",
         flag: "require-key",

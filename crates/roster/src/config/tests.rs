@@ -108,6 +108,7 @@ fn the_table_covers_every_field() {
         hosts: vec![HostName::parse("a.example").unwrap()],
         webhook_networks: vec!["10.2.0.0/16".parse().unwrap()],
         trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
+        console: true,
         require_key: false,
         allow_open: false,
         first_key_file: Some("key".into()),

@@ -19,6 +19,7 @@ use crate::{
 fn target(route: &str) -> String {
     let known = route.replace("{key_id}", "3hGk9PzQ7a").replace("{code}", "user-not-found");
     let known = known.replace("{tenant}", "nobody");
+    let known = known.replace("{digest}/{file}", &format!("{}/app.js", roster_console::digest()));
     let parts = known.split('/').map(|part| if part.starts_with('{') { NOBODY } else { part });
     parts.collect::<Vec<_>>().join("/")
 }
@@ -218,10 +219,10 @@ pub(crate) async fn operations_without_a_scope_stay_public(backend: Backend) {
             continue;
         }
         let bare = service.request(&method, &target).without("authorization");
-        bare.send().await.expect(200);
+        assert!(matches!(bare.send().await.status(), 200 | 204), "{}", operation.id());
         // These operations do not check credentials.
         let wrong = service.request(&method, &target).bearer("x");
-        wrong.send().await.expect(200);
+        assert!(matches!(wrong.send().await.status(), 200 | 204), "{}", operation.id());
     }
 }
 
@@ -303,7 +304,7 @@ pub(crate) async fn a_service_that_requires_a_key_is_never_open(backend: Backend
                 refused(forwarded.send().await, operation);
             }
             Need::Nothing => {
-                bare().send().await.expect(200);
+                assert!(matches!(bare().send().await.status(), 200 | 204), "{}", operation.id());
             }
         }
     }

@@ -351,6 +351,17 @@ macro_rules! with_all_cases {
                 webhooks_are_those_of_a_tenant,
                 a_tenant_has_at_most_a_hundred_webhooks,
             }
+            mod console {
+                a_browser_gets_the_page,
+                a_service_without_a_console_has_a_page_of_links,
+                a_session_has_the_rights_of_its_key,
+                a_session_needs_both_halves_and_its_own_page,
+                without_the_keys_nobody_has_a_session,
+                a_session_ends_when_it_is_idle_and_after_twelve_hours,
+                a_session_begins_with_a_credential_and_ends_in_the_browser,
+                in_clear_text_only_this_machine_signs_in,
+                a_key_of_a_tenant_signs_in_below_it,
+            }
             mod audit_events {
                 responses_of_audit_events,
                 audit_events_need_a_scope_of_their_own,

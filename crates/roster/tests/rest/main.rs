@@ -14,6 +14,7 @@ mod caller;
 #[macro_use]
 mod cases;
 mod compression;
+mod console;
 mod cors;
 mod cursors;
 mod deleted_users;

@@ -25,6 +25,13 @@ const WEBHOOKS: [(&str, &str); 8] = [
     ("POST", TEST),
     ("POST", REPLAY),
 ];
+const PAGES: [(&str, &str); 5] = [
+    ("GET", "/metrics"),
+    ("GET", "/console"),
+    ("POST", "/console/session"),
+    ("PUT", "/console/session"),
+    ("DELETE", "/console/session"),
+];
 const ROTATION: &str = "/webhooks/019a9f2e-0000-7000-8000-000000000000/rotate";
 
 /// Every path, with values for its template.
@@ -59,6 +66,7 @@ async fn targets(service: &Service) -> Vec<(String, String)> {
         "/groups/{group_id}/members" => group_path(&group) + "/members",
         "/groups/{group_id}/members/{member_id}" => member_path(&group, &user),
         "/problems/{code}" => "/problems/user-not-found".to_owned(),
+        "/console/{digest}/{file}" => format!("/console/{}/app.js", roster_console::digest()),
         other => other.to_owned(),
     };
     let rest = routes().into_iter().filter(|route| !route.operations[0].is_scim());
@@ -322,10 +330,10 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
         ("GET", "/docs"),
         ("GET", "/problems"),
         ("GET", "/problems/internal"),
-        ("GET", "/metrics"),
     ]
     .into_iter()
     .chain(WEBHOOKS)
+    .chain(PAGES)
     {
         let request = service.request(method, &format!("{target}?offset=3&x=%20"));
         let writes = matches!(method, "POST" | "PUT" | "PATCH");
@@ -393,10 +401,10 @@ pub(crate) async fn only_an_acceptable_media_type_is_sent(backend: Backend) {
         ("GET", "/docs"),
         ("GET", "/problems"),
         ("GET", "/problems/internal"),
-        ("GET", "/metrics"),
     ]
     .into_iter()
     .chain(WEBHOOKS)
+    .chain(PAGES)
     {
         let request = service.request(method, target).header("accept", "image/png, text/*;q=0");
         let request = if method == "GET" { request } else { request.json(&json!({})) };

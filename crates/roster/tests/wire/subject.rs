@@ -73,6 +73,7 @@ impl Subject {
             events_keep: Some(Duration::from_hours(24 * 400)),
             scim_filter_guard: false,
             admission: AdmissionSettings::default(),
+            console: true,
             require_key: false,
             issuers: Vec::new(),
             has_room: Arc::new(|| true),

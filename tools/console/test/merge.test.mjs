@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+const { changedPointers, chosen, equal, merge, patchOf, realEdits, withEdits } =
+    await import("../../../crates/roster-console/web/merge.js");
+
+const base = { id: "1", version: 7, username: "ada", email: "ada@exmaple.com",
+    emails: [{ value: "ada@exmaple.com", primary: true }], zoneinfo: "Europe/Paris",
+    attributes: { team: "core", badge: 1815 }, manager: { id: "cb", display_name: "Babbage" } };
+
+test("a patch has the changed members only", () => {
+    const edits = new Map([["/email", "ada@example.com"], ["/username", "ada"],
+        ["/attributes/team", null], ["/attributes/floor", 3], ["/manager/display_name", "B"]]);
+    assert.deepEqual(patchOf(base, edits), { email: "ada@example.com",
+        attributes: { team: null, floor: 3 }, manager: { display_name: "B" } });
+    assert.equal(realEdits(base, new Map([["/username", "ada"]])).size, 0);
+});
+
+test("clearing an address clears its list too", () => {
+    assert.deepEqual(patchOf(base, new Map([["/email", ""]])), { email: null, emails: null });
+});
+
+test("an empty text, an empty list and a missing member are the same", () => {
+    assert.ok(equal("", undefined) && equal([], null) && !equal(0, null) && !equal(false, ""));
+    assert.ok(equal({ a: 1, b: [2] }, { b: [2], a: 1 }) && !equal([1, 2], [2, 1]));
+});
+
+test("changed members, without those of the service and implied lists", () => {
+    const now = { ...base, version: 8, updated_at: "x", email: "b@example.com",
+        emails: [{ value: "b@example.com", primary: true }], attributes: { team: "web", badge: 1815 } };
+    assert.deepEqual(changedPointers(base, now).sort(), ["/attributes/team", "/email"]);
+});
+
+test("members that one side changed fit together", () => {
+    const now = { ...base, version: 8, title: "Lady", attributes: { team: "web", badge: 1815 } };
+    const edits = new Map([["/attributes/badge", 1], ["/phone_number", "+44"]]);
+    const merged = merge(base, now, edits);
+    assert.deepEqual(merged.both, []);
+    assert.deepEqual(merged.mine, ["/attributes/badge", "/phone_number"]);
+    assert.deepEqual(merged.theirs.sort(), ["/attributes/team", "/title"]);
+});
+
+test("a member that both changed needs a choice, the same change does not", () => {
+    const now = { ...base, zoneinfo: "Europe/Dublin", username: "lovelace" };
+    const edits = new Map([["/zoneinfo", "Europe/London"], ["/username", "lovelace"]]);
+    assert.deepEqual(merge(base, now, edits), { mine: [], theirs: [], both: [{ pointer: "/zoneinfo",
+        base: "Europe/Paris", now: "Europe/Dublin", mine: "Europe/London" }] });
+    assert.equal(chosen(edits, new Map([["/zoneinfo", "now"]])).has("/zoneinfo"), false);
+    assert.equal(chosen(edits, new Map([["/zoneinfo", "mine"]])).get("/zoneinfo"), "Europe/London");
+});
+
+test("a removal against a change is a clash", () => {
+    const now = { ...base, attributes: { team: "web", badge: 1815 } };
+    const [clash] = merge(base, now, new Map([["/attributes/team", null]])).both;
+    assert.deepEqual(clash, { pointer: "/attributes/team", base: "core", now: "web", mine: null });
+});
+
+test("edits do not change what they start from", () => {
+    const next = withEdits(base, new Map([["/attributes/team", "x"], ["/email", ""]]));
+    assert.equal(next.attributes.team, "x");
+    assert.ok(!("email" in next) && base.attributes.team === "core");
+});
