@@ -133,9 +133,10 @@ impl Sessions {
     /// Replaces the session of a request by its credential. A request without a proof has no
     /// session, whatever cookies it has.
     pub(crate) fn admit(&self, parts: &mut Parts, now: Timestamp) -> Result<(), Problem> {
-        let Some(proof) = parts.headers.get(ROSTER_CONSOLE).cloned() else { return Ok(()) };
-        if parts.headers.contains_key(AUTHORIZATION) {
-            let detail = "send either Authorization or Roster-Console";
+        let mut proofs = parts.headers.get_all(ROSTER_CONSOLE).into_iter();
+        let Some(proof) = proofs.next() else { return Ok(()) };
+        if proofs.next().is_some() || parts.headers.contains_key(AUTHORIZATION) {
+            let detail = "send exactly one Authorization or one Roster-Console header";
             return Err(Problem::saying(ProblemCode::InvalidRequest, detail));
         }
         let digest: [u8; 32] = Sha256::digest(proof.as_bytes()).into();

@@ -80,6 +80,14 @@ export default function keys(route) {
         }
     }
 
+    /** @param {Key} key */
+    async function onRotate(key) {
+        const { rotate } = await import("./key_actions.js");
+        if (await rotate(key)) {
+            await load();
+        }
+    }
+
     /** @param {Event} event */
     function search(event) {
         state.q = /** @type {HTMLInputElement} */ (event.target).value;
@@ -96,13 +104,17 @@ export default function keys(route) {
             <td><span class="m muted">${key.status === "active" ? "Ends" : "Ended"}&nbsp;</span>${
     key.revoked_at ? date(key.revoked_at) : endsText(key)}</td>
             <td class="end">${key.last_used_at ? html`<span class="m">Used&nbsp;</span>${
-    ago(key.last_used_at)}` : "Never used"}</td></tr>`;
+    ago(key.last_used_at)}` : "Never used"}</td>
+            <td class="end d">${key.status === "active" ? html`<button class="btn ghost"
+                @click=${() => onRotate(key)}>Rotate<span class="sr"> ${key.name}</span></button>`
+        : ""}</td></tr>`;
 
     const table = (/** @type {Key[]} */ items) => html`
         <table class="table keytable"><thead><tr><th scope="col">Name</th><th
             scope="col">Scopes</th>
             <th scope="col">State</th><th scope="col">${state.show ? "Ended" : "Ends"}</th>
-            <th scope="col" class="end">Last used</th></tr></thead>
+            <th scope="col" class="end">Last used</th>
+            <th scope="col" class="d"><span class="sr">Actions</span></th></tr></thead>
             <tbody>${items.map(row)}</tbody></table>`;
 
     const soon = () => active().filter((key) => endsSoon(key));

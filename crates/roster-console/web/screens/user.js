@@ -211,7 +211,8 @@ export default function user(route) {
         @submit=${(/** @type {Event} */ event) => {
             event.preventDefault();
             save();
-        }}>${userFields(form)}<button type="submit" class="sr" tabindex="-1">Save</button></form>
+        }}>${userFields(form)}${writes
+        ? html`<button type="submit" class="sr" tabindex="-1">Save</button>` : ""}</form>
         ${rail()}</div>`;
 
     function discard() {

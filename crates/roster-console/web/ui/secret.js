@@ -2,7 +2,7 @@
 import { html } from "../vendor/lit-html/lit-html.js";
 import { refresh } from "../page.js";
 import { dialog } from "./dialog.js";
-import { checkbox, field } from "./fields.js";
+import { field } from "./fields.js";
 import { copyButton, note } from "./parts.js";
 
 /**
@@ -15,8 +15,8 @@ import { copyButton, note } from "./parts.js";
  * @param {boolean} [parts.typeEnd]   ask for its last 4 characters, if losing it locks people out
  */
 export async function showSecret({ title, secret, text, more, typeEnd = false }) {
-    const state = { kept: false, end: "" };
-    const ready = () => (typeEnd ? state.end.trim() === secret.slice(-4) : state.kept);
+    const state = { end: "" };
+    const ready = () => !typeEnd || state.end.trim() === secret.slice(-4);
     await dialog({
         title, stays: true,
         body: () => html`
@@ -30,13 +30,9 @@ export async function showSecret({ title, secret, text, more, typeEnd = false })
                 onInput: (value) => {
                     state.end = value;
                     refresh();
-                } }) : checkbox({ label: "I have kept it", checked: state.kept,
-                onChange: (value) => {
-                    state.kept = value;
-                    refresh();
-                } })}`,
+                } }) : ""}`,
         submit: (close) => ready() && close(),
         actions: () => html`<div class="sp"><button type="submit" class="btn primary"
-            ?disabled=${!ready()}>Done</button></div>`,
+            ?disabled=${!ready()}>${typeEnd ? "Done" : "I have kept it"}</button></div>`,
     });
 }

@@ -240,6 +240,7 @@ fn sample(setting: &Setting) -> &'static str {
             "jwt_tenant" => "acme",
             _ => "roster:",
         },
+        Kind::Switch(_) if setting.default == "true" => "false",
         Kind::Switch(_) | Kind::OptionalSwitch(_) => "true",
         Kind::Choice { words, .. } => words.iter().find(|word| **word != setting.default).unwrap(),
         Kind::Count { .. } => "17",

@@ -139,6 +139,9 @@ pub(crate) async fn a_session_needs_both_halves_and_its_own_page(backend: Backen
     let both = session.on(service.request("GET", "/users"));
     let both = both.bearer(key["key"].as_str().expect("a key"));
     both.send().await.refused(400, "invalid-request");
+    let twice = session.on(service.request("GET", "/users"));
+    let twice = twice.header("roster-console", &session.proof).send().await;
+    twice.refused(400, "invalid-request");
     let scim = session.on(service.request("GET", "/scim/v2/Users"));
     assert_eq!(scim.send().await.status(), 401);
 }
