@@ -13,7 +13,7 @@ python=$("$here/venv.sh") || exit 1
 slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
-sqlite=(contract_runs browser handover 'handover --tls' kill9 idempotency faker_roundtrip
+sqlite=(contract_runs browser console handover 'handover --tls' kill9 idempotency faker_roundtrip
     bulk_roundtrip csv_import new_store bulk_change follow_events follow_stream stream_readers event_clients recipes webhook_mirror clients describe scim
     scim_client providers tenants tenants_cost indexes scim_walk purge_long backup_load tls_scan proxies)
 postgres=(handover kill9 idempotency bulk_roundtrip csv_import bulk_change follow_stream stream_readers recipes scim scim_client providers

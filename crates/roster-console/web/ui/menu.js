@@ -17,7 +17,8 @@ export async function openMenu(at, name, items) {
     menu.setAttribute("role", "menu");
     menu.setAttribute("aria-label", name);
     menu.popover = "auto";
-    document.body.append(menu);
+    // Inside the dialog of the button, which makes all else inert, or inside a landmark.
+    (button.closest("dialog, main") ?? document.body).append(menu);
     const close = () => {
         menu.hidePopover();
         button.focus();

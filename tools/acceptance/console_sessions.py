@@ -1,0 +1,253 @@
+"""Sign-in, sessions and attacks on them, for console.py."""
+
+import http.server
+import threading
+
+from console_stage import Stage, sign_in
+from service import Connection
+from tenants_client import expect
+
+
+def sign_ins(stage, theatre):
+    """Each way in and out. Returns how many."""
+    context = theatre.context(stage)
+    page = context.new_page()
+    page.goto(f"{stage.url}/console")
+    page.locator("#credential").fill("rst_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("This key or token is not valid").wait_for()
+    key = stage.ask("POST", "/keys", {"name": "desk", "scopes": ["users:read", "users:write"]})
+    page.locator("#credential").fill(key["key"])
+    page.keyboard.press("Enter")
+    page.locator("#row-0").wait_for()
+    held = page.evaluate("() => JSON.stringify([localStorage, sessionStorage, document.cookie])")
+    expect(key["key"] not in held, "the page keeps the key")
+    page.reload()
+    page.locator("#row-0").wait_for()
+
+    # The session ends while the form has an edit.
+    user = f"/users/{stage.user('ada')['id']}"
+    page.goto(f"{stage.url}/console#{user}")
+    page.locator("#f-nickname, #f-title").first.wait_for()
+    page.locator("#f-title").fill("Kept over the end")
+    stage.ask("DELETE", f"/keys/{key['id']}")
+    page.get_by_role("region", name="Unsaved changes").get_by_role("button", name="Save").click()
+    over = page.locator("dialog[open]")
+    over.get_by_text("Your session has ended").wait_for()
+    expect(page.locator("#f-title").input_value() == "Kept over the end", "the edit is lost")
+    page.keyboard.press("Escape")
+    expect(over.is_visible(), "Esc closes the sign-in")
+    over.locator("#credential").fill(key["key"])
+    page.keyboard.press("Enter")
+    over.get_by_text("is not valid").wait_for()
+    over.locator("#credential").fill(stage.made_key("second", ["users:read", "users:write"]))
+    page.keyboard.press("Enter")
+    over.wait_for(state="detached")
+    # The save that met the end is sent again.
+    page.locator(".toast").filter(has_text="Saved as version").wait_for()
+    expect(stage.ask("GET", user)["title"] == "Kept over the end", "the edit is not saved")
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("heading", name="Sign in").wait_for()
+    kept = [cookie["name"] for cookie in context.cookies()]
+    expect(not kept, f"signed out, the browser keeps {kept}")
+    context.close()
+    readers(stage, theatre)
+    of_a_tenant(stage, theatre)
+    return 8
+
+
+def readers(stage, theatre):
+    """With users:read alone, the page offers no write and no other screen."""
+    context = theatre.context(stage)
+    page = context.new_page()
+    sign_in(page, stage, stage.made_key("reader", ["users:read"]))
+    user = stage.user("ada")["id"]
+    writes = ("Save", "Suspend", "Delete", "New user", "New group", "Add members", "Import",
+              "Remove", "Add to a group", "Add an attribute", "New key", "Restore", "Rotate")
+    group = stage.ask("GET", "/groups?limit=1")["items"][0]["id"]
+    for place in ("users", f"users/{user}", f"users/{user}/groups", "groups", f"groups/{group}",
+                  f"groups/{group}/details", "deleted", "keys", "webhooks", "import", "scim",
+                  "activity", "users/new", "tenants"):
+        page.goto(f"{stage.url}/console#/{place}")
+        page.locator("h1").first.wait_for(state="attached")
+        page.wait_for_timeout(100)
+        page.locator(".skeleton").wait_for(state="detached")
+        shown = [name for name in writes if any(
+            one.is_visible() and one.is_enabled()
+            for one in page.locator("main").get_by_role("button", name=name).all())]
+        shown += [name for name in ("New user", "Import") if
+                  page.get_by_role("link", name=name, exact=True).first.is_visible()]
+        expect(not shown, f"who only reads sees {shown} at {place}")
+    context.close()
+
+
+def of_a_tenant(stage, theatre):
+    context = theatre.context(stage)
+    page = context.new_page()
+    page.goto(f"{stage.url}/console")
+    page.locator("#credential").fill(stage.made_key("acme", ["users:read"], "/tenants/acme"))
+    page.keyboard.press("Enter")
+    page.get_by_text("This credential is for one tenant").wait_for()
+    page.locator("#tenant").fill("acme")
+    page.keyboard.press("Enter")
+    page.locator("#row-0").filter(has_text="Wile").wait_for()
+    expect("acme" in page.locator(".side").inner_text(), "the page does not name the tenant")
+    context.close()
+
+
+def open_service(theatre, binary, data):
+    """The bar of an open service, and the first key, which closes it."""
+    stage = Stage(binary, data, operator=False)
+    try:
+        context = theatre.context(stage)
+        page = context.new_page()
+        page.goto(f"{stage.url}/console")
+        bar = page.get_by_role("region", name="Open service")
+        bar.get_by_role("button", name="Make the first key").click()
+        page.locator("dialog").get_by_role("button", name="Make the key").click()
+        secret = page.locator("dialog .secret code").inner_text().strip()
+        done = page.locator("dialog").get_by_role("button", name="Done")
+        expect(done.is_disabled(), "the first key can be lost")
+        page.locator("#secret-end").fill(secret[-4:])
+        done.click()
+        page.get_by_role("button", name="Sign out").wait_for()
+        expect(bar.count() == 0, "the bar of an open service stays")
+        expect(stage.call("GET", "/users").status == 401, "the first key does not close it")
+        expect(stage.call("GET", "/users", key=secret).status == 200, "the first key is refused")
+        context.close()
+    finally:
+        stage.stop()
+
+
+class Session:
+    """The two halves of a session."""
+
+    OWN = {"Sec-Fetch-Site": "same-origin"}
+
+    def __init__(self, stage, key):
+        answer = stage.call("POST", "/console/session", None, self.OWN, key=key)
+        expect(answer.status in (200, 201), f"the sign-in is answered {answer}")
+        name, _, value = answer.headers["set-cookie"].split(";")[0].partition("=")
+        self.stage, self.name, self.value = stage, name, value
+        self.proof = answer.json()["proof"]
+        for word in ("httponly", "samesite=strict"):
+            expect(word in answer.headers["set-cookie"].lower(), f"the cookie is not {word}")
+
+    def cookie(self, value=None):
+        return {"Cookie": f"{self.name}={value or self.value}"}
+
+    def halves(self, **more):
+        return {**self.cookie(), "Roster-Console": self.proof, **self.OWN,
+                **{name.replace("_", "-"): value for name, value in more.items()}}
+
+    def status(self, headers, path="/users", method="GET", body=None):
+        connection = Connection(self.stage.service.address)
+        status = connection.request(method, path, body, headers).status
+        connection.close()
+        return status
+
+
+def attacks(stage, other, theatre):
+    """Halves of a session, and pages of others. Returns how many were refused."""
+    session, foreign = Session(stage, stage.key), Session(other, other.key)
+    expect(session.status(session.halves()) == 200, "a session with both halves is refused")
+    bearer, proof = {"Authorization": f"Bearer {stage.key}"}, {"Roster-Console": session.proof}
+    value, middle = session.value, len(session.value) // 2
+    turned = value[:middle] + ("A" if value[middle] != "A" else "B") + value[middle + 1 :]
+    none = {**session.cookie(), **proof}
+    tries = {
+        "the cookie alone": session.cookie() | session.OWN,
+        "the proof alone": proof | session.OWN,
+        "both without Sec-Fetch-Site": none,
+        "both from another port": none | {"Sec-Fetch-Site": "same-site"},
+        "both from another site": none | {"Sec-Fetch-Site": "cross-site"},
+        "both without a page": none | {"Sec-Fetch-Site": "none"},
+        "both with another origin": session.halves(Origin="http://127.0.0.1:1"),
+        "both with the origin null": session.halves(Origin="null"),
+        "a session and a key": session.halves() | bearer,
+        "a proof and a key": bearer | proof | session.OWN,
+        "a wrong proof": session.halves(Roster_Console="A" * len(session.proof)),
+        "an empty proof": session.halves(Roster_Console=""),
+        "the proof of another session": session.halves(
+            Roster_Console=Session(stage, stage.key).proof),
+        "a changed cookie": session.halves() | session.cookie(turned),
+        "half a cookie": session.halves() | session.cookie(value[:middle]),
+        "the session of another service": {
+            **session.cookie(foreign.value), "Roster-Console": foreign.proof, **session.OWN},
+    }
+    before, refused = stage.ask("GET", "/users?count=true&limit=1")["total"], 0
+    for name, headers in tries.items():
+        for method, path, body in (("GET", "/users", None), ("POST", "/users", {"username": "x"}),
+                                   ("GET", "/caller", None), ("GET", "/tenants/acme/users", None),
+                                   ("PUT", "/console/session", None)):
+            if path == "/console/session" and "key" in name:
+                continue
+            status = session.status(headers, path, method, body)
+            expect(status >= 400, f"{name}: {method} {path} is answered {status}")
+            refused += 1
+    expect(session.status(session.halves(), "/scim/v2/Users") == 401, "SCIM takes a session")
+    refused += pages_of_others(stage, theatre, session)
+    expect(stage.ask("GET", "/users?count=true&limit=1")["total"] == before, "a user was written")
+    expect(session.status(session.halves()) == 200, "the session did not outlive the attacks")
+    return refused + 1
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Evil</title><body>")
+
+    def log_message(self, *_):
+        pass
+
+
+TRY = """async ([url, method, mode, headers, body]) => {
+    try {
+        const answer = await fetch(url, {method, mode, headers, body, credentials: 'include'});
+        return answer.status;
+    } catch { return 0; }
+}"""
+FRAME = """async (url) => {
+    const frame = document.createElement('iframe');
+    frame.src = url;
+    document.body.append(frame);
+    await new Promise((done) => { frame.onload = done; setTimeout(done, 3000); });
+}"""
+
+
+def pages_of_others(stage, theatre, session):
+    """A page on another port of the host, in the browser that has the session."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    context = theatre.browser.new_context()
+    context.add_cookies([{"name": session.name, "value": session.value, "url": stage.url,
+                          "httpOnly": True, "sameSite": "Strict"}])
+    seen, page = [], context.new_page()
+    page.on("response", lambda answer: seen.append((answer.status, answer.request.method,
+                                                    answer.url)))
+    page.goto(f"http://127.0.0.1:{server.server_address[1]}/")
+    seen.clear()
+    proof, tried = {"Roster-Console": session.proof}, 0
+    for path in ("/users", "/caller", "/keys", "/console/session"):
+        for method, mode, headers in (
+            ("GET", "no-cors", {}), ("GET", "cors", {}), ("GET", "cors", proof),
+            ("POST", "no-cors", {}), ("POST", "cors", proof), ("DELETE", "cors", proof),
+        ):  # fmt: skip
+            body = '{"username":"forged"}' if method == "POST" else None
+            given = page.evaluate(TRY, [stage.url + path, method, mode, headers, body])
+            expect(given == 0, f"another port reads {method} {path}: {given}")
+            tried += 1
+    own = [one for one in seen if one[2].startswith(stage.url)]
+    expect(len(own) >= 8, f"only {len(own)} requests of another port were answered")
+    good = [one for one in own if one[0] < 400 and one[1] != "OPTIONS"]
+    expect(not good, f"another port was answered {good}")
+    for path in ("/console", "/", "/docs", "/console#/users"):
+        page.evaluate(FRAME, stage.url + path)
+        frame = page.frames[-1]
+        expect("Roster" not in frame.content(), f"{path} is framed")
+        tried += 1
+    context.close()
+    server.shutdown()
+    return tried
