@@ -233,6 +233,14 @@ fn a_test_is_sent_like_an_event(engine: Engine) {
     service.stop();
 }
 
+fn wait_for_metric(service: &Process, name: &str, holds: impl Fn(Option<i64>) -> bool) {
+    let began = Instant::now();
+    while !holds(metric(service, name)) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}: {:?}", metric(service, name));
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
     let place = Place::new(engine);
     let service = serve(&place);
@@ -258,26 +266,18 @@ fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
     // The age of the event grows while it is not received, also in a pause after a restart.
     receiver.answer(&[503, 503, 503, 503, 410]);
     users(&service, 1..2);
-    let began = Instant::now();
-    while metric(&service, &lag) < Some(2) {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        thread::sleep(Duration::from_millis(100));
-    }
+    wait_for_metric(&service, &lag, |age| age >= Some(2));
     wait_until(&service, &webhook, "attempts", &json!(3));
     service.stop();
     let service = serve(&place);
-    let began = Instant::now();
-    while metric(&service, &lag).is_none() {
-        assert!(began.elapsed() < Duration::from_secs(30));
-        thread::sleep(Duration::from_millis(50));
-    }
+    wait_for_metric(&service, &lag, |age| age.is_some());
     assert!(metric(&service, &lag) > Some(0), "{:?}", metric(&service, &lag));
     let deliveries = || service.ask("GET", &format!("{}/deliveries", at(&webhook)), "").body;
     wait_until(&service, &webhook, "status", &json!("parked"));
     let newest = &deliveries()["items"][0];
     assert_eq!((&newest["attempt"], &newest["status"]), (&json!(5), &json!(410)));
     assert_eq!(metric(&service, "roster_webhooks_ended_total{status=\"parked\"}"), Some(1));
-    assert_eq!(metric(&service, &lag), None, "it is not served any more");
+    wait_for_metric(&service, &lag, |age| age.is_none());
     service.stop();
 }
 
