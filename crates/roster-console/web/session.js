@@ -11,17 +11,12 @@ export async function openSession(credential, tenant) {
     setSession(data);
 }
 
-/** The path of the session: that of its tenant. */
-const path = () => {
-    const tenant = getSession()?.tenant;
-    return `${tenant ? `/tenants/${encodeURIComponent(tenant)}` : ""}/console/session`;
-};
-
 /** Put the end of the session off. A failure shows with the next request. */
 export async function renew() {
     const session = getSession();
     try {
-        const { data } = await request("PUT", path(), { service: true });
+        const { data } = await request("PUT", "/console/session",
+            { service: !session?.tenant });
         if (session && data) {
             setSession({ ...session, ends_at: data.ends_at, idle_s: data.idle_s });
         }
@@ -33,7 +28,7 @@ export async function renew() {
 /** Sign out here, and load the page again so that nothing of it stays in memory. */
 export async function signOut() {
     try {
-        await request("DELETE", path(), { service: true, quiet: true });
+        await request("DELETE", "/console/session", { service: true, quiet: true });
     } finally {
         setSession(null);
         location.href = url("/console", {}, true);

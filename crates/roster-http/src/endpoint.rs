@@ -1,9 +1,9 @@
 //! The work before and after every handler, in this order.
 //!
-//! Before: the guards of host, open mode and origin; cheap limits; authentication, the rate limit
-//! and the scope; the memory that the connection holds. Health checks skip all of these. After:
-//! problems are logged and written, the response is measured, and the headers that every response
-//! has are added.
+//! Before: the guards of host, open mode and origin; cheap limits; the session of the console;
+//! authentication, the rate limit and the scope; the memory that the connection holds. Health
+//! checks skip all of these. After: problems are logged and written, the response is measured, and
+//! the headers that every response has are added.
 
 use std::{net::IpAddr, pin::Pin, sync::Arc, time::Instant};
 
@@ -156,9 +156,12 @@ async fn guard(
     }
     check_limits(parts, app.settings.uri_bytes_max)?;
     let client = client?;
-    // SCIM is for programs.
-    let has_session = !operation.is_some_and(Operation::is_scim);
-    if has_session && let Err(problem) = app.sessions.admit(parts, app.directory.now()) {
+    // SCIM is for programs, and who signs out may have a session that has ended.
+    let takes_none = operation.is_some_and(|one| one.is_scim() || one == Operation::DeleteSession);
+    if app.settings.console
+        && !takes_none
+        && let Err(problem) = app.sessions.admit(parts, app.directory.now())
+    {
         app.admission.charge(&Identity::of_address(client), rate_limit)?;
         return Err(problem);
     }

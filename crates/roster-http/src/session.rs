@@ -13,7 +13,10 @@
 //! | 32 | digest | SHA-256 of the proof |
 //! | rest | credential | the key or token |
 
-use std::time::Duration;
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
 
 use chacha20poly1305::{Key, KeyInit, XChaCha20Poly1305, XNonce, aead::Aead};
 use data_encoding::BASE64URL_NOPAD;
@@ -79,7 +82,7 @@ impl Sessions {
         Self(XChaCha20Poly1305::new(&Key::from(<[u8; 32]>::from(own.finalize()))))
     }
 
-    /// Begins a session: the content of its cookie, and its proof.
+    /// Begins a session: the content of its cookie, its proof, and the session.
     pub(crate) fn begin(
         &self,
         credential: &str,
@@ -168,8 +171,14 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The cookie of a session at the service with this base URL: with its content, or with no content
-/// the cookie that ends it. `None` if the browser would send it in clear text over a network.
-pub(crate) fn set_cookie(content: &str, base_url: &str, has_tls: bool) -> Option<HeaderValue> {
+/// the cookie that ends it. `None` if the browser of this client would send it in clear text over a
+/// network.
+pub(crate) fn set_cookie(
+    content: &str,
+    base_url: &str,
+    has_tls: bool,
+    client: IpAddr,
+) -> Option<HeaderValue> {
     let (scheme, rest) = base_url.split_once("://")?;
     let authority = rest.split('/').next()?;
     let (host, port) = match authority.rsplit_once(':') {
@@ -178,11 +187,13 @@ pub(crate) fn set_cookie(content: &str, base_url: &str, has_tls: bool) -> Option
     };
     let is_loopback = host == "localhost"
         || host == "[::1]"
-        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    let (prefix, secure) = match scheme == "https" || has_tls {
-        true => ("__Host-", "Secure; "),
-        false if is_loopback => ("", ""),
-        false => return None,
+        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    let (prefix, secure) = if scheme == "https" || has_tls {
+        ("__Host-", "Secure; ")
+    } else if is_loopback && client.is_loopback() {
+        ("", "")
+    } else {
+        return None;
     };
     let age = if content.is_empty() { "; Max-Age=0" } else { "" };
     let cookie =
@@ -194,4 +205,43 @@ pub(crate) fn set_cookie(content: &str, base_url: &str, has_tls: bool) -> Option
 
 fn internal() -> Problem {
     Problem::new(ProblemCode::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_sent_over_tls_or_stays_on_the_machine() {
+        let start = |base_url, has_tls, client: &str| {
+            let cookie = set_cookie("x", base_url, has_tls, client.parse().unwrap())?;
+            let cookie = cookie.to_str().unwrap().to_owned();
+            assert_eq!(cookie.starts_with("__Host-"), cookie.contains("; Secure;"), "{cookie}");
+            Some(cookie.split_once('=').unwrap().0.to_owned())
+        };
+        let name = |name: &str| Some(name.to_owned());
+        let (here, away) = ("127.0.0.1", "192.0.2.7");
+        assert_eq!(start("https://a.example", false, away), name("__Host-roster-443"));
+        assert_eq!(start("https://a.example:8443/v1", true, away), name("__Host-roster-8443"));
+        assert_eq!(start("http://a.example", true, away), name("__Host-roster-80"));
+        assert_eq!(start("http://127.0.0.1:8080", false, here), name("roster-8080"));
+        assert_eq!(start("http://[::1]:8080", false, "::1"), name("roster-8080"));
+        assert_eq!(start("http://localhost/v1", false, here), name("roster-80"));
+        assert_eq!(start("http://127.0.0.1:8080", false, away), None);
+        assert_eq!(start("http://a.example", false, here), None);
+        assert_eq!(start("http://0.0.0.0:8080", false, here), None);
+    }
+
+    #[test]
+    fn only_the_service_that_made_a_cookie_opens_it() {
+        let (own, other) = (Sessions::new(&Secret([1; 32])), Sessions::new(&Secret([2; 32])));
+        let now = Timestamp::from_millis(5);
+        let (cookie, _, session) = own.begin("rst_x", now).unwrap();
+        assert_eq!(own.open(&cookie), Some((session, "rst_x".to_owned())));
+        assert_eq!(other.open(&cookie), None);
+        assert!(own.begin(&"x".repeat(SESSION_CREDENTIAL_BYTES_MAX + 1), now).is_err());
+        let (longest, ..) = own.begin(&"x".repeat(SESSION_CREDENTIAL_BYTES_MAX), now).unwrap();
+        let cookie = set_cookie(&longest, "https://a.example:65535", true, [192, 0, 2, 1].into());
+        assert!(cookie.unwrap().len() < 4096);
+    }
 }

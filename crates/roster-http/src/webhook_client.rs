@@ -58,7 +58,7 @@ pub struct WebhookContent {
 }
 
 impl WebhookContent {
-    /// The number of bytes, without events 0.
+    /// Its size in bytes; 0 if there are no events.
     pub fn bytes(&self) -> usize {
         self.content.len()
     }

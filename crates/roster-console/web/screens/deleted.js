@@ -1,7 +1,7 @@
 // Deleted users: who was deleted, how long the record is kept, restore.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { can } from "../caller.js";
-import { loadStyles, refresh, setQuery, to } from "../page.js";
+import { loadStyles, refresh, to } from "../page.js";
 import { number, total, userName } from "../texts.js";
 import { icon } from "../ui/icons.js";
 import { openMenu } from "../ui/menu.js";
@@ -9,7 +9,7 @@ import { ago, avatar, cut, emptyState, errorPanel, noScope, pageHead,
     skeleton } from "../ui/parts.js";
 import { setCount } from "../ui/shell.js";
 import { daysLeft, purge, restore } from "./deleted_actions.js";
-import { foot, pagesOf } from "./groups_pages.js";
+import { finding, foot, pagesOf } from "./groups_pages.js";
 
 await loadStyles("screens/groups.css");
 
@@ -25,23 +25,11 @@ export default function deleted(route) {
             ${noScope(can("users:read") ? "users:write" : "users:read", "read deleted users")}` };
     }
     const state = { q: route.query.q ?? "", sort: route.query.sort ?? "", busy: new Set() };
-    let waiting = 0;
     const list = pagesOf("/deleted-users", () => ({ q: state.q, sort: state.sort, fields: FIELDS,
         count: state.q.trim() ? "" : "true" }));
     list.load();
 
-    /** @param {{q?: string, sort?: string}} next */
-    function apply(next) {
-        Object.assign(state, next);
-        setQuery({ q: state.q, sort: state.sort });
-        return list.load();
-    }
-
-    function search(/** @type {InputEvent} */ event) {
-        state.q = /** @type {HTMLInputElement} */ (event.target).value;
-        clearTimeout(waiting);
-        waiting = window.setTimeout(() => apply({}), 120);
-    }
+    const { apply, search, close } = finding(state, () => list);
 
     const sortMenu = (/** @type {Event} */ event) => openMenu(event, "Order", SORTS.map(([sort,
         text]) =>
@@ -136,7 +124,7 @@ export default function deleted(route) {
         },
         close() {
             list.close();
-            clearTimeout(waiting);
+            close();
         },
         drawn() {
             if (!state.q && list.total.total !== undefined) {

@@ -2,7 +2,7 @@
 import { html } from "../vendor/lit-html/lit-html.js";
 import { asProblem, get, newKey, post } from "../api.js";
 import { can } from "../caller.js";
-import { go, here, loadStyles, refresh, setQuery, to, toast } from "../page.js";
+import { go, here, loadStyles, refresh, to, toast } from "../page.js";
 import { number, total } from "../texts.js";
 import { dialog } from "../ui/dialog.js";
 import { faultsOf, field, focusField } from "../ui/fields.js";
@@ -10,7 +10,7 @@ import { icon } from "../ui/icons.js";
 import { openMenu } from "../ui/menu.js";
 import { cut, emptyState, errorPanel, noScope, pageHead, shortAgo, skeleton } from "../ui/parts.js";
 import { setCount } from "../ui/shell.js";
-import { each, foot, pagesOf } from "./groups_pages.js";
+import { each, finding, foot, pagesOf } from "./groups_pages.js";
 
 await loadStyles("screens/groups.css");
 
@@ -33,7 +33,6 @@ export default function groups(route) {
     const writes = can("users:write");
     const state = { q: route.query.q ?? "", sort: route.query.sort ?? "" };
     const stop = new AbortController();
-    let waiting = 0;
     let scroll = kept.tenant === route.tenant && kept.q === state.q && kept.sort === state.sort
         ? kept.scroll : 0;
     const list = pagesOf("/groups", () => ({ q: state.q, sort: state.sort || "display_name",
@@ -57,18 +56,7 @@ export default function groups(route) {
         });
     }
 
-    /** @param {{q?: string, sort?: string}} next */
-    function apply(next) {
-        Object.assign(state, next);
-        setQuery({ q: state.q, sort: state.sort });
-        return list.load();
-    }
-
-    function search(/** @type {InputEvent} */ event) {
-        state.q = /** @type {HTMLInputElement} */ (event.target).value;
-        clearTimeout(waiting);
-        waiting = window.setTimeout(() => apply({}), 120);
-    }
+    const { apply, search, close } = finding(state, () => list);
 
     const sortMenu = (/** @type {Event} */ event) => openMenu(event, "Order",
         SORTS.map(([sort, text]) => ({ text, checked: (state.sort || "display_name") === sort,
@@ -149,7 +137,7 @@ export default function groups(route) {
         close() {
             stop.abort();
             list.close();
-            clearTimeout(waiting);
+            close();
         },
         drawn() {
             const box = document.getElementById("groups-page");

@@ -1,7 +1,7 @@
 // A list that is read page by page, and the line below it.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get, isAbort } from "../api.js";
-import { refresh } from "../page.js";
+import { refresh, setQuery } from "../page.js";
 import { number } from "../texts.js";
 
 /** @typedef {ReturnType<typeof pagesOf>} Pages */
@@ -53,6 +53,26 @@ export function pagesOf(path, query, { size = 50, added } = {}) {
         refresh();
     }
     return list;
+}
+
+/** What the search box and the order of a list do.
+ * @param {{q: string, sort: string}} state @param {() => Pages} list */
+export function finding(state, list) {
+    let waiting = 0;
+
+    /** @param {{q?: string, sort?: string}} next */
+    function apply(next) {
+        Object.assign(state, next);
+        setQuery({ q: state.q, sort: state.sort });
+        return list().load();
+    }
+
+    function search(/** @type {InputEvent} */ event) {
+        state.q = /** @type {HTMLInputElement} */ (event.target).value;
+        clearTimeout(waiting);
+        waiting = window.setTimeout(() => apply({}), 120);
+    }
+    return { apply, search, close: () => clearTimeout(waiting) };
 }
 
 /** "Load more", or why there is no more. @param {Pages} list @param {string} what as "groups" */

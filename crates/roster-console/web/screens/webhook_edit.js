@@ -6,7 +6,7 @@ import { refresh, toast } from "../page.js";
 import { count } from "../texts.js";
 import { faultsOf, focusField } from "../ui/fields.js";
 import { note } from "../ui/parts.js";
-import { bodyOf, differing, draftOf, faultsIn, fieldsView, firstFault } from "./webhook_form.js";
+import { bodyOf, differing, draftOf, fieldsView, firstFault, mayBeSent } from "./webhook_form.js";
 
 /** @typedef {import("./webhook_text.js").Webhook} Webhook */
 /** @typedef {import("./webhook_form.js").Draft} Draft */
@@ -56,11 +56,7 @@ export function settingsTab(current, take) {
         if (!base || !draft || !names.length || state.busy) {
             return;
         }
-        state.faults = faultsIn(draft);
-        state.error = null;
-        if (Object.keys(state.faults).length) {
-            refresh();
-            focusField(firstFault(state.faults));
+        if (!mayBeSent(state, draft)) {
             return;
         }
         state.busy = true;

@@ -3,7 +3,7 @@ import { html } from "../vendor/lit-html/lit-html.js";
 import { getSession } from "../api.js";
 import { allTenants, can } from "../caller.js";
 import { here, refresh } from "../page.js";
-import { checkbox, field } from "../ui/fields.js";
+import { checkbox, field, focusField } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
 import { SUBJECTS, hasAll, urlFault, withType } from "./webhook_text.js";
 
@@ -58,6 +58,20 @@ export function faultsIn(draft) {
 export const firstFault = (faults) => ({ "/name": "hook-name", "/url": "hook-url",
     "/types": "hook-types", "/batch_max": "hook-batch", "/after": "hook-after" })[
     Object.keys(faults)[0]] ?? "hook-name";
+
+/** Whether a draft may be sent; otherwise its faults are shown, and the first has the focus.
+ * @param {{faults: Record<string, string>, error: any}} state @param {Draft} draft
+ * @param {Record<string, string>} [more] */
+export function mayBeSent(state, draft, more) {
+    state.faults = { ...faultsIn(draft), ...more };
+    state.error = null;
+    if (Object.keys(state.faults).length) {
+        refresh();
+        focusField(firstFault(state.faults));
+        return false;
+    }
+    return true;
+}
 
 /** @param {string} title @param {unknown} body */
 const part = (title, body) => html`<fieldset><legend>${title}</legend><div class="fs">${body}</div>

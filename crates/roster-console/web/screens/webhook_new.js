@@ -7,7 +7,8 @@ import { faultsOf, field, focusField } from "../ui/fields.js";
 import { noScope, note, pageHead } from "../ui/parts.js";
 import { showSecret } from "../ui/secret.js";
 import { readEnds, secretUse } from "./webhook_actions.js";
-import { bodyOf, differing, faultsIn, fieldsView, firstFault, radio } from "./webhook_form.js";
+import { bodyOf, differing, fieldsView, firstFault, mayBeSent,
+    radio } from "./webhook_form.js";
 import { USUAL_TYPES, parts } from "./webhook_text.js";
 
 /** @returns {import("./webhook_form.js").Draft} */
@@ -23,14 +24,9 @@ export function newWebhook() {
         if (state.busy) {
             return;
         }
-        state.faults = faultsIn(draft);
-        if (state.way === "position" && !parts(state.after)) {
-            state.faults["/after"] = "Write a position such as 263955ceb1fcf401-2.";
-        }
-        state.error = null;
-        if (Object.keys(state.faults).length) {
-            refresh();
-            focusField(firstFault(state.faults));
+        const position = state.way === "position" && !parts(state.after)
+            ? { "/after": "Write a position such as 263955ceb1fcf401-2." } : {};
+        if (!mayBeSent(state, draft, /** @type {Record<string, string>} */ (position))) {
             return;
         }
         state.busy = true;

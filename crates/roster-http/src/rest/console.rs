@@ -2,7 +2,7 @@
 
 use axum::{
     body::Body,
-    extract::State,
+    extract::{FromRequestParts, State},
     response::{IntoResponse as _, Response},
 };
 use http::{
@@ -10,6 +10,7 @@ use http::{
     header::{
         CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE, VARY,
     },
+    request::Parts,
 };
 use roster_core::{
     Actor, Json,
@@ -36,15 +37,25 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
+/// A request to a service that has the console.
+pub(crate) struct Served;
+
+impl FromRequestParts<AppState> for Served {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_: &mut Parts, app: &AppState) -> Result<Self, Problem> {
+        let off = || Problem::saying(ProblemCode::NotFound, "this service has no console");
+        app.settings.console.then_some(Self).ok_or_else(off)
+    }
+}
+
 /// `GET /console`: returns the page.
 pub(crate) async fn get_page(
     State(app): State<AppState>,
+    _: Served,
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    if !app.settings.console {
-        return Err(off());
-    }
     negotiate(&call.parts.headers, &[HTML])?;
     page(&app, &call)
 }
@@ -73,12 +84,10 @@ pub(super) fn page(app: &AppState, call: &Call) -> Result<Response, Problem> {
 /// `GET /console/{digest}/{file}`: returns a file of the page.
 pub(crate) async fn get_file(
     State(app): State<AppState>,
+    _: Served,
     _: NoParameters,
     call: Call,
 ) -> Result<Response, Problem> {
-    if !app.settings.console {
-        return Err(off());
-    }
     let path = call.parts.uri.path();
     let below = path.strip_prefix(app.settings.base_path()).unwrap_or(path);
     let named = below.strip_prefix("/console/").and_then(|below| below.split_once('/'));
@@ -97,12 +106,10 @@ pub(crate) async fn get_file(
 /// `POST /console/session`: begins a session with the credential of the request.
 pub(crate) async fn create_session(
     State(app): State<AppState>,
+    _: Served,
     _: PlainJson,
     call: Call,
 ) -> Result<Response, Problem> {
-    if !app.settings.console {
-        return Err(off());
-    }
     if call.parts.extensions.get::<Session>().is_some() {
         let detail = "a session begins with a key or a token, not with another session";
         return Err(Problem::saying(ProblemCode::InvalidRequest, detail));
@@ -121,6 +128,7 @@ pub(crate) async fn create_session(
 /// `PUT /console/session`: renews the session of the request.
 pub(crate) async fn renew_session(
     State(app): State<AppState>,
+    _: Served,
     _: PlainJson,
     call: Call,
 ) -> Result<Response, Problem> {
@@ -142,10 +150,15 @@ pub(crate) async fn delete_session(
     let clear = HeaderValue::from_static("\"cache\"");
     headers.insert(CLEAR_SITE_DATA, clear);
     headers.insert(CACHE_CONTROL, NO_STORE);
-    if let Some(cookie) = set_cookie("", &app.settings.base_url, call.peer().tls) {
+    if let Some(cookie) = cookie_of(&app, &call, "") {
         headers.insert(SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// The cookie for the browser that sent a request.
+fn cookie_of(app: &AppState, call: &Call, content: &str) -> Option<HeaderValue> {
+    set_cookie(content, &app.settings.base_url, call.peer().tls, call.client())
 }
 
 fn respond(
@@ -155,7 +168,7 @@ fn respond(
     session: Session,
     mut members: Vec<(String, Json)>,
 ) -> Result<Response, Problem> {
-    let cookie = set_cookie(cookie, &app.settings.base_url, call.peer().tls).ok_or_else(|| {
+    let cookie = cookie_of(app, call, cookie).ok_or_else(|| {
         let detail = "sign in over https: here the network would see the session";
         Problem::saying(ProblemCode::InvalidRequest, detail)
     })?;
@@ -173,8 +186,4 @@ fn respond(
     headers.insert(CACHE_CONTROL, NO_STORE);
     headers.insert(SET_COOKIE, cookie);
     Ok(response)
-}
-
-fn off() -> Problem {
-    Problem::saying(ProblemCode::NotFound, "this service has no console")
 }

@@ -93,6 +93,8 @@ pub(crate) async fn a_service_without_a_console_has_a_page_of_links(backend: Bac
     let key = key["key"].as_str().expect("a key");
     let request = service.request("POST", "/console/session").bearer(key);
     request.send().await.refused(404, "not-found");
+    let renewal = service.request("PUT", "/console/session").bearer(key);
+    renewal.send().await.refused(404, "not-found");
 }
 
 pub(crate) async fn a_session_has_the_rights_of_its_key(backend: Backend) {
@@ -182,6 +184,8 @@ pub(crate) async fn a_session_ends_when_it_is_idle_and_after_twelve_hours(backen
     session.get(&service, "/users").await.expect(200);
     minutes(12 * 60);
     session.get(&service, "/users").await.refused(401, "unauthenticated");
+    let out = session.on(service.request("DELETE", "/console/session"));
+    assert!(out.send().await.expect(204).header("set-cookie").contains("Max-Age=0"));
     let idle = sign_in(&service, &key).await;
     minutes(12 * 60 + 29);
     idle.get(&service, "/users").await.expect(200);
@@ -241,6 +245,6 @@ pub(crate) async fn a_key_of_a_tenant_signs_in_below_it(backend: Backend) {
     session.get(&service, "/users").await.refused(403, "wrong-tenant");
     let renewal = service.request("PUT", "/tenants/acme/console/session");
     session.on(renewal).send().await.expect(200);
-    let out = service.request("DELETE", "/tenants/acme/console/session");
+    let out = service.request("DELETE", "/console/session");
     session.on(out).send().await.expect(204);
 }
