@@ -262,7 +262,6 @@ fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
     assert_eq!(items.as_array().map(Vec::len), Some(2));
     assert_eq!(metric(&service, "roster_webhook_attempts_total{result=\"failed\"}"), Some(1));
     assert_eq!(metric(&service, &lag), Some(0));
-
     // The age of the event grows while it is not received, also in a pause after a restart.
     receiver.answer(&[503, 503, 503, 503, 410]);
     users(&service, 1..2);
@@ -276,7 +275,8 @@ fn deliveries_and_metrics_say_how_a_webhook_does(engine: Engine) {
     wait_until(&service, &webhook, "status", &json!("parked"));
     let newest = &deliveries()["items"][0];
     assert_eq!((&newest["attempt"], &newest["status"]), (&json!(5), &json!(410)));
-    assert_eq!(metric(&service, "roster_webhooks_ended_total{status=\"parked\"}"), Some(1));
+    let ended = r#"roster_webhooks_ended_total{status="parked"}"#;
+    wait_for_metric(&service, ended, |count| count == Some(1));
     wait_for_metric(&service, &lag, |age| age.is_none());
     service.stop();
 }
