@@ -21,7 +21,7 @@ CSP = (
 # Headers of one connection, and those by which Roster would reject a request of another origin.
 DROPPED = {
     "host", "origin", "referer", "connection", "keep-alive", "transfer-encoding", "upgrade",
-    "proxy-connection", "te", "trailer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest",
+    "proxy-connection", "te", "trailer", "sec-fetch-mode", "sec-fetch-dest",
 }
 
 

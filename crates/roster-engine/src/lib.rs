@@ -91,7 +91,7 @@ pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_dele
 pub use write::executed::Executed;
 pub use write::facts::{ClaimKind, CommandError, Current, Facts};
 pub use write::group::{
-    ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, groups_left, members_among, newcomers,
+    ALL_MEMBERS, LAST_EVENT, groups_above, groups_below, members_among, newcomers,
 };
 pub use write::idempotency::IdempotencyRecord;
 pub use write::queue::{Answered, Job, Queue, Results, TRANSACTION_COMMANDS_MAX, Work};

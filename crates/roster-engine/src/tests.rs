@@ -160,6 +160,7 @@ fn a_rejected_change_that_read_a_large_group_ends_its_batch() {
         version: 1,
         display_name: "Large".to_owned(),
         external_id: None,
+        member_count: 0,
         updated_at: Timestamp::from_millis(1),
     };
     for (size, executed) in [(MEMBERSHIPS_MAX / 4, 3), (MEMBERSHIPS_MAX, 1)] {

@@ -124,7 +124,8 @@ fn write_event(
         }
         out.push(b']');
     }
-    for (name, ids) in [("added", &members.added), ("removed", &members.removed)] {
+    let removed = if kind.is_of_user() { "groups" } else { "removed" };
+    for (name, ids) in [("added", &members.added), (removed, &members.removed)] {
         if !ids.is_empty() {
             write_ids(name, ids, out);
         }
@@ -166,7 +167,7 @@ fn about(event: &Event) -> (String, String, &'static str) {
     }
 }
 
-/// The member that was added to or removed from a group.
+/// The ids of users or groups.
 fn write_ids(name: &str, ids: &[UserId], out: &mut Vec<u8>) {
     out.extend_from_slice(format!(",\"{name}\":[").as_bytes());
     for (index, id) in ids.iter().enumerate() {

@@ -49,8 +49,6 @@ pub struct Sketch {
 pub struct Facts {
     /// The other group that has the claimed name.
     pub name_holder: Option<GroupId>,
-    /// The number of members of the group.
-    pub members: u64,
     /// The current members among [`Sketch::named`], or all members if that is `None`.
     pub present: BTreeSet<UserId>,
     /// The existing users and groups among [`Sketch::looked_up`].
@@ -125,6 +123,7 @@ pub fn sketch(
                 version: 1,
                 display_name: written.display_name,
                 external_id: written.external_id,
+                member_count: 0,
                 updated_at: id.created_at(),
             };
             let sketch = sketched(None, group, MembersEdit::All(members.clone()), false);
@@ -294,7 +293,8 @@ impl Sketch {
             return Err(GroupRefusal::UnknownMembers(unknown));
         }
         let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
-        let members = (facts.members + count(joining.len())).saturating_sub(count(removed.len()));
+        let members = self.after.member_count + count(joining.len());
+        let members = members.saturating_sub(count(removed.len()));
         if !joining.is_empty() && members > GROUP_MEMBERS_MAX {
             return Err(GroupRefusal::TooManyMembers);
         }
@@ -398,12 +398,15 @@ fn changed(before: Option<&Group>, after: &Group) -> Vec<Attribute> {
 }
 
 fn change(
-    group: Group,
+    mut group: Group,
     kind: EventKind,
     changed: Vec<Attribute>,
     (added, members): (Vec<Member>, MembersChanged),
     caller: &Caller,
 ) -> GroupChange {
+    let count = |of: usize| u64::try_from(of).unwrap_or(u64::MAX);
+    group.member_count =
+        (group.member_count + count(added.len())).saturating_sub(count(members.removed.len()));
     let record = group.to_record();
     let removed = members.removed.clone();
     let event = Event {

@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// The members of a group's record.
-const MEMBERS: [&str; 6] =
-    ["id", "version", "display_name", "external_id", "created_at", "updated_at"];
+const MEMBERS: [&str; 7] =
+    ["id", "version", "display_name", "external_id", "member_count", "created_at", "updated_at"];
 
 /// A parsed and normalized request body, before it is compared with the stored group.
 #[derive(Clone, Debug, Default)]
@@ -126,7 +126,7 @@ impl GroupDraft {
 
     fn parse_member(&mut self, name: &str, value: Json) {
         match (name, value) {
-            ("created_at" | "updated_at", _) => {}
+            ("member_count" | "created_at" | "updated_at", _) => {}
             (known, Json::Null) if MEMBERS.contains(&known) => {}
             ("display_name" | "external_id", empty) if empty.is_empty_text() => {}
             ("id", Json::Text(id)) => self.body_id = Some(id),
@@ -224,6 +224,7 @@ mod tests {
             version: 3,
             display_name: " ".to_owned(),
             external_id: Some("\u{7}".to_owned()),
+            member_count: 2,
             updated_at: Timestamp::from_millis(7),
         };
         let record = group.to_record();

@@ -194,6 +194,7 @@ mod tests {
             version: 3,
             display_name: "Core Team".to_owned(),
             external_id: Some("E".to_owned()),
+            member_count: 2,
             updated_at: Timestamp::parse("2026-02-01T00:00:00Z").expect("a time"),
         }
     }

@@ -39,6 +39,8 @@ pub struct Group {
     pub display_name: String,
     /// The client's id for it.
     pub external_id: Option<String>,
+    /// The number of its direct members.
+    pub member_count: u64,
     /// The time of the last change; it never goes back.
     pub updated_at: Timestamp,
 }

@@ -22,6 +22,8 @@ impl Group {
         if let Some(external_id) = &self.external_id {
             members.push(("external_id".to_owned(), text(external_id.clone())));
         }
+        let count = Json::Int(i64::try_from(self.member_count).unwrap_or(i64::MAX));
+        members.push(("member_count".to_owned(), count));
         members.push(("created_at".to_owned(), text(self.id.created_at().to_string())));
         members.push(("updated_at".to_owned(), text(self.updated_at.to_string())));
         let mut out = Vec::with_capacity(256);
@@ -41,11 +43,15 @@ impl Group {
         let Some(Json::Int(version)) = tree.member("version") else {
             return Err(corrupt("version"));
         };
+        let Some(Json::Int(member_count)) = tree.member("member_count") else {
+            return Err(corrupt("member_count"));
+        };
         Ok(Self {
             id: text("id").and_then(UserId::parse).ok_or_else(|| corrupt("id"))?,
             version: *version,
             display_name: text("display_name").ok_or_else(|| corrupt("display_name"))?.to_owned(),
             external_id: text("external_id").map(str::to_owned),
+            member_count: member_count.unsigned_abs(),
             updated_at: text("updated_at")
                 .and_then(Timestamp::parse)
                 .ok_or_else(|| corrupt("updated_at"))?,

@@ -8,29 +8,32 @@ use crate::{
     user::attribute::Attribute,
 };
 
-/// A selection of members; `id` and `version` are always included.
+/// A selection of members by their names; `id` and `version` are always included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Members(Vec<Attribute>);
+pub struct Members(Vec<&'static str>);
 
 impl Members {
-    /// A selection of these members.
-    pub fn new(mut members: Vec<Attribute>) -> Self {
-        members.extend([Attribute::Id, Attribute::Version]);
-        members.sort();
-        members.dedup();
-        Self(members)
+    /// A selection of these members of users.
+    pub fn new(members: &[Attribute]) -> Self {
+        Self::named(members.iter().map(|attribute| attribute.name()).collect())
+    }
+
+    /// A selection of the members with these names.
+    pub fn named(mut names: Vec<&'static str>) -> Self {
+        names.extend([Attribute::Id.name(), Attribute::Version.name()]);
+        Self(names)
     }
 
     /// Whether it has this member.
     pub fn has(&self, attribute: Attribute) -> bool {
-        self.0.contains(&attribute)
+        self.0.contains(&attribute.name())
     }
 
     /// Appends the record with only these members; `None` if the bytes are not a record.
     pub fn project(&self, record: &[u8], out: &mut Vec<u8>) -> Option<()> {
         let mut separator = b'{';
         each_member(record, |member| {
-            if member.attribute.is_some_and(|attribute| self.0.contains(&attribute)) {
+            if self.0.contains(&member.name()?) {
                 out.push(separator);
                 out.extend_from_slice(member.whole()?.as_bytes());
                 separator = b',';
@@ -58,7 +61,7 @@ impl<'r> Texts<'r> {
 pub fn members(record: &[u8]) -> Option<Texts<'_>> {
     let mut texts = Texts([None; Attribute::ALL.len()]);
     each_member(record, |member| {
-        let text = texts.0.get_mut(member.attribute?.index())?;
+        let text = texts.0.get_mut(Attribute::from_name(member.name()?)?.index())?;
         text.replace(member.value()?).is_none().then_some(())
     })?;
     Some(texts)
@@ -66,15 +69,18 @@ pub fn members(record: &[u8]) -> Option<Texts<'_>> {
 
 /// The offsets of a member in the text of a record.
 struct Member<'r> {
-    /// `None` if no attribute has the name.
-    attribute: Option<Attribute>,
     record: &'r str,
     name: usize,
+    name_length: usize,
     value: usize,
     end: usize,
 }
 
 impl<'r> Member<'r> {
+    fn name(&self) -> Option<&'r str> {
+        self.record.get(self.name + 1..self.name + 1 + self.name_length)
+    }
+
     /// The text of the name and the value.
     fn whole(&self) -> Option<&'r str> {
         self.record.get(self.name..self.end)
@@ -93,10 +99,9 @@ fn each_member<'r>(record: &'r [u8], mut take: impl FnMut(Member<'r>) -> Option<
     loop {
         let (name, value) = member_name(rest)?;
         let after = skip_value(value)?;
-        let start = offset(rest);
-        let attribute = Attribute::from_name(text.get(start + 1..start + 1 + name.len())?);
+        let (start, name_length) = (offset(rest), name.len());
         let (value, end) = (offset(value), offset(after));
-        take(Member { attribute, record: text, name: start, value, end })?;
+        take(Member { record: text, name: start, name_length, value, end })?;
         match after.split_first()? {
             (b',', more) => rest = more,
             (b'}', []) => return Some(()),
@@ -114,7 +119,7 @@ mod tests {
         let record =
             br#"{"id":"x","version":3,"status":"active","name":"A \"B\"","emails":[{"value":1}]}"#;
         let mut out = Vec::new();
-        let members = Members::new(vec![Attribute::Emails, Attribute::Name]);
+        let members = Members::new(&[Attribute::Emails, Attribute::Name]);
         assert_eq!(members.project(record, &mut out), Some(()));
         let expected = br#"{"id":"x","version":3,"name":"A \"B\"","emails":[{"value":1}]}"#;
         assert_eq!(out, expected);

@@ -193,7 +193,8 @@ pub struct Event {
     /// The changed members of the record, with their REST names, without the members that the
     /// server sets.
     pub changed: Vec<Attribute>,
-    /// The members that joined and left, if the kind is one for groups.
+    /// The members that joined and left, if the kind is one for groups. A deleted user has in
+    /// `removed` the groups that it left.
     pub members: MembersChanged,
     /// The canonical JSON after the change; empty once the user is purged.
     pub record: Bytes,

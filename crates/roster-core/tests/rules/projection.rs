@@ -78,7 +78,7 @@ proptest! {
         let mut wanted: Vec<Attribute> =
             wanted.iter().map(|index| *index.get(Attribute::ALL)).collect();
         let mut out = Vec::new();
-        prop_assert_eq!(Members::new(wanted.clone()).project(&record, &mut out), Some(()));
+        prop_assert_eq!(Members::new(&wanted).project(&record, &mut out), Some(()));
         wanted.extend([Attribute::Id, Attribute::Version]);
         let mut all = read(&record).expect("JSON");
         all.retain(|(name, _)| wanted.iter().any(|attribute| attribute.name() == *name));
@@ -119,7 +119,7 @@ proptest! {
         let mut bytes = user(profile).to_record().to_vec();
         let at = index.index(bytes.len());
         bytes[at] = byte;
-        let everything = Members::new(Attribute::ALL.to_vec());
+        let everything = Members::new(Attribute::ALL);
         let mut out = Vec::new();
         if everything.project(&bytes, &mut out).is_some() {
             let mut all = read(&bytes).expect("JSON");

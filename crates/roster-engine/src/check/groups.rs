@@ -34,6 +34,8 @@ pub(super) fn check_group(row: &Item, line: &mut Line) {
     line.require(kept == members, &place, &what);
     let written = |group: &Group| (group.id, group.version, group.to_record());
     if let Some(group) = row.compare(line, &place, Group::from_record(row.record()), written) {
+        let what = format!("member_count is {}, but there are {members}", group.member_count);
+        line.require(i64::try_from(group.member_count) == Ok(members), &place, &what);
         let made = [
             ("name_key", text(Some(&group.name_key()))),
             ("external_id", text(group.external_id.as_ref())),

@@ -273,8 +273,12 @@ impl<'f, F: Facts> Batch<'f, F> {
                 }
                 Ok(executed)
             }
-            Decision::Remove(change) => {
-                self.leave_groups(id, command.at, &command.caller)?;
+            Decision::Remove(mut change) => {
+                let groups = self.leave_groups(id, command.at, &command.caller)?;
+                if !groups.is_empty() {
+                    let change = Arc::make_mut(&mut change);
+                    Arc::make_mut(&mut change.event).members.removed = groups;
+                }
                 self.writes.change_deleted_user(id, Some(Arc::clone(&change)));
                 Ok(self.change_user(&change))
             }
@@ -379,26 +383,28 @@ impl<'f, F: Facts> Batch<'f, F> {
         executed
     }
 
-    /// Removes a user or group from the groups that it is a direct member of.
+    /// Removes a user or group from the groups that it is a direct member of, and returns them.
     pub(crate) fn leave_groups(
         &mut self,
         member: UserId,
         at: Timestamp,
         caller: &Caller,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Vec<GroupId>, CommandError> {
+        let mut left_groups = Vec::new();
         if self.without_groups.contains(&member) {
-            return Ok(());
+            return Ok(left_groups);
         }
         for group in self.facts.groups_of(member)? {
             let group = self.groups.get(&group.id).unwrap_or(&group);
             let change = left(group, member, at, caller);
+            left_groups.push(change.group.id);
             self.groups.insert(change.group.id, change.group.clone());
             self.change_group(change);
         }
         if self.has_several {
             self.without_groups.insert(member);
         }
-        Ok(())
+        Ok(left_groups)
     }
 
     pub(crate) fn change_group(&mut self, change: GroupChange) -> Executed {

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roster_core::{
-    Command, Effect, EventKind, Group, GroupAct, GroupId, MemberKind, MembersChanged, StoreError,
-    Stored, UserAct, UserId,
-    event::changed_text,
+    Command, Effect, Group, GroupAct, GroupId, MemberKind, StoreError, Stored, UserAct, UserId,
+    event::changed_of,
     group::{Facts as GroupFacts, GroupDecision, Levels, Nesting, Newcomer, Sketch, sketch},
     limits::{GROUP_MEMBERS_MAX, GROUP_NESTING_MAX, GROUPS_OF_MEMBER_MAX},
 };
 
 use crate::{
-    database::{Cell, Dialect, Values},
+    database::{Cell, Dialect, Values, corrupt},
     read::stored_groups::{GROUP, GROUP_OF_NAME, groups_of_ids, member_kind},
     write::{
         batch::Batch,
@@ -83,20 +82,8 @@ pub fn groups_below<D: Dialect>() -> String {
 }
 
 /// The last event of a user.
-pub const LAST_EVENT: &str = "SELECT position, request_id FROM events \
+pub const LAST_EVENT: &str = "SELECT changed FROM events \
      WHERE tenant = $1 AND subject_id = $2 ORDER BY subject_id DESC, position DESC LIMIT 1";
-
-/// The groups of a tenant that a member left in a request, between two positions, the last first.
-/// `$5` is the text for the member in such an event. The sign keeps the engines from an index that
-/// begins with the tenant, and has not this order.
-pub fn groups_left() -> String {
-    format!(
-        "SELECT position, subject_id FROM events WHERE position BETWEEN $1 AND $2 \
-         AND +tenant = $3 AND kind = '{}' AND request_id = $4 AND changed = $5 \
-         ORDER BY position DESC",
-        EventKind::GroupUpdated.as_str()
-    )
-}
 
 impl<F: Facts> Batch<'_, F> {
     pub(crate) fn execute_group(
@@ -113,13 +100,12 @@ impl<F: Facts> Batch<'_, F> {
         let id = act.id();
         self.writes.groups.others += act.members_named();
         let current = if act.is_about_one_that_is_there() { self.group(id)? } else { None };
-        let sketch = sketch(self.rules, current.as_ref().map(|(group, ..)| group), act, command)?;
-        let members = current.as_ref().map_or(0, |(.., members)| *members);
-        let facts = self.group_facts(&sketch, members)?;
+        let sketch = sketch(self.rules, current.as_ref().map(|(group, _)| group), act, command)?;
+        let facts = self.group_facts(&sketch)?;
         match sketch.settle(&facts)? {
             GroupDecision::Unchanged => {
                 let missing = || StoreError::Internal("a group that does not exist".into());
-                let (_, stored, _) = current.ok_or_else(missing)?;
+                let (_, stored) = current.ok_or_else(missing)?;
                 Ok(self.unchanged(Effect::Unchanged, stored))
             }
             GroupDecision::Create(change) | GroupDecision::Replace(change) => {
@@ -127,6 +113,7 @@ impl<F: Facts> Batch<'_, F> {
             }
             GroupDecision::Remove(change) => {
                 self.leave_groups(id, command.at, &command.caller)?;
+                let members = change.group.member_count;
                 self.writes.groups.others += usize::try_from(members).unwrap_or(usize::MAX);
                 Ok(self.change_group(*change))
             }
@@ -141,23 +128,9 @@ impl<F: Facts> Batch<'_, F> {
         };
         let last = self.facts.rows(LAST_EVENT.to_owned(), vec![self.tenant(), id.into()])?;
         let Some(deleted) = last.first() else { return Ok(Vec::new()) };
-        let position = deleted.number(0, "events.position")?;
-        let members = MembersChanged { added: Vec::new(), removed: vec![id] };
-        let parameters = vec![
-            (position - i64::try_from(GROUPS_OF_MEMBER_MAX).unwrap_or(i64::MAX)).into(),
-            (position - 1).into(),
-            self.tenant(),
-            deleted.text(1, "events.request_id")?.into(),
-            Cell::from(&*changed_text(&[], &members)),
-        ];
-        let mut left = BTreeSet::new();
-        for (row, before) in self.facts.rows(groups_left(), parameters)?.iter().zip(1..) {
-            // Only the events immediately before the deletion belong to the same request.
-            if row.number(0, "events.position")? != position - before {
-                break;
-            }
-            left.insert(row.id(1, "events.subject_id")?);
-        }
+        let changed = changed_of(deleted.text(0, "events.changed")?);
+        let (_, members) = changed.ok_or_else(|| corrupt("events.changed"))?;
+        let left: BTreeSet<GroupId> = members.removed.into_iter().collect();
         let mut groups = Vec::with_capacity(left.len());
         if left.is_empty() {
             return Ok(groups);
@@ -165,8 +138,9 @@ impl<F: Facts> Batch<'_, F> {
         for row in
             &*self.facts.rows(groups_of_ids::<F::Dialect>(), vec![list(&left), self.tenant()])?
         {
-            if row.number(3, "groups.members")?.unsigned_abs() < GROUP_MEMBERS_MAX {
-                groups.push(row.group()?);
+            let group = row.group()?;
+            if group.member_count < GROUP_MEMBERS_MAX {
+                groups.push(group);
             }
         }
         groups.sort_by_key(|group| group.id);
@@ -179,9 +153,9 @@ impl<F: Facts> Batch<'_, F> {
     }
 
     /// What the decision depends on, in addition to the group itself.
-    fn group_facts(&mut self, sketch: &Sketch, members: u64) -> Result<GroupFacts, CommandError> {
+    fn group_facts(&mut self, sketch: &Sketch) -> Result<GroupFacts, CommandError> {
         let id = sketch.id();
-        let mut facts = GroupFacts { members, ..GroupFacts::default() };
+        let mut facts = GroupFacts::default();
         let name_holder = match sketch.name_claim() {
             Some(key) => self.group_of_name(&key),
             None => Ok(None),
@@ -211,12 +185,11 @@ impl<F: Facts> Batch<'_, F> {
         Ok(facts)
     }
 
-    /// A group, its stored form, and the number of its members.
-    fn group(&mut self, id: GroupId) -> Result<Option<(Group, Stored, u64)>, CommandError> {
+    /// A group and its stored form.
+    fn group(&mut self, id: GroupId) -> Result<Option<(Group, Stored)>, CommandError> {
         let rows = self.facts.rows(GROUP.to_owned(), vec![self.tenant(), id.into()])?;
         let Some(row) = rows.first() else { return Ok(None) };
-        let members = row.number(3, "groups.members")?.unsigned_abs();
-        Ok(Some((row.group()?, row.stored("groups")?, members)))
+        Ok(Some((row.group()?, row.stored("groups")?)))
     }
 
     fn group_of_name(&mut self, key: &str) -> Result<Option<GroupId>, CommandError> {

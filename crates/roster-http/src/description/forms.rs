@@ -25,13 +25,13 @@ const REPLACE: &str = "The record that replaces the stored user. Members that ar
 const PATCH: &str = "A JSON merge patch (RFC 7396) of a user: named members are set, `null` or an \
     empty text clears a member, and lists are replaced as a whole. `created_at`, `updated_at` and \
     `username_from_email` are accepted and ignored, and an `id` must be that of the path.";
-const GROUP_CREATE: &str = "A group to create. `id`, `version`, `created_at` and `updated_at` are \
-    accepted and ignored.";
+const GROUP_CREATE: &str = "A group to create. `id`, `version`, `member_count`, `created_at` and \
+    `updated_at` are accepted and ignored.";
 const GROUP_REPLACE: &str = "The record that replaces the stored one. The response to a GET is a \
-    valid body: its `created_at` and `updated_at` are accepted and ignored, and an `id` must be \
-    that of the path.";
-const GROUP_PATCH: &str = "The changes of the record of a group. `created_at` and `updated_at` are \
-    accepted and ignored, and an `id` must be that of the path.";
+    valid body: its `member_count`, `created_at` and `updated_at` are accepted and ignored, and an \
+    `id` must be that of the path.";
+const GROUP_PATCH: &str = "The changes of the record of a group. `member_count`, `created_at` and \
+    `updated_at` are accepted and ignored, and an `id` must be that of the path.";
 const GROUP_NEEDS: &[&str] = &["display_name"];
 const TENANT_CREATE: &str = "A tenant to create. `null` and an empty text are the same as absent. \
     `version`, `base_url`, `users`, `deleted_users`, `groups`, `created_at`, `updated_at`, \

@@ -8,8 +8,8 @@ use roster_core::{Attribute, limits::FIELDS_MAX, project::Members, text::nearest
 use super::{ParameterFault, invalid};
 
 /// The members of a group's record.
-const OF_GROUPS: [&str; 6] =
-    ["id", "version", "display_name", "external_id", "created_at", "updated_at"];
+const OF_GROUPS: [&str; 7] =
+    ["id", "version", "display_name", "external_id", "member_count", "created_at", "updated_at"];
 
 /// The members of a deleted user in addition to those of its record.
 const OF_DELETION: [&str; 2] = ["deleted_at", "purge_at"];
@@ -75,8 +75,7 @@ impl Fields {
 
     /// The selected members of the record; `None` if all are shown.
     pub(crate) fn members(&self) -> Option<Members> {
-        let selected = self.selected.iter().filter_map(|name| Attribute::from_name(name));
-        (!self.selected.is_empty()).then(|| Members::new(selected.collect()))
+        (!self.selected.is_empty()).then(|| Members::named(self.selected.clone()))
     }
 
     /// Whether a member that is not in the stored record is shown.

@@ -443,7 +443,6 @@ fn groups_and_members() -> Vec<Statement> {
         at_key(&["group_members_member", "groups_pkey", "users_pkey"], engine::newcomers::<Db>()),
         at_key(&["group_members_member"], engine::groups_above::<Db>()),
         at_key(&["events_subject"], engine::LAST_EVENT),
-        at_key(&["events_pkey"], engine::groups_left()),
         at_key(&["group_members_nested"], engine::groups_below::<Db>()),
         at_key(&[], sql::CREATE_GROUPS),
         at_key(&["groups_pkey"], sql::UPDATE_GROUPS),

@@ -342,6 +342,7 @@ fn other_conditions_are_tested_on_each_group() {
         version: 1,
         display_name: "Engines".to_owned(),
         external_id: Some("E".to_owned()),
+        member_count: 2,
         updated_at: at("2026-02-01T00:00:00Z"),
     };
     for (text, wanted) in [

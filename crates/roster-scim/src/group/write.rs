@@ -140,6 +140,7 @@ mod tests {
             version: 3,
             display_name: "Team".to_owned(),
             external_id: Some("x".to_owned()),
+            member_count: 2,
             updated_at: Timestamp::from_millis(1_720_000_000_000),
         };
         let members =

@@ -19,7 +19,7 @@ use roster_engine::{
     NEWEST_EVENT, NEXT_TENANT, PURGE_TENANT, PUT_KEY, PUT_WEBHOOK, Parameters, REVOKE_KEYS,
     SAVE_PROGRESS, TENANTS_GENERATION, Table, UPDATE_TENANT, USERS_ROOM, WEBHOOK, WEBHOOKS, WORDS,
     count_of_external_id, count_of_range, deleted_users, direct_groups, expired_users_sql,
-    groups_above, groups_along, groups_below, groups_left, groups_of_ids, ids_of_key, ids_of_range,
+    groups_above, groups_along, groups_below, groups_of_ids, ids_of_key, ids_of_range,
     members_among, newcomers, places_of_ids, rows_along, rows_of_ids, tenant_of_name,
     tenants_along,
 };
@@ -246,7 +246,6 @@ fn every_write_of_a_group_finds_its_rows_by_an_index() {
         sql::REMOVE_MEMBERS_OF_GROUP,
         sql::COUNT,
         LAST_EVENT,
-        &groups_left(),
     ]
     .map(str::to_owned)
     .to_vec();

@@ -54,14 +54,21 @@ impl State {
         }
     }
 
-    /// Removes a user or group from all its groups.
-    pub(super) fn leave_all(&mut self, member: UserId, at: Timestamp, caller: &Caller) {
-        for group in self.direct_groups(member) {
-            if let Some(group) = self.groups.get(&group) {
+    /// Removes a user or group from all its groups, and returns them.
+    pub(super) fn leave_all(
+        &mut self,
+        member: UserId,
+        at: Timestamp,
+        caller: &Caller,
+    ) -> Vec<GroupId> {
+        let groups: Vec<GroupId> = self.direct_groups(member).into_iter().collect();
+        for id in &groups {
+            if let Some(group) = self.groups.get(id) {
                 let change = left(group, member, at, caller);
                 self.write_group(change);
             }
         }
+        groups
     }
 
     /// The groups from which the deletion removed a user, if its restore is to rejoin them.
@@ -128,8 +135,7 @@ impl State {
             let above = walk(BTreeSet::from([id]), |id| self.direct_groups(id));
             Nesting { above, below: walk(groups, |id| self.groups_in(id)) }
         };
-        let count = u64::try_from(members.len()).unwrap_or(u64::MAX);
-        Facts { name_holder, members: count, present: members, newcomers, nesting }
+        Facts { name_holder, present: members, newcomers, nesting }
     }
 
     fn newcomer(&self, id: UserId) -> Option<Newcomer> {

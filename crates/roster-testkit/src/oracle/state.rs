@@ -146,8 +146,8 @@ impl State {
                 Some(conflict) => self.resolve_conflict(rules, act, command, conflict),
             },
             Decision::Remove(change) => {
-                let (entry, event) = Entry::of(&change);
-                self.leave_all(id, command.at, &command.caller);
+                let (entry, mut event) = Entry::of(&change);
+                event.members.removed = self.leave_all(id, command.at, &command.caller);
                 self.live.remove(&id);
                 self.deleted.insert(id, entry.clone());
                 Ok(self.append(event, entry.stored))

@@ -88,6 +88,7 @@ macro_rules! with_all_cases {
             }
             mod group_lists {
                 members_are_paged,
+                members_have_their_records_on_request,
                 groups_are_paged_and_found,
                 groups_are_filtered_and_searched,
                 an_unchanged_list_of_groups_is_304,

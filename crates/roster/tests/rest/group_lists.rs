@@ -40,6 +40,51 @@ pub(crate) async fn members_are_paged(backend: Backend) {
     service.get(&wrong).await.refused(400, "invalid-query");
 }
 
+pub(crate) async fn members_have_their_records_on_request(backend: Backend) {
+    let service = backend.open().await;
+    let (group, inner) = (service.group("team").await, service.group("inner").await);
+    let ada = service.user(json!({"username": "ada", "name": "Ada", "title": "Dr"})).await;
+    service.join(&group, &ada).await.expect(200);
+    let member = format!("{}/members/{}", group_path(&group), inner["id"].as_str().expect("an id"));
+    service.request("PUT", &member).send().await.expect(200);
+    let listed = format!("{}/members?fields=name,display_name", group_path(&group));
+    let page = service.get(&listed).await.expect(200).json();
+    let expected = json!([
+        {"id": inner["id"], "type": "group",
+            "group": {"id": inner["id"], "version": 1, "display_name": "inner"}},
+        {"id": ada["id"], "type": "user", "user": {"id": ada["id"], "version": 1, "name": "Ada"}},
+    ]);
+    assert_eq!(page["items"], expected);
+    assert_eq!(service.get(&group_path(&group)).await.expect(200).json()["member_count"], 2);
+    let counts = service.get("/groups?fields=member_count").await.expect(200).json();
+    let expected = [
+        json!({"id": group["id"], "version": 3, "member_count": 2}),
+        json!({"id": inner["id"], "version": 1, "member_count": 0}),
+    ];
+    assert_eq!(counts["items"], json!(expected));
+    for (query, code) in [
+        ("fields=nmae", "invalid-value"),
+        ("fields=member_count", "invalid-value"),
+        ("fields=", "invalid-value"),
+        ("fields=name&limit=101", "out-of-range"),
+    ] {
+        let target = format!("{}/members?{query}", group_path(&group));
+        let problem = service.get(&target).await.expect(400).json();
+        assert_eq!(problem["errors"][0]["code"], code, "{query}: {problem}");
+    }
+    // Users with large records, so that they are read on several pages.
+    let large = "x".repeat(15_000);
+    for number in 0..98 {
+        let attributes = json!({"a": large, "n": number});
+        let body = json!({"username": format!("u{number}"), "attributes": attributes});
+        service.join(&group, &service.user(body).await).await.expect(200);
+    }
+    let all = format!("{}/members?limit=100&fields=username,attributes", group_path(&group));
+    let page = service.get(&all).await.expect(200).json();
+    let items = page["items"].as_array().expect("items");
+    assert_eq!(items.iter().filter(|item| item["user"]["username"].is_string()).count(), 99);
+}
+
 pub(crate) async fn groups_are_paged_and_found(backend: Backend) {
     let service = backend.open().await;
     let ada = service.user(json!({"username": "ada"})).await;

@@ -143,7 +143,7 @@ impl Filter {
                 read.push(attribute);
             }
         });
-        (read.len() - always <= CUT_MEMBERS_MAX).then(|| Members::new(read))
+        (read.len() - always <= CUT_MEMBERS_MAX).then(|| Members::new(&read))
     }
 
     /// An upper bound of the comparisons for one record.

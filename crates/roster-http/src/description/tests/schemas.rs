@@ -55,6 +55,7 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
     let tenant = properties(&document, "Tenant");
     let schema = properties(&document, "UserSchema");
     let on_change = ["id", "username_from_email", "created_at", "updated_at"];
+    let of_group = ["id", "member_count", "created_at", "updated_at"];
     let of_tenant = [
         "version",
         "base_url",
@@ -70,9 +71,9 @@ fn schemas_of_writes_show_only_what_may_be_written_and_accept_the_whole_record()
         ("UserCreate", &user, &["version", "created_at", "updated_at"][..]),
         ("UserReplace", &user, &on_change[..]),
         ("UserPatch", &user, &on_change[..]),
-        ("GroupCreate", &group, &["id", "version", "created_at", "updated_at"][..]),
-        ("GroupReplace", &group, &on_change[..]),
-        ("GroupPatch", &group, &on_change[..]),
+        ("GroupCreate", &group, &["id", "version", "member_count", "created_at", "updated_at"][..]),
+        ("GroupReplace", &group, &of_group[..]),
+        ("GroupPatch", &group, &of_group[..]),
         ("TenantCreate", &tenant, &of_tenant[..]),
         ("TenantReplace", &tenant, &of_tenant[1..]),
         ("TenantPatch", &tenant, &of_tenant[1..]),

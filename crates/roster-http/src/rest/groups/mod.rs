@@ -2,15 +2,17 @@
 
 mod list_query;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::{extract::State, response::Response};
 use roster_core::{
-    Failure, Json, Outcome, UserId,
-    access::{ReadUsers, WriteUsers},
+    Failure, Json, Member, MemberKind, Outcome, Stored, UserId,
+    access::{Permit, ReadUsers, WriteUsers},
+    filter::Expression,
     group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery},
-    limits::NESTED_MEMBERSHIPS_MAX,
-    list::{PageKey, SortKey, Total},
+    limits::{ID_PARAMETERS_MAX, NESTED_MEMBERSHIPS_MAX},
+    list::{PageKey, PageQuery, SortKey, Total},
+    project::Members,
 };
 
 pub(super) use self::list_query::GroupListQuery;
@@ -163,7 +165,17 @@ pub(crate) async fn list_members(
 ) -> Result<Response, Problem> {
     let list = ListRequest::admit(&app, &call).await?;
     let group = parse_group_id(call.segment())?;
-    let query = ListQuery::read(call.parts.uri.query(), |_| Err(unknown()))?;
+    let mut fields = Fields::of_users();
+    let query =
+        ListQuery::read(call.parts.uri.query(), |parameter| match parameter.name.as_ref() {
+            "fields" => fields.add(&parameter.value()),
+            _ => Err(unknown()),
+        })?;
+    let shown = fields.members();
+    if shown.is_some() && query.limit > ID_PARAMETERS_MAX {
+        let detail = format!("with fields, ask for at most {ID_PARAMETERS_MAX} members");
+        return Err(refused(Fault::of_parameter("limit", "out-of-range", detail).into()));
+    }
     let cursors = app.cursors_of(List::Members, call.authority().actor());
     let cursors = cursors.with("group_id", Some(group));
     let after = query.after(&cursors, id_of)?;
@@ -178,12 +190,63 @@ pub(crate) async fn list_members(
     let total = query.count.then_some(Total::Exactly(page.total));
     let (position, next) = (page.position, page.next.map(key_of));
     let facts = PageFacts { position, next, total, examined: None };
-    let items = (page.items.as_slice(), page.items.len() * MEMBER_BYTES);
+    let records = match &shown {
+        Some(shown) => records_of(&app, permit, &page.items, shown).await?,
+        None => BTreeMap::new(),
+    };
+    let bytes: usize = records.values().map(Vec::len).sum();
+    let items = (page.items.as_slice(), page.items.len() * MEMBER_BYTES + bytes);
     list.respond((&query, &cursors), facts, items, |member, out| {
         let (id, kind) = (member.id, member.kind.as_str());
-        out.extend_from_slice(format!("{{\"id\":\"{id}\",\"type\":\"{kind}\"}}").as_bytes());
+        out.extend_from_slice(format!("{{\"id\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
+        // Without it, the member was deleted after the page was read.
+        if let Some(record) = records.get(&id) {
+            out.extend_from_slice(format!(",\"{kind}\":").as_bytes());
+            out.extend_from_slice(record);
+        }
+        out.push(b'}');
         Some(())
     })
+}
+
+/// The records of these members by their ids, with the selected members.
+async fn records_of(
+    app: &AppState,
+    permit: Permit<ReadUsers>,
+    members: &[Member],
+    shown: &Members,
+) -> Result<BTreeMap<UserId, Vec<u8>>, Problem> {
+    let ids = |kind| {
+        let found = members.iter().filter(move |member| member.kind == kind);
+        found.map(|member| member.id).collect::<Vec<_>>()
+    };
+    let (users, groups) = (ids(MemberKind::User), ids(MemberKind::Group));
+    let mut found = BTreeMap::new();
+    let mut take = |items: Vec<Stored>| {
+        for Stored { id, record, .. } in items {
+            let mut part = Vec::new();
+            shown.project(&record, &mut part).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+            found.insert(id, part);
+        }
+        Ok::<_, Problem>(())
+    };
+    // A page may end early, because its records are large.
+    let mut query = PageQuery::first(users.len()).with(Expression::ids(users));
+    while query.limit > 0 {
+        let page = app.directory.list(permit, query.clone()).await?;
+        take(page.items)?;
+        query.limit = if page.next.is_some() { query.limit } else { 0 };
+        query.after = page.next;
+    }
+    let limit = groups.len();
+    let mut query = GroupQuery { ids: Some(groups), ..GroupQuery::first(limit) };
+    while query.limit > 0 {
+        let page = app.directory.list_groups(permit, query.clone()).await?;
+        take(page.items)?;
+        query.limit = if page.next.is_some() { limit } else { 0 };
+        query.after = page.next;
+    }
+    Ok(found)
 }
 
 /// `PUT /groups/{group_id}/members/{member_id}`: adds a user or a group to a group.
