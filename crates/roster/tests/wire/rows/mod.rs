@@ -14,6 +14,7 @@ mod limits;
 mod media;
 mod methods;
 mod negotiation;
+mod session;
 mod target;
 mod time;
 
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Vec<Row> {
         limits::rows(),
         connection::rows(),
         browser::rows(),
+        session::rows(),
         answers::rows(),
         deleted::rows(),
         deleted::events(),
