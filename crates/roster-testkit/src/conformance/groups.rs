@@ -61,7 +61,7 @@ pub async fn a_created_group_is_read_back_unchanged(harness: Harness) {
     let id = outcome.stored.id;
     let moment = id.created_at().to_string();
     let record = json!({"id": id.to_string(), "version": 1, "display_name": "Core Team",
-        "external_id": "A-7", "created_at": moment, "updated_at": moment});
+        "external_id": "A-7", "member_count": 0, "created_at": moment, "updated_at": moment});
     assert_eq!(view(&outcome.stored), record);
     assert_eq!(harness.group_now(id).await, Some(outcome.stored));
     assert_eq!(harness.group_now(harness.new_id()).await, None);
