@@ -1,6 +1,6 @@
 """How the screens of the console look, for console.py: axe, scrolling, sizes and pictures."""
 
-import gzip
+import re
 import time
 from pathlib import Path
 
@@ -24,7 +24,7 @@ WIDE = """() => {
     }).slice(0, 2).map((one) => one.tagName + '.' + one.className);
     return wide > 0 ? `${wide} px too wide: ${out}` : '';
 }"""
-FIRST_KIB, FIRST_REQUESTS = 60, 16
+FIRST_KIB, FIRST_REQUESTS, EVERY_KIB, LINES = 60, 16, 120, 6_500
 
 
 def furnish(stage):
@@ -206,7 +206,9 @@ class Looks:
 
 
 def sizes(stage, theatre, state):
-    """The size of the first list and its requests, and of all files, in KiB as they are sent."""
+    """The size of the first list and its requests, and of all files, in KiB as they are sent, and the
+    lines of scripts and styles.
+    """
     context = theatre.context(stage, state)
     page, sent = context.new_page(), []
     page.on("requestfinished", lambda request: sent.append(request))
@@ -217,8 +219,16 @@ def sizes(stage, theatre, state):
     count = sum(not request.url.startswith("data:") for request in sent)
     context.close()
     web = ROOT / "crates" / "roster-console" / "web"
-    every = sum(len(gzip.compress(path.read_bytes(), 6)) for path in web.rglob("*")
-                if path.suffix in (".js", ".css", ".html"))
-    return size / 1024, count, every / 1024
+    page = stage.call("GET", "/console", headers={"Accept": "text/html", "Accept-Encoding": "br"})
+    at = stage.call("GET", "/console", headers={"Accept": "text/html"}).body.decode()
+    files, every, lines = re.search(r'href="([^"]*)/app.css"', at)[1], len(page.body), 0
+    for path in sorted(web.rglob("*")):
+        if path.suffix in (".js", ".css"):
+            name = path.relative_to(web)
+            answer = stage.call("GET", f"{files}/{name}", headers={"Accept-Encoding": "br"})
+            expect(answer.status == 200, f"{name} is answered {answer}")
+            every += len(answer.body)
+            lines += 0 if name.parts[0] == "vendor" else len(path.read_text().splitlines())
+    return size / 1024, count, every / 1024, lines
 
 

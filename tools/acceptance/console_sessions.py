@@ -1,9 +1,15 @@
 """Sign-in, sessions and attacks on them, for console.py."""
 
+import base64
 import http.server
+import json
 import threading
+import time
 
 from console_stage import Stage, sign_in
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from service import Connection
 from tenants_client import expect
 
@@ -117,6 +123,87 @@ def open_service(theatre, binary, data):
         context.close()
     finally:
         stage.stop()
+
+
+def coded(content):
+    content = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+LEEWAY_S = 60  # of the ends of tokens, for clocks that differ
+
+
+class Issuer:
+    """An identity provider on loopback: its documents, and tokens."""
+
+    def __init__(self):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Documents)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        numbers = self.key.public_key().public_numbers()
+        server.documents = {
+            "/.well-known/openid-configuration": {"issuer": self.url, "jwks_uri": f"{self.url}/keys"},
+            "/keys": {"keys": [{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "1",
+                                "x": coded(numbers.x.to_bytes(32)),
+                                "y": coded(numbers.y.to_bytes(32))}]},
+        }  # fmt: skip
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.server = server
+
+    def token(self, seconds, scope):
+        now = int(time.time())
+        head = {"alg": "ES256", "kid": "1", "typ": "at+jwt"}
+        claims = {"iss": self.url, "aud": "console", "sub": "ada", "iat": now - 300,
+                  "exp": now + seconds, "scope": scope}
+        signed = f"{coded(head)}.{coded(claims)}"
+        r, s = decode_dss_signature(self.key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+        return f"{signed}.{coded(r.to_bytes(32) + s.to_bytes(32))}"
+
+
+class Documents(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = json.dumps(self.server.documents[self.path]).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def with_token(theatre, binary, data):
+    """A pasted token of an identity provider signs in until it ends; a wrong one does not."""
+    issuer = Issuer()
+    stage = Stage(binary, data, operator=False, flags=(
+        "--jwt-issuer", issuer.url, "--jwt-audience", "console"))
+    try:
+        context = theatre.context(stage)
+        page = context.new_page()
+        page.goto(f"{stage.url}/console")
+        page.locator("#credential").fill(issuer.token(60, "users:read")[:-4] + "AAAA")
+        page.keyboard.press("Enter")
+        page.get_by_text("not valid").wait_for()
+        lasting = 12
+        page.locator("#credential").fill(issuer.token(lasting - LEEWAY_S, "users:read users:write"))
+        page.keyboard.press("Enter")
+        page.get_by_text("Add your first users").or_(page.locator(".empty")).first.wait_for()
+        ends = time.monotonic() + lasting
+        page.goto(f"{stage.url}/console#/users/new")
+        page.locator("#f-username").fill("by-token")
+        page.locator(".savebar .primary").click()
+        page.locator(".toast").filter(has_text="created").wait_for()
+        page.wait_for_timeout(max(0, (ends - time.monotonic()) * 1000 + 1500))
+        page.goto(f"{stage.url}/console#/users")
+        over = page.locator("dialog[open]").or_(page.get_by_role("heading", name="Sign in"))
+        over.first.wait_for()
+        answer = stage.call("GET", "/users", key=issuer.token(60, "users:read"))
+        expect(answer.json()["items"][0]["username"] == "by-token", f"the user is {answer}")
+        context.close()
+    finally:
+        stage.stop()
+        issuer.server.shutdown()
 
 
 class Session:

@@ -22,8 +22,9 @@ CHROMIUM = ("chromium", "chromium-headless-shell")
 class Stage:
     """A service with a key for everything, and requests to its API."""
 
-    def __init__(self, binary, data, operator=True):
-        self.service = Service(binary, data, flags=("--webhook-networks", "127.0.0.1/32"))
+    def __init__(self, binary, data, operator=True, flags=(), **options):
+        flags = ("--webhook-networks", "127.0.0.1/32", *flags)
+        self.service = Service(binary, data, flags=flags, **options)
         self.service.ready, self.key = "/readyz", None
         self.service.start()
         if operator:
@@ -190,6 +191,12 @@ class Hand:
         self.page.keyboard.press("Control+a")
         self.page.keyboard.type(text)
 
+    def save(self):
+        if self.way == "keys":
+            self.key("Control+Enter")
+        else:
+            self.press(self.page.locator(".savebar").get_by_role("button", name="Save"))
+
     def row(self, text):
         """Searches in the list of users and opens the first row."""
         self.page.keyboard.type(text)
@@ -202,7 +209,15 @@ class Hand:
             self.press(self.page.locator("#row-0 .c-nm"))
 
     def go(self, name):
-        """A screen of the navigation, which is behind a button on a phone."""
+        """A screen of the navigation, which is behind a button on a phone. The keys jump to it."""
+        if self.way == "keys":
+            self.key("Control+k")
+            self.page.locator(".jumpbox input").wait_for()
+            self.page.keyboard.type(name)
+            self.page.get_by_role("option", name=name).first.wait_for()
+            self.key("Enter")
+            self.page.locator("dialog").wait_for(state="detached")
+            return
         menu = self.page.get_by_role("button", name="Menu", exact=True)
         if menu.is_visible():
             self.press(menu)

@@ -77,7 +77,7 @@ class Tasks:
         hand, address = self.begin(), f"ada{self.number}@new.example"
         hand.row("ada kovalevsky")
         hand.write(self.page.get_by_label("E-mail", exact=False).first, address)
-        hand.press(self.button("Save", within=self.page.locator(".savebar")))
+        hand.save()
         self.said("Saved as version")
         expect(self.stage.user("ada")["email"] == address, "the address of Ada is not corrected")
         self.end("e-mail", hand, 3)
@@ -180,7 +180,7 @@ class Tasks:
             hand.write(self.page.locator("#f-title"), mine)
             hand.write(self.page.locator("#f-given_name"), f"Ada {side} {self.number}")
             self.stage.change(user, {"title": theirs, "organization": f"By {side} {self.number}"})
-            hand.press(self.button("Save", within=self.page.locator(".savebar")))
+            hand.save()
             save = self.dialog.locator("footer .primary")
             save.wait_for()
             before = hand.count

@@ -1,64 +1,31 @@
 // The fragment holds the state of the page: #/t/TENANT/SCREEN/PART...?name=value. Pure functions.
 
-/**
- * @typedef {object} Route
- * @property {string} tenant   the tenant chosen with an operator's key, or ""
- * @property {string} screen   the first part, such as "users"
- * @property {string[]} parts  the other parts, such as [ID, "history"]
- * @property {Record<string, string>} query
- */
+/** @typedef {{tenant: string, screen: string, parts: string[], query: Record<string, string>}}
+ * Route  `tenant` is the one chosen with an operator's key, or "" */
 
-const decode = (/** @type {string} */ text) => {
-    try {
-        return decodeURIComponent(text);
-    } catch {
-        return text;
-    }
-};
+/** Unlike decodeURIComponent it keeps broken escapes. */
+const decode = (text) =>
+    new URLSearchParams(`x=${text.replace(/[+&]/g, encodeURIComponent)}`).get("x");
 
-/** Read a fragment. @param {string} fragment @returns {Route} */
+/** @param {string} fragment @returns {Route} */
 export function parseRoute(fragment) {
-    const text = fragment.replace(/^#/, "");
-    const mark = text.indexOf("?");
-    const path = mark < 0 ? text : text.slice(0, mark);
+    const [, path, search] = fragment.match(/^#?([^?]*)\??(.*)$/s);
     const names = path.split("/").filter(Boolean).map(decode);
-    let tenant = "";
-    if (names[0] === "t" && names.length > 1) {
-        tenant = names[1];
-        names.splice(0, 2);
-    }
-    /** @type {Record<string, string>} */
-    const query = {};
-    for (const [name, value] of new URLSearchParams(mark < 0 ? "" : text.slice(mark + 1))) {
-        query[name] = value;
-    }
-    return { tenant, screen: names[0] ?? "users", parts: names.slice(1), query };
+    const [, tenant = ""] = names[0] === "t" && names.length > 1 ? names.splice(0, 2) : [];
+    return { tenant, screen: names[0] ?? "users", parts: names.slice(1),
+        query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
-/**
- * Write a fragment; empty values of the query are left out.
- * @param {{tenant?: string, screen: string, parts?: string[],
- *   query?: Record<string, string | undefined>}} route
- */
+/** Write a fragment; empty values of the query are left out. */
 export function formatRoute({ tenant = "", screen, parts = [], query = {} }) {
     const names = [...(tenant ? ["t", tenant] : []), screen, ...parts];
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-        if (value !== undefined && value !== "") {
-            search.set(name, value);
-        }
-    }
-    const tail = search.toString();
-    return `#/${names.map(encodeURIComponent).join("/")}${tail ? `?${tail}` : ""}`;
+    const tail = new URLSearchParams(Object.entries(query).filter(([, value]) => value)).toString();
+    return `#/${names.map(encodeURIComponent).join("/")}${tail && `?${tail}`}`;
 }
 
-/** Whether two routes differ in their query at most. @param {Route} a @param {Route} b */
-export function samePlace(a, b) {
-    return a.tenant === b.tenant && a.screen === b.screen
-        && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
-}
+/** Whether two routes differ in their query at most. */
+export const samePlace = (...routes) => new Set(routes.map((one) =>
+    formatRoute({ ...one, query: {} }))).size === 1;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Whether a text is an id of a user or a group. @param {string} text */
-export const isId = (text) => UUID.test(text.trim());
+export const isId = (text) =>
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text.trim());

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as text from "../../../crates/roster-console/web/screens/activity_text.js";
-import { frameReader, pause } from "../../../crates/roster-console/web/screens/activity_stream.js";
 
 let last = 1000;
 const event = (type, id, data = {}, rest = {}) => ({
@@ -83,7 +82,7 @@ test("the record of before is in the next older event of the same record", () =>
 });
 
 test("frames of a stream", () => {
-    const { take } = frameReader();
+    const { take } = text.frameReader();
     assert.equal(take("retry: 2000"), null);
     assert.equal(take("id: 82b4-1\r"), null);
     assert.deepEqual(take(""), { id: "82b4-1", event: "message", data: "", retry: 2000 });
@@ -97,7 +96,7 @@ test("frames of a stream", () => {
 });
 
 test("pauses grow up to half a minute", () => {
-    assert.equal(pause(0, 2000, () => 1), 2000);
-    assert.equal(pause(2, 2000, () => 0), 4000);
-    assert.equal(pause(20, 2000, () => 1), 30000);
+    assert.equal(text.pause(0, 2000, () => 1), 2000);
+    assert.equal(text.pause(2, 2000, () => 0), 4000);
+    assert.equal(text.pause(20, 2000, () => 1), 30000);
 });

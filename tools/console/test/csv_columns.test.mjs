@@ -1,8 +1,8 @@
 // Run: node --test tools/console/test
 import assert from "node:assert/strict";
 import test from "node:test";
-import { attributeOf, cellsOf, decode, delimiterOf, digest, firstLine, newHeader, quoteCell,
-    readLines, readTable, safeCell, toCsv, twice }
+import { attributeOf, cellsOf, decode, delimiterOf, digest, newHeader, readLines, readTable,
+    safeCell, toCsv }
     from "../../../crates/roster-console/web/csv_columns.js";
 
 const rowsOf = (text) => {
@@ -55,13 +55,9 @@ test("the new header row names members and leaves columns out", () => {
     const table = readTable("Login;Hat;status;code;line;column;detail\na;b;c;d;e;f;g");
     assert.deepEqual(table.columns, ["Login", "Hat"]);
     assert.deepEqual(newHeader(table, ["username", null]),
-        { header: "username;left_out_2;status;code;line;column;detail\n", map: ["left_out_2:"] });
-    assert.equal(firstLine(table), 2);
-    assert.equal(newHeader(readTable("sep=;\na;b"), ["x", "y"]).header, "sep=;\nx;y\n");
-});
-
-test("a member that two columns have is found", () => {
-    assert.deepEqual([...twice(["a", null, "b", "a", null])], [0, 3]);
+        { header: `username;${[2, 3, 4, 5, 6, 7].map((at) => `left_out_${at}`).join(";")}\n`,
+            map: [2, 3, 4, 5, 6, 7].map((at) => `left_out_${at}:`) });
+    assert.equal(newHeader(readTable("sep=;\na;b"), ["x", "y"]).header, "x;y\n");
 });
 
 test("a spreadsheet executes no cell", () => {
@@ -71,7 +67,6 @@ test("a spreadsheet executes no cell", () => {
     }
     assert.equal(safeCell("'=1", true), "'=1");
     assert.equal(toCsv([["a", '="b"'], ["c\nd", "e,f"]]), 'a,"\'=""b"""\r\n"c\nd","e,f"\r\n');
-    assert.equal(quoteCell("a;b", ";"), '"a;b"');
 });
 
 test("lines of NDJSON without blank ones", () => {
@@ -81,10 +76,10 @@ test("lines of NDJSON without blank ones", () => {
 
 test("texts of old programs are read", () => {
     const bytes = (...all) => Uint8Array.from(all);
-    assert.deepEqual(decode(bytes(0x4a, 0xf8)), { text: "Jø", encoding: "Windows-1252" });
-    assert.deepEqual(decode(bytes(0xff, 0xfe, 0x61, 0)), { text: "a", encoding: "UTF-16" });
+    assert.deepEqual(decode(bytes(0x4a, 0xf8)), { text: "Jø", encoding: "windows-1252" });
+    assert.deepEqual(decode(bytes(0xff, 0xfe, 0x61, 0)), { text: "a", encoding: "utf-16le" });
     assert.deepEqual(decode(new TextEncoder().encode("Jø\rb")),
-        { text: "Jø\nb", encoding: "UTF-8" });
+        { text: "Jø\nb", encoding: "utf-8" });
 });
 
 test("names of attributes and digests", () => {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { draftBody, draftFaults, draftOf, draftPatch, findTenants, rebase, suggestName }
+import { merge, patchOf } from "../../../crates/roster-console/web/merge.js";
+import { findTenants, suggestName }
     from "../../../crates/roster-console/web/screens/tenants_rules.js";
-
-const EMPTY = { display_name: "", external_id: "", users_max: "" };
 
 test("a name is suggested", () => {
     assert.equal(suggestName("Acme Ltd."), "acme-ltd");
@@ -12,40 +11,28 @@ test("a name is suggested", () => {
     assert.equal(suggestName("x".repeat(80)).length, 63);
 });
 
-test("faults of a draft", () => {
-    const faults = (draft) => Object.keys(draftFaults({ ...EMPTY, ...draft }));
-    assert.deepEqual(faults({ name: "acme-1" }), []);
-    assert.deepEqual(faults({ name: "Acme" }), ["/name"]);
-    assert.deepEqual(faults({ name: "" }), ["/name"]);
-    assert.deepEqual(faults({ name: "a".repeat(64) }), ["/name"]);
-    assert.deepEqual(faults({ users_max: "-1" }), ["/users_max"]);
-    assert.deepEqual(faults({ users_max: "1.5" }), ["/users_max"]);
-    assert.deepEqual(faults({ users_max: " 0 " }), []);
-    assert.deepEqual(faults({ display_name: "x".repeat(257) }), ["/display_name"]);
-});
-
 test("a patch has the changes only; null clears", () => {
-    const from = draftOf({ display_name: "Acme", users_max: 5 });
-    assert.deepEqual(draftPatch(from, from), {});
-    assert.deepEqual(draftPatch(from, { ...from, users_max: "" }), { users_max: null });
-    assert.deepEqual(draftPatch(from, { ...from, users_max: "0", external_id: " x " }),
-        { users_max: 0, external_id: "x" });
+    const from = { display_name: "Acme", users_max: 5 };
+    const patch = (limit, more = []) =>
+        patchOf(from, new Map([["/users_max", limit], ...more]));
+    assert.deepEqual(patch(5), {});
+    assert.deepEqual(patch(""), { users_max: null });
+    assert.deepEqual(patch(0, [["/external_id", "x"]]), { users_max: 0, external_id: "x" });
 });
 
 test("a new tenant has no empty members", () => {
-    assert.deepEqual(draftBody({ ...EMPTY, name: " acme ", users_max: "7" }),
-        { name: "acme", users_max: 7 });
+    const edits = new Map([["/name", "acme"], ["/external_id", ""], ["/users_max", 7]]);
+    assert.deepEqual(patchOf({}, edits), { name: "acme", users_max: 7 });
 });
 
 test("after a change of somebody else, the edits stay", () => {
-    const opened = { display_name: "A", external_id: "1", users_max: "" };
-    const edited = { display_name: "B", external_id: "1", users_max: "" };
-    const now = { display_name: "A", external_id: "2", users_max: "9" };
-    assert.deepEqual(rebase(opened, edited, now),
-        { draft: { display_name: "B", external_id: "2", users_max: "9" }, theirs: [] });
-    assert.deepEqual(rebase(opened, edited, { ...opened, display_name: "C" }),
-        { draft: edited, theirs: ["display_name"] });
-    assert.deepEqual(rebase(opened, edited, edited).theirs, []);
+    const opened = { display_name: "A", external_id: "1" };
+    const edits = new Map([["/display_name", "B"]]);
+    assert.deepEqual(merge(opened, { ...opened, external_id: "2", users_max: 9 }, edits),
+        { mine: ["/display_name"], theirs: ["/external_id", "/users_max"], both: [] });
+    assert.deepEqual(merge(opened, { ...opened, display_name: "C" }, edits).both,
+        [{ pointer: "/display_name", base: "A", now: "C", mine: "B" }]);
+    assert.deepEqual(merge(opened, { ...opened, display_name: "B" }, edits).both, []);
 });
 
 test("a search looks at all names", () => {

@@ -1,274 +1,171 @@
-// Activity: who changed what, newest first, and live.
+// Activity, and the history of a group: who changed what, newest first.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { actorName } from "../actors.js";
-import { get } from "../api.js";
+import { ref } from "../vendor/lit-html/directives/ref.js";
+import { repeat } from "../vendor/lit-html/directives/repeat.js";
+import { NAMES, actorName, isMine } from "../actors.js";
 import { caller, can } from "../caller.js";
-import { go, here, loadStyles, refresh, setQuery } from "../page.js";
-import { count, shortId } from "../texts.js";
+import { go, here, refresh, setQuery, to } from "../page.js";
+import { count, date, dateTime, fullTime } from "../texts.js";
 import { icon } from "../ui/icons.js";
-import { emptyState, errorPanel, noScope, pageHead, skeleton } from "../ui/parts.js";
-import { follow, more, need, openLog, showPending } from "./activity_log.js";
-import { AUDIT_TYPES, TYPES, subjectOf } from "./activity_text.js";
-import { linesView, who } from "./activity_view.js";
+import { listScreen, listView } from "../ui/list.js";
+import { copyButton, cut, noScope } from "../ui/parts.js";
+import { activityLog } from "./activity_log.js";
+import { TYPES, foldText, sentenceOf, subjectOf } from "./activity_text.js";
+import { people } from "./group_members.js";
 
-await loadStyles("screens/activity.css");
+const open = new Set();
+let log;
 
-/** @typedef {import("./activity_log.js").Log} Log */
+const filter = (next) => go("activity", { ...here().query, ...next });
+const isLive = () => here().query.live !== "off";
+/** On an open service everybody has the same name. */
+const who = (actor) => (isMine(actor) && !caller().open ? "You" : actorName(actor));
 
-/** What Back shows again: the log, and how far it was scrolled.
- * @type {{key: string, log: Log, open: Map<string, number>, top: number, at: number} | null} */
-let kept = null;
-
-const sentence = (/** @type {string} */ text) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Names of the records by which somebody filters. @type {Map<string, string>} */
-const names = new Map();
-
-/** @param {import("../route.js").Route} route */
 export default function activity(route) {
-    if (!can("events:read")) {
-        return { title: "Activity", view: () => html`${pageHead({ title: "Activity" })}
-            ${noScope("events:read", "read the change log")}` };
+    const { type = "", actor = "", subject = "" } = route.query;
+    const box = () => document.getElementById("list-page");
+    // Ask for the names of all keys.
+    actorName("key:");
+
+    function setLive() {
+        setQuery({ live: isLive() ? "off" : "" });
+        log.connect();
     }
-    const filterOf = (/** @type {Record<string, string>} */ query) => ({ type: query.type ?? "",
-        actor: query.actor ?? "", subject: query.subject ?? "" });
-    const keyOf = () => JSON.stringify([here().tenant, caller().actor, filterOf(here().query)]);
-    const fresh = kept && kept.key === keyOf() && Date.now() - kept.at < 600000 ? kept : null;
-    const state = { log: fresh?.log ?? openLog(filterOf(route.query)),
-        live: route.query.live !== "off",
-        open: fresh?.open ?? /** @type {Map<string, number>} */ (new Map()), top: fresh?.top ?? 0,
-        keys: /** @type {[string, string][]} */ ([]) };
-    let unfollow = () => {};
-    let seen = new WeakSet();
-
-    const box = () => document.getElementById("activity");
-    const atTop = () => {
-        const list = box();
-        return !state.open.size && (list?.scrollTop ?? 0) < 8
-            && !list?.querySelector(".evs :focus");
-    };
-
-    function connect() {
-        unfollow();
-        unfollow = state.live && document.visibilityState === "visible" && state.log.position
-            ? follow(state.log, atTop) : () => {};
-    }
-
-    /** @param {Log} log */
-    async function start(log) {
-        log.stop = new AbortController();
-        log.asked.clear();
-        if (!log.events.length) {
-            await more(log);
-        }
-        if (log === state.log) {
-            connect();
-        }
-    }
-
-    /** Read the log again, from its end. */
-    function again() {
-        unfollow();
-        state.log.stop.abort();
-        state.log = openLog(filterOf(here().query));
-        state.open = new Map();
-        seen = new WeakSet();
-        start(state.log);
-        refresh();
-    }
-    start(state.log);
-    const shownAgain = () => connect();
-    document.addEventListener("visibilitychange", shownAgain);
-    if (can("keys:admin")) {
-        get("/keys", { query: { limit: 1000 } }).then(({ data }) => {
-            state.keys = data.items.map((/** @type {any} */ key) => [`key:${key.id}`, key.name]);
-            refresh();
-        }, () => {});
-    }
-
-    /** A step for Back. @param {Record<string, string>} next */
-    const filter = (next) => go("activity", { ...here().query, ...next });
-
-    function setLive(on = !state.live) {
-        state.live = on;
-        setQuery({ live: on ? "" : "off" });
-        connect();
-        refresh();
-    }
-
-    // Lines that come into sight look up the values of before.
-    const watch = new IntersectionObserver((entries) => {
-        const ids = new Set(entries.filter((entry) => entry.isIntersecting)
-            .map((entry) => /** @type {HTMLElement} */ (entry.target).dataset.event));
-        if (ids.size) {
-            state.log.events.filter((event) => ids.has(event.id)).forEach((event) =>
-                need(state.log, event));
-        }
-    });
-
-    const actors = () => {
-        const { events } = state.log;
-        const own = caller().open ? []
-            : [/** @type {[string, string]} */ ([caller().actor, "You"])];
-        const all = new Map([...own, ...state.keys, ...events.map((event) =>
-            /** @type {[string, string]} */ ([event.actor, who(event.actor)])), ...own]);
-        const now = state.log.filter.actor;
-        if (now && !all.has(now)) {
-            all.set(now, actorName(now));
-        }
-        return /** @type {[string, string][]} */ ([["", "Everybody"], ...all]);
-    };
-
-    /** @param {string} name @param {string} text @param {string} value @param {[string,
-     * string][]} all */
-    const choice = (name, text, value, all) =>
-        html`<label class="act-f"><span class="sr">${text}</span>
-        <select id="act-${name}" @change=${(/** @type {Event} */ event) =>
-            filter({ [name]: /** @type {HTMLSelectElement} */ (event.target).value })}>
-            ${all.map(([one, words]) =>
-                html`<option value=${one} .selected=${one === value}>${words}
-            </option>`)}</select></label>`;
-
-    const types = () => {
-        const all = [...TYPES, ...(can("audit:read") ? AUDIT_TYPES : [])];
-        const now = state.log.filter.type;
-        return all.some(([type]) => type === now) ? all
-            : [...all, /** @type {[string, string]} */ ([now, now])];
-    };
-
     async function pick() {
-        const { pickSubject } = await import("./activity_pick.js");
-        const one = await pickSubject();
-        if (one) {
-            names.set(one.subject, one.name);
-            filter({ subject: one.subject });
-        }
+        const { pickSubject } = await import("./group_add.js");
+        const picked = await pickSubject();
+        return picked && filter({ subject: picked });
+    }
+    const choice = (name, text, value, all) => html`<select class="in" id="act-${name}"
+        aria-label=${text} @change=${(event) => filter({ [name]: event.target.value })}>
+        ${all.map(([one, words]) => html`<option value=${one} .selected=${one === value}>${words}
+            </option>`)}</select>`;
+
+    function tools() {
+        const actors = new Set([caller().actor, ...Object.keys(NAMES), actor,
+            ...(log.items ?? []).map((event) => event.actor)].filter(Boolean));
+        const event = log.items?.find((one) => one.subject === subject);
+        const name = subjectOf(event ?? { subject, type: "", data: {} })?.name ?? subject;
+        return html`<div class="tools">
+            ${choice("type", "What happened", type, TYPES.filter(([, , scope = "events:read"]) =>
+                can(scope)))}
+            ${choice("actor", "Who did it", actor, [["", "Everybody"],
+                ...[...actors].map((one) => [one, who(one)])])}
+            ${subject ? html`<div class="chip"><span class="op">Only</span><span class="v"><bdi
+                class="cut">${name}</bdi></span><button aria-label="Show all records"
+                @click=${() => filter({ subject: "" })}>${icon("x")}</button></div>`
+                : can("users:read") ? html`<button class="btn" @click=${pick}>${icon("search")}User
+                or group</button>` : ""}
+            <div class="end"><button class="btn" role="switch" aria-checked=${String(isLive())}
+                aria-label="Live" title="Key L" @click=${setLive}>${!isLive()
+                ? html`${icon("pause")}Paused` : log.on ? html`<span class="live">Live</span>`
+                    : log.ended ? "Ended" : "Connecting…"}</button></div></div>
+            ${isLive() && log.ended ? html`<div class="openbar" role="alert">${icon("warn")}<span>
+                The live view ended: ${log.ended.message}</span><button class="btn"
+                @click=${() => log.load()}>Read again</button></div>` : ""}
+            <div role="status">${log.pending.length ? html`<button class="newbar" @click=${() => {
+                log.show();
+                box().scrollTo({ top: 0 });
+            }}>${icon("up")}${count(log.pending.length, "new event")}: show</button>` : ""}
+            </div><div class="topline"></div>`;
     }
 
-    function subjectChip() {
-        const { subject } = state.log.filter;
-        if (!subject) {
-            return can("users:read")
-                ? html`<button class="btn" @click=${pick}>${icon("search")}User or
-                group</button>` : "";
+    const screen = listScreen({ route, title: "Activity", scope: "events:read",
+        may: "read the change log", tabs: tools, rows: linesView,
+        list: () => (log = activityLog({ type, actor, subject }, isLive, () =>
+            box()?.scrollTop < 8 && !box().querySelector(":focus, [aria-expanded=true]"))),
+        none: () => ({ icon: "activity", title: "No events", action: (type || actor || subject)
+            && html`<button class="btn" @click=${() => filter({ type: "", actor: "",
+                subject: "" })}>Show everything</button>` }),
+        keys: { l: setLive, "/": () => can("users:read") && pick() } });
+    // Other filters are another screen.
+    return { ...screen, changed: undefined };
+}
+
+export function groupHistory(id) {
+    let own;
+    return { close: () => own?.close(), view() {
+        if (!can("events:read")) {
+            return noScope("events:read", "read the history");
         }
-        const event = state.log.events.find((one) => one.subject === subject);
-        const [kind, id = ""] = subject.split("/");
-        const name = (event && subjectOf(event)?.name) || names.get(subject) || shortId(id || kind);
-        return html`<div class="chip"><span class="op">Only</span><bdi class="v cut">${name}</bdi>
-            <button aria-label="Show all records"
-                @click=${() => filter({ subject: "" })}>${icon("x")}
-            </button></div>`;
-    }
-
-    const LIVE = { on: "Live", waits: "Connecting…", off: "Connecting…", ended: "Ended" };
-
-    const tools = () => html`<div class="tools">
-        ${choice("type", "What happened", state.log.filter.type, types())}
-        ${choice("actor", "Who did it", state.log.filter.actor, actors())}
-        ${subjectChip()}
-        <div class="end"><button class="btn act-live ${state.log.live}" role="switch"
-            aria-checked=${state.live ? "true" : "false"} aria-label="Live"
-                @click=${() => setLive()}
-            title=${state.live ? "New events appear by themselves. L pauses them."
-                : "New events do not appear. L shows them live."}>
-            <span class="pt"></span>${state.live ? LIVE[state.log.live]
-                : "Paused"}</button></div></div>`;
-
-    function endView() {
-        const { ended } = state.log;
-        if (!ended || !state.live) {
-            return "";
+        if (!own) {
+            log = own = activityLog({ subject: `groups/${id}` }, () => true, () => true);
+            own.load();
         }
-        const lost = ended.status === 410;
-        return html`<div class="act-end" role="alert">${icon("warn")}<span><b>The live view
-            ended.</b> ${
-            lost ? "The change log does not reach back to where it was."
-                : sentence(ended.detail || ended.title)}
-            </span><button class="btn" @click=${lost || ended.status === 400 ? again
-                : connect}>${lost
-            ? "Read again" : "Connect again"}</button></div>`;
-    }
+        return listView(own, own.items, () => ({ icon: "clock", title: "No events are kept" }),
+            linesView);
+    } };
+}
 
-    function listView() {
-        const { log } = state;
-        if (log.error && !log.events.length) {
-            return errorPanel(log.error, () => start(log));
-        }
-        if (!log.events.length) {
-            const some = log.filter.type || log.filter.actor || log.filter.subject;
-            if (log.loading || log.next) {
-                return log.loading ? skeleton(12)
-                    : html`<div class="foot">Nothing in the newest events.
-                    <button class="link" @click=${() => more(log)}>Look further
-                        back</button></div>`;
-            }
-            return emptyState({ icon: "activity", title: some ? "Nothing matches"
-                : "Nothing happened yet",
-                text: some ? "The change log has no such event."
-                    : "Each change of a user, a group or a "
-                    + "setting appears here, with who made it.",
-                action: some ? html`<button class="btn" @click=${() => filter({ type: "", actor: "",
-                    subject: "" })}>Show everything</button>` : "" });
-        }
-        return html`${linesView({ log, open: state.open, filter })}
-            <div class="foot">${log.error
-                ? html`${log.error.title ?? "The older events did not load."}
-                <button class="link" @click=${() => more(log)}>Retry</button>`
-                : log.next === null ? "This is the oldest event of the log that matches."
-                    : html`<button class="btn" ?disabled=${log.loading} @click=${() => more(log)}>${
-                        log.loading ? "Loading…" : "Load older events"}</button>`}</div>`;
-    }
+const KINDS = { users: ["", "users:read"], groups: ["Group ", "users:read"],
+    keys: ["Key ", "keys:admin"], webhooks: ["Webhook ", "webhooks:admin"],
+    tenants: ["Tenant ", "tenants:admin"] };
 
-    function show() {
-        showPending(state.log);
-        box()?.scrollTo({ top: 0 });
-    }
+const subjectView = ({ screen, id, name, gone }) => html`${KINDS[screen][0]}${
+    gone || !can(KINDS[screen][1]) ? html`<b><bdi>${name}</bdi></b>`
+        : html`<a href=${to(screen, id)}><bdi>${name}</bdi></a>`}`;
 
-    return {
-        title: "Activity",
-        view: () => html`${pageHead({ title: "Activity",
-            actions: html`<button class="btn icon" aria-label="Read again" title="Read again"
-                @click=${again}>${icon("sync")}</button>` })}
-            ${tools()}${endView()}
-            <div class="act-wrap"><div class="page act" id="activity" @scroll=${(
-                /** @type {Event} */ event) => {
-                state.top = /** @type {HTMLElement} */ (event.currentTarget).scrollTop;
-            }}>${listView()}</div>
-            <div role="status">${state.log.pending.length ? html`<button class="btn primary act-new"
-                @click=${show}>${icon("arrowUp")}${count(state.log.pending.length, "new event")}:
-                    show
-                </button>` : ""}</div></div>`,
-        changed(/** @type {import("../route.js").Route} */ next) {
-            state.live = next.query.live !== "off";
-            again();
-        },
-        keys: { l: () => setLive(), "/": pick },
-        drawn() {
-            document.querySelectorAll("#activity [data-event]").forEach((element) => {
-                if (!seen.has(element)) {
-                    seen.add(element);
-                    watch.observe(element);
-                }
-            });
-            const list = box();
-            if (list && fresh && state.top && !list.dataset.placed) {
-                list.dataset.placed = "yes";
-                list.scrollTop = state.top;
-            }
-        },
-        close() {
-            kept = { key: keyOfLog(), log: state.log, open: state.open, top: state.top,
-                at: Date.now() };
-            unfollow();
-            state.log.stop.abort();
-            watch.disconnect();
-            document.removeEventListener("visibilitychange", shownAgain);
-        },
+function sentenceView(event) {
+    const on = open.has(event.id);
+    const { subject, verb, changes } = sentenceOf(event, log.before.get(event.id));
+    const shown = changes.slice(0, on ? 99 : 3);
+    const text = (value) => html`<bdi>${value.length > 60 && !on ? `${value.slice(0, 59)}…`
+        : value}</bdi>`;
+    const parts = [people("added", event.data.added), people("removed", event.data.removed),
+        ...shown.map(({ label, from, to: next }) => html`<span class="muted">${
+            label.toLowerCase()}</span> ${from ? html`<del>${text(from)}</del>` : ""}${
+            !next ? " removed" : html`${from ? html`<span aria-label="to"> → </span>` : "set to "
+            }<ins>${text(next)}</ins>`}`)].filter(Boolean);
+    return html`${subject ? subjectView(subject) : ""}${subject && parts.length ? ": " : " "}${
+        parts.length ? parts.map((part, at) => html`${at ? ", " : ""}${part}`) : verb}${
+        changes.length > shown.length ? ` and ${changes.length - shown.length} more` : ""}`;
+}
+
+function lineView(event, id, text, body) {
+    const on = open.has(id);
+    const toggle = () => {
+        on ? open.delete(id) : open.add(id);
+        refresh();
     };
+    return html`<li class=${on ? "on" : ""} .event=${event} ${ref(log.watch)}><div
+        class="ev-line" @click=${({ target }) => target.closest("a, button")
+            || String(getSelection()) || toggle()}><time class="muted" datetime=${event.time}
+        title=${fullTime(event.time)}>${dateTime(event.time).slice(-5)}</time><span class="muted"
+        title=${event.actor}>${cut(who(event.actor))}</span><span class="ev-what">${text}</span>
+        <button class="btn ghost icon" aria-expanded=${String(on)} aria-label=${on
+            ? "Close the details" : "Show the details"} @click=${toggle}>${
+            icon(on ? "up" : "down")}</button></div>${on ? body() : ""}</li>`;
+}
 
-    /** The fragment is another one already when the screen closes. */
-    function keyOfLog() {
-        return JSON.stringify([route.tenant, caller().actor, state.log.filter]);
+const eventView = (event) => lineView(event, event.id, sentenceView(event), () => {
+    const { actor, subject, type } = event;
+    const json = JSON.stringify(event, null, 2);
+    return html`<div class="ev-more"><div class="pills muted">
+        <button class="link" @click=${() => filter({ subject })}>Only this ${
+            type.split(".")[0]}</button>
+        <button class="link" @click=${() => filter({ actor })}>Only by ${who(actor)}</button>
+        ${copyButton(json, "Copy the event as JSON", "Copy as JSON")}</div><div class="card"><pre
+        class="json" tabindex="0" aria-label="The event as JSON">${json}</pre></div></div>`;
+});
+
+function foldView(events, more) {
+    const one = events.every(({ subject }) => subject === events[0].subject)
+        && subjectOf(events[0]);
+    const text = foldText({ events }, more);
+    return lineView(events[0], `fold-${events.at(-1).id}`, one ? html`${subjectView(one)}${
+        text.replace(/^(At least )?1 \w+/, "")}, ${count(events.length, "event")}`
+        : html`<b>${text}</b>`, () => html`<ol class="list ev-fold">${
+        repeat(events, (event) => event.id, eventView)}</ol>`);
+}
+
+function linesView() {
+    const days = new Map();
+    for (const line of log.lines) {
+        const day = date(line.events[0].time);
+        days.get(day)?.push(line) ?? days.set(day, [line]);
     }
+    return repeat(days, ([day]) => day, ([day, lines]) => html`<h2 class="ev-day">${day}</h2>
+        <ol class="list" aria-label=${day}>${repeat(lines, ({ events }) => events.at(-1).id,
+            ({ events }) => (events.length === 1 ? eventView(events[0])
+                : foldView(events, log.next && events === log.lines.at(-1).events)))}</ol>`);
 }

@@ -1,136 +1,207 @@
-// Deleted users: who was deleted, how long the record is kept, restore.
+// Deleted users, and one of them: how long the record is kept, restore and erase. And the history.
 import { html } from "../vendor/lit-html/lit-html.js";
+import { actorName, isMine } from "../actors.js";
+import { asProblem, del, get, newKey, post } from "../api.js";
 import { can } from "../caller.js";
-import { loadStyles, refresh, to } from "../page.js";
-import { number, total, userName } from "../texts.js";
+import { changedPointers, valueAt } from "../merge.js";
+import { go, here, refresh, setQuery, to, toast } from "../page.js";
+import { agoTime, dateTime, fullTime, label, pointerLabel, total, userName, valueText }
+    from "../texts.js";
+import { confirm } from "../ui/confirm.js";
+import { attempt, pages } from "../ui/data.js";
+import { select } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
+import { listScreen, listView } from "../ui/list.js";
 import { openMenu } from "../ui/menu.js";
-import { ago, avatar, cut, emptyState, errorPanel, noScope, pageHead,
-    skeleton } from "../ui/parts.js";
+import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note } from "../ui/parts.js";
+import { facts, recordScreen } from "../ui/record.js";
 import { setCount } from "../ui/shell.js";
-import { daysLeft, purge, restore } from "./deleted_actions.js";
-import { finding, foot, pagesOf } from "./groups_pages.js";
 
-await loadStyles("screens/groups.css");
+export const erased = (time) => (!time ? html`<span class="muted">Kept</span>` : html`<span
+    title=${fullTime(time)} class=${Date.parse(time) - Date.now() < 3 * 86400000 ? "badge warn"
+    : "muted"}><span class="m">Erased&nbsp;</span>${agoTime(time)}</span>`);
 
-const SORTS = /** @type {[string, string][]} */ ([["", "Deleted last"], ["deleted_at",
-    "Erased first"]]);
-const FIELDS =
-    "username,name,display_name,given_name,family_name,email,external_id,deleted_at,purge_at";
+/** Say who has the username or the address now: the fault names only the member. */
+async function tellHolder(user, member) {
+    const { data } = await get("/users", { query: { [member]: user[member], limit: 1,
+        fields: "name,username,email" } });
+    const [holder] = data.items;
+    const value = `the ${label(member).toLowerCase()} ${user[member]}`;
+    toast(`${userName(user)} was not restored: ${holder ? userName(holder) : "another user"} has ${
+        value} now. Change or delete that user first.`,
+    { kind: "bad", undo: holder && (() => go("users", holder.id)), label: "Open" });
+}
 
-/** @param {import("../route.js").Route} route */
+const restore = (user) => attempt(async () => {
+    try {
+        await post(`/deleted-users/${user.id}/restore`, undefined, { query: { groups: true },
+            headers: { "Idempotency-Key": newKey() } });
+    } catch (error) {
+        const taken = asProblem(error).errors.map(({ pointer = "" }) => pointer.slice(1))
+            .filter((member) => user[member]);
+        if (!taken.length) {
+            throw error;
+        }
+        await Promise.all(taken.map((member) => tellHolder(user, member)));
+        return false;
+    }
+    toast(`${userName(user)} restored, with the groups that still exist`,
+        { label: "Open", undo: () => go("users", user.id) });
+}, `${userName(user)} was not restored`);
+
+const purge = async (user) => await confirm({ title: `Erase ${userName(user)} for good?`,
+    danger: true, action: "Erase", type: user.username || user.id,
+    text: html`<p>The record, and the values of this user in the change log, are erased at once.
+        <strong>This cannot be undone.</strong></p><p>The log keeps when, by whom and which members
+        were changed. Backups made before still have the person.</p>` }) && attempt(async () => {
+    await del(`/deleted-users/${user.id}`, { version: user.version });
+    toast(`${userName(user)} was erased`);
+}, `${userName(user)} was not erased`);
+
+const eraseItem = (run) => ({ text: "Erase for good", icon: "trash", danger: true, run });
+
 export default function deleted(route) {
-    if (!can("users:read", "users:write")) {
-        return { title: "Deleted users", view: () => html`${pageHead({ title: "Deleted users" })}
-            ${noScope(can("users:read") ? "users:write" : "users:read", "read deleted users")}` };
+    const needed = { route, scope: can("users:read") ? "users:write" : "users:read",
+        may: "read deleted users" };
+    return route.parts.length ? one(needed) : list(needed);
+}
+
+function list(needed) {
+    async function act(done) {
+        await done;
+        await screen.reload();
+        document.querySelector("h1")?.focus();
     }
-    const state = { q: route.query.q ?? "", sort: route.query.sort ?? "", busy: new Set() };
-    const list = pagesOf("/deleted-users", () => ({ q: state.q, sort: state.sort, fields: FIELDS,
-        count: state.q.trim() ? "" : "true" }));
-    list.load();
+    const columns = () => [
+        { head: "Name", cell: (user) => html`<a class="nm" href=${to("deleted", user.id)}>${
+            avatar(userName(user), user.id)}${cut(userName(user))}</a>` },
+        { head: "Username", type: "muted d", cell: (user) => cut(user.username) },
+        { head: "E-mail", type: "muted", cell: (user) => cut(user.email) },
+        { head: "Deleted", type: "muted d", cell: (user) => ago(user.deleted_at) },
+        { head: "Erased", cell: (user) => erased(user.purge_at) },
+        { head: html`<span class="sr">Actions</span>`, type: "act", cell: (user) => html`<button
+            class="btn" @click=${() => act(restore(user))}>${icon("undo")}Restore<span
+                class="sr"> ${userName(user)}</span></button>${can("users:purge") ? html`<button
+            class="btn ghost icon d" aria-haspopup="menu" aria-label="More for ${userName(user)}"
+            @click=${(event) => openMenu(event, `More for ${userName(user)}`,
+                [eraseItem(() => act(purge(user)))])}>${icon("more")}</button>` : ""}` }];
 
-    const { apply, search, close } = finding(state, () => list);
+    const screen = listScreen({ ...needed, title: "Deleted users", columns,
+        search: { label: "Search deleted users", placeholder: "Name, username or e-mail" },
+        sorts: [["", "Deleted last"], ["deleted_at", "Erased first"]],
+        list: (search) => pages("/deleted-users", () => ({ q: search.q, sort: search.sort,
+            count: search.q ? "" : true, fields: "username,name,display_name,given_name,"
+                + "family_name,email,external_id,deleted_at,purge_at" })),
+        sub: ({ total: all }, { q }) => (q ? "" : total(all)),
+        none: () => ({ icon: "trash", title: "No deleted users",
+            text: "Roster keeps deleted users here for some time." }),
+        drawn: ({ total: all }) => !here().tenant && all.total !== undefined
+            && setCount("deleted", total(all)),
+        noMatch: { icon: "search", title: "No deleted user matches", text: "Search finds the "
+            + "beginnings of words in names, usernames and addresses." } });
+    return screen;
+}
 
-    const sortMenu = (/** @type {Event} */ event) => openMenu(event, "Order", SORTS.map(([sort,
-        text]) =>
-        ({ text, checked: state.sort === sort, run: () => apply({ sort }) })));
-
-    /** @param {any} user @param {(user: any) => Promise<boolean>} action */
-    async function act(user, action) {
-        state.busy.add(user.id);
-        refresh();
-        const gone = await action(user);
-        state.busy.delete(user.id);
-        if (gone) {
-            await list.load(list.items?.length ?? 0);
-            /** @type {any} */ (document.querySelector("main h1"))?.focus();
+function one(needed) {
+    const [id] = needed.route.parts;
+    const history = userHistory(id);
+    async function act(done) {
+        if (await done) {
+            return go("deleted");
         }
-        refresh();
-    }
-
-    const menu = (/** @type {Event} */ event, /** @type {any} */ user) =>
-        openMenu(event, `More for ${userName(user)}`, [
-            { text: "Open", icon: "user", href: to("deleted", user.id) },
-            { text: "Copy the id", icon: "copy", run:
-                () => navigator.clipboard.writeText(user.id) },
-            ...(can("users:purge") ? [null, { text: "Erase for good",
-                icon: /** @type {"trash"} */ ("trash"), danger: true, run: () => act(user, purge) }]
-                    : [])]);
-
-    const row = (/** @type {any} */ user) => {
-        const name = userName(user);
-        const left = daysLeft(user.purge_at);
-        return html`<tr><td><a class="gname" href=${to("deleted", user.id)}>${avatar(name, user.id)}
-            <bdi class="cut" title=${name}>${name}</bdi></a></td>
-            <td class="muted d">${cut(user.username)}</td><td class="muted">${cut(user.email)}</td>
-            <td class="muted d">${ago(user.deleted_at)}</td>
-            <td class="ddays"><span class=${left.soon ? "badge warn" : "muted"}><span
-                class="m1">Erased in </span>${left.text}</span></td>
-            <td class="end act"><span class="dact"><button class="btn"
-                ?disabled=${state.busy.has(user.id)}
-                @click=${() => act(user, restore)}>${icon("undo")}Restore<span class="sr">
-                    ${name}</span>
-                </button><button class="btn ghost icon d" aria-haspopup="menu"
-                    aria-label="More for ${name}"
-                @click=${(/** @type {Event} */ event) => menu(event,
-                    user)}>${icon("more")}</button></span>
-                </td></tr>`;
-    };
-
-    function listView() {
-        if (list.error) {
-            return errorPanel(list.error, () => list.load());
-        }
-        if (!list.items) {
-            return skeleton(10);
-        }
-        if (!list.items.length && !list.next) {
-            return state.q ? emptyState({ icon: "search", title: "No deleted user matches",
-                text: "Search finds the beginnings of words in names, usernames and addresses. "
-                    + "Users that were erased cannot be found.",
-                action: html`<button class="btn" @click=${() => apply({ q: "" })}>Show all deleted
-                    users
-                    </button>` })
-                : emptyState({ icon: "trash", title: "No deleted users",
-                    text: "Roster keeps deleted users for some time. Until then they are here and "
-                        + "can be restored." });
-        }
-        return html`<div class="page"><table class="table gtable gfix dtable"><thead><tr>
-            <th scope="col">Name</th><th scope="col">Username</th><th scope="col">E-mail</th>
-            <th scope="col" class="dwhen">Deleted</th><th scope="col" class="dleft">Erased in</th>
-            <th scope="col" class="dgo"><span class="sr">Actions</span></th></tr></thead>
-            <tbody>${list.items.map(row)}</tbody></table>${foot(list, "deleted users")}</div>`;
+        screen.load();
+        history.load();
     }
 
-    return {
-        title: "Deleted users",
-        view: () => html`${pageHead({ title: "Deleted users",
-            sub: state.q || !list.items ? "" : total(list.total) })}
-            <div class="tools"><div class="search" role="search">${icon("search")}<input id="search"
-                type="search" aria-label="Search deleted users"
-                    placeholder="Name, username or e-mail"
-                autocomplete="off" spellcheck="false" .value=${state.q} @input=${search}><kbd
-                    class="d">/</kbd>
-                </div><div class="end"><button class="btn ghost" aria-haspopup="menu"
-                    @click=${sortMenu}>
-                ${icon("sort")}${SORTS.find(([sort]) => sort === state.sort)?.[1] ??
-                    "Order"}</button></div>
-            </div><div class="topline"></div>${listView()}`,
-        changed(/** @type {import("../route.js").Route} */ { query }) {
-            const { q = "", sort = "" } = query;
-            if (q !== state.q || sort !== state.sort) {
-                return apply({ q, sort });
-            }
-        },
-        close() {
-            list.close();
-            close();
-        },
-        drawn() {
-            if (!state.q && list.total.total !== undefined) {
-                setCount("deleted", number(list.total.total));
-            }
-        },
-        keys: { "/": () => document.getElementById("search")?.focus() },
-    };
+    const main = (user) => html`<div class="sections">${note("info", html`Deleted
+        ${ago(user.deleted_at)}. ${user.purge_at
+            ? `Roster erases it on ${dateTime(user.purge_at)}.` : ""} Restore brings it back with
+        the same id, and into the groups that still exist, if nobody has its username or address
+        now.`)}${facts(changedPointers({}, user).map((pointer) => [pointerLabel(pointer),
+        html`<bdi>${valueText(valueAt(user, pointer))}</bdi>`]))}</div>`;
+
+    const screen = recordScreen({ ...needed, kind: "Deleted user", list: "Deleted users",
+        read: async (signal) => (await get(`/deleted-users/${id}`, { signal })).data,
+        closes: [history], name: userName, picture: (user) => avatar(userName(user), id),
+        badge: () => badge("bad", "Deleted"),
+        sub: ({ username, email }) => html`<bdi>${username ?? email}</bdi>`,
+        actions: (user) => html`<button class="btn primary" @click=${() => act(restore(user))}>${
+            icon("undo")}Restore</button>`,
+        menu: can("users:purge") && ((user) => [eraseItem(() => act(purge(user)))]),
+        tabs: [["", "Record", main], ["history", "History", history.view]],
+        gone: () => ({ icon: "trash", title: "There is no deleted user with this id",
+            text: "It was restored or erased, or the link belongs to another tenant.",
+            action: html`<a class="btn" href=${to("activity", { subject: `users/${id}` })}>Show its
+                history</a>` }) });
+    return screen;
+}
+
+const WORDS = { "user.created": "created", "user.updated": "", "user.deleted": "deleted",
+    "user.restored": "restored", "user.purged": "erased" };
+
+const changeView = (name, from, now, putBack) => html`<div><dt>${name}</dt><dd>${
+    from ? html`<del><bdi>${from}</bdi></del>` : ""}${
+    from && now ? html` <span aria-label="to">→</span> ` : ""}${
+    now ? html`<ins><bdi>${now}</bdi></ins>` : html` <span class="muted">removed</span>`}${
+    from && putBack ? html` <button class="link" @click=${putBack}>Put this value back<span
+        class="sr">: ${name} ${from}</span></button>` : ""}</dd></div>`;
+
+/** Each event has the record after it; the older one has the values of before. */
+const changes = (events) => events.map((event, at) => {
+    const { user, changed = [] } = event.data;
+    const before = event.type === "user.created" ? {} : events[at + 1]?.data.user;
+    const lost = event.type === "user.updated" && !(before && user);
+    return { ...event, lost: lost && changed.map((name) => pointerLabel(`/${name}`)).join(", "),
+        changed: !user || !before || event.type === "user.deleted" ? []
+            : changedPointers(before, user).map((pointer) => ({ pointer,
+                from: valueAt(before, pointer), now: valueAt(user, pointer) })) };
+});
+
+const timeline = (items, more = undefined, putBack = undefined) => html`<ol class="tl">${
+    items.map((item) => html`<li class=${isMine(item.actor) ? "me" : ""}><span class="by"><bdi>${
+        actorName(item.actor)}</bdi></span> ${WORDS[item.type] ?? item.type} ${
+        more && item.requestid?.startsWith("console-") ? "in the console" : ""} ${ago(item.time)}${
+        item.changed.length ? html`<dl class="diff">${item.changed.map(({ pointer, from, now }) =>
+            changeView(pointerLabel(pointer), valueText(from), valueText(now),
+                putBack?.(pointer, from)))}</dl>` : ""}${item.lost ? html`<div class="muted">${
+        item.lost}. The values of before are not in the log any more.</div>` : ""}${more?.(item)}
+        </li>`)}</ol>`;
+
+const requestView = ({ requestid: request }) => (request ? html`<div class="muted">Request ${
+    copyButton(request, "Copy the id of the request", html`<span class="mono">${request}</span>`)}
+    </div>` : "");
+
+/** The history of a user, also of a deleted one. `putBack(pointer, value)` returns what puts an
+ * old value back, or nothing. */
+export function userHistory(id, putBack = undefined) {
+    const list = pages(`/users/${id}/events`, () => ({ sort: "-position" }), { size: 25 });
+    const load = async () => can("events:read") && list.load(list.items?.length);
+    load();
+    // The last one that is read waits for the values of the event before it.
+    const items = () => changes(list.items ?? []).slice(0, list.next ? -1 : undefined);
+
+    function rows() {
+        const { field = "" } = here().query;
+        const all = items();
+        const pointers = new Set([field, ...all.flatMap(({ changed }) =>
+            changed.map(({ pointer }) => pointer)).sort()]);
+        const shown = !field ? all : all.map((item) => ({ ...item, lost: "",
+            changed: item.changed.filter(({ pointer }) => pointer === field) }))
+            .filter(({ changed }) => changed.length);
+        return html`<div class="sections">${select({ id: "history-field", label: "Field",
+            value: field, options: [["", "All fields"], ...[...pointers].filter(Boolean)
+                .map((pointer) => [pointer, pointerLabel(pointer)])],
+            onChange(next) {
+                setQuery({ field: next });
+                refresh();
+            } })}${shown.length ? timeline(shown, requestView, putBack)
+            : emptyState({ icon: "clock", title: "No event shown changed this field" })}</div>`;
+    }
+    const view = () => (can("events:read") ? listView(list, list.items, () => ({ icon: "clock",
+        title: "No events are kept" }), rows) : noScope("events:read", "read the history"));
+    return { load, view, close: list.close,
+        actor: () => load().then(() => list.items?.[0]?.actor),
+        rail: () => (list.items?.length ? html`<section><h2>History <a
+            href=${to("users", id, "history")}>All</a></h2>${timeline(items().slice(0, 4))}
+            </section>` : "") };
 }

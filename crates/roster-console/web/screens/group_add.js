@@ -1,174 +1,161 @@
-// Add members to a group, by search or from a pasted list. The dialog stays open for more.
+// Dialogs that find users and groups: to add them to a group, and to show what happened to one.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, del, get, isAbort, put } from "../api.js";
+import { del, put } from "../api.js";
 import { refresh, say } from "../page.js";
-import { count, userName } from "../texts.js";
+import { isId } from "../route.js";
+import { count, number, userName } from "../texts.js";
+import { each, reading, reason } from "../ui/data.js";
 import { dialog } from "../ui/dialog.js";
-import { icon } from "../ui/icons.js";
-import { avatar } from "../ui/parts.js";
-import { FIELDS } from "./group_members.js";
-import { pasteList } from "./group_paste.js";
+import { textarea } from "../ui/fields.js";
+import { avatar, badge, cut, mark } from "../ui/parts.js";
+import { read, usersOf } from "./group_members.js";
 
-/** @typedef {{id: string, type: "user" | "group", name: string, more: string}} Found */
+const rowOf = (type) => (one) => ({ id: one.id, type, name: userName(one),
+    more: [one.username, one.email].filter(Boolean).join(" · ") || "Group" });
 
-/** Which of these users are direct members. @param {string} group @param {string[]} ids
- * @returns {Promise<Set<string>>} */
-export async function membersAmong(group, ids) {
-    const all = /** @type {Set<string>} */ (new Set());
-    for (let at = 0; at < ids.length; at += 100) {
-        const { data } = await get("/users", { query: { id: ids.slice(at, at + 100), limit: 100,
-            filter: `groups.value eq "${group}"`, fields: "username" } });
-        data.items.forEach((/** @type {any} */ user) => all.add(user.id));
-    }
-    return all;
+const rowsView = (rows, end) => html`<ul class="list gfound" aria-label="Found">${rows.map((one) =>
+    html`<li class="row line">${one.type === "group" ? mark("groups") : avatar(one.name, one.id)}
+        <div class="part">${cut(one.name)}<small class="muted">${cut(one.more)}</small>${one.fault
+        ? html`<div class="note bad" role="alert">${one.fault}</div>` : ""}</div><div class="sp">${
+        end(one)}</div></li>`)}</ul>`;
+
+/** Search while typing; `look` says what to show of what is found. */
+function finder(label, look) {
+    let [q, waiting] = ["", 0];
+    const found = reading(async (signal) => {
+        const words = q.trim();
+        const search = async (type, limit) =>
+            (await read(`/${type}s`, { q: words, limit }, signal)).map(rowOf(type));
+        return Promise.all([words ? search("group", 5) : [], search("user", 20)])
+            .then((all) => look(all.flat(), words)).then((rows) => {
+                say(count(rows.length, "result"));
+                return { words, rows };
+            }, (error) => ({ words, rows: [], error: reason(error) }));
+    });
+    return { close: found.close,
+        // Of the words that are in the field now.
+        rows: () => (found.value?.words === q.trim() ? found.value.rows : []),
+        view: (end) => html`<input class="in" id="add-search" type="search" aria-label=${label}
+            autofocus placeholder="Name, username or e-mail" autocomplete="off" spellcheck="false"
+            @input=${(event) => {
+                q = event.target.value;
+                clearTimeout(waiting);
+                waiting = window.setTimeout(found.load, 120);
+            }} .value=${q}>${rowsView(found.value?.rows ?? [], end)}<p
+            role="status">${found.value?.error ?? (found.value?.rows.length === 0
+                ? "Nobody matches." : "")}</p>` };
 }
 
-/** @param {string} id @param {string} name @returns {Promise<boolean>} whether members changed */
+export function pickSubject() {
+    const find = finder("Name, username, e-mail or id", (rows, words) => (!isId(words) ? rows
+        : ["user", "group"].map((type) => ({ id: words.toLowerCase(), type,
+            name: `The ${type} with this id`, more: words }))));
+    const subject = ({ type, id }) => `${type}s/${id}`;
+    return dialog({ title: "Changes of one user or group", action: "Show the first",
+        lead: () => "Deleted ones are found by their id.",
+        ready: () => find.rows().length > 0,
+        body: (close) => find.view((one) => html`<button type="button" class="btn" @click=${() =>
+            close(subject(one))}>Show<span class="sr"> ${one.name}</span></button>`),
+        submit: (close) => close(subject(find.rows()[0])) });
+}
+
+const entriesOf = (text) => [...new Set(text.split(/[\n\r,;\t]+/)
+    .map((one) => one.trim().replace(/^.*<([^<>]+@[^<>]+)>$/, "$1").replace(/^["']|["']$/g, ""))
+    .filter(Boolean))];
+
+async function lookUp(entry) {
+    const users = await read("/users", { filter: ["email", "username", "id"].map((name) =>
+        `${name} eq ${JSON.stringify(entry)}`).join(" or ") });
+    return users.find(({ email }) => email?.toLowerCase() === entry.toLowerCase()) ?? users[0];
+}
+
 export async function addMembers(id, name) {
-    const state = { tab: "search", q: "", found: /** @type {Found[]} */ ([]), error: "", searched:
-        false,
-        members: /** @type {Set<string>} */ (new Set()), added:
-            /** @type {Set<string>} */ (new Set()),
-        busy: /** @type {Set<string>} */ (new Set()), faults:
-            /** @type {Map<string, string>} */ (new Map()),
-        waiting: 0, changed: false };
-    let stop = new AbortController();
-    const paste = pasteList(id, () => {
-        state.changed = true;
-    });
-
-    function type(/** @type {InputEvent} */ event) {
-        state.q = /** @type {HTMLInputElement} */ (event.target).value;
-        clearTimeout(state.waiting);
-        state.waiting = window.setTimeout(search, 120);
-    }
-
-    async function search() {
-        stop.abort();
-        stop = new AbortController();
-        const { signal } = stop;
-        try {
-            const [users, groups] = await Promise.all([
-                get("/users", { signal, query: { q: state.q, limit: 20, fields: FIELDS } }),
-                state.q.trim() ? get("/groups", { signal, query: { q: state.q, limit: 5,
-                    fields: "display_name" } }) : { data: { items: [] } }]);
-            const found = [...groups.data.items.filter((/** @type {any} */ one) => one.id !== id)
-                .map((/** @type {any} */ one) => ({ id: one.id, type: "group", name:
-                    one.display_name,
-                    more: "Group" })),
-            ...users.data.items.map((/** @type {any} */ one) => ({ id: one.id, type: "user",
-                name: userName(one), more: [one.username,
-                    one.email].filter(Boolean).join(" · ") }))];
-            const [members, parents] = await Promise.all([
-                membersAmong(id, users.data.items.map((/** @type {any} */ one) => one.id)),
-                Promise.all(groups.data.items.map((/** @type {any} */ one) => get("/groups", {
-                    signal,
-                    query: { member_id: one.id, limit: 1000, fields: "display_name" } })))]);
-            groups.data.items.forEach((/** @type {any} */ one, /** @type {number} */ at) => {
-                if (parents[at].data.items.some((/** @type {any} */ parent) => parent.id === id)) {
-                    members.add(one.id);
-                }
-            });
-            if (signal.aborted) {
-                return;
-            }
-            Object.assign(state, { found, error: "", searched: true });
-            members.forEach((one) => state.members.add(one));
-            say(`${count(found.length, "result")}`);
-        } catch (error) {
-            if (isAbort(error)) {
-                return;
-            }
-            state.error = asProblem(error).detail || asProblem(error).title;
-        }
+    // By their ids: members of "before", and those "added" here.
+    const members = new Map();
+    let [searches, changed] = [true, false];
+    const list = { text: "", error: "", looking: false, missing: [], rows: [] };
+    const set = (next) => {
+        Object.assign(list, next);
         refresh();
-    }
+    };
 
-    /** Add, or take back what was added here. @param {Found} one @param {boolean} on */
+    async function look(rows) {
+        const of = (type) => rows.filter((one) => one.type === type).map((one) => one.id);
+        const there = await usersOf(of("user"), { filter: `groups.value eq "${id}"` });
+        await each(of("group"), 5, async (one) => there.push(...(await read("/groups",
+            { member_id: one, filter: `id eq "${id}"` })).map(() => ({ id: one }))));
+        there.forEach((one) => members.set(one.id, members.get(one.id) ?? "before"));
+        return rows.filter((one) => one.id !== id);
+    }
+    const find = finder("Search users and groups", look);
+
     async function change(one, on) {
-        state.busy.add(one.id);
-        state.faults.delete(one.id);
+        one.busy = true;
         refresh();
-        try {
-            await (on ? put : del)(`/groups/${id}/members/${one.id}`);
-            state.changed = true;
-            on ? state.added.add(one.id) : state.added.delete(one.id);
-            say(on ? `${one.name} added` : `${one.name} taken back`);
-        } catch (error) {
-            const problem = asProblem(error);
-            state.faults.set(one.id, problem.code === "group-cycle"
-                ? "This group contains the one that you add to. A group cannot contain itself."
-                : problem.detail || problem.title);
-        }
-        state.busy.delete(one.id);
+        one.fault = await (on ? put : del)(`/groups/${id}/members/${one.id}`).then(() => {
+            members.set(one.id, on && "added");
+            changed = true;
+        }, reason);
+        one.busy = false;
         refresh();
     }
+    const button = (one, word, type) => html`<button type="button" class=${type}
+        ?disabled=${one.busy} @click=${() => change(one, word === "Add")}>${word}<span
+        class="sr"> ${one.name}</span></button>`;
+    const end = (one) => ({ before: html`<span class="muted">Is a member</span>`,
+        added: html`${badge("ok", "Added")}${button(one, "Undo", "link")}`,
+    }[members.get(one.id)] ?? button(one, "Add", "btn"));
 
-    /** Enter adds the first one that is no member yet, for adding several without the mouse. */
     function addFirst() {
-        const one = state.found.find((some) => !state.members.has(some.id) &&
-            !state.added.has(some.id)
-            && !state.faults.has(some.id));
-        if (one && state.q.trim() && !state.busy.size) {
-            change(one, true);
-            const input =
-                /** @type {HTMLInputElement | null} */ (document.getElementById("add-search"));
-            input?.select();
-        }
+        const one = find.rows().find((some) => !members.get(some.id) && !some.fault);
+        return one && !one.busy && change(one, true);
     }
+    async function findAll() {
+        const [entries, users] = [entriesOf(list.text), []];
+        if (entries.length > 1000) {
+            return set({ error: "At most 1,000 at a time" });
+        }
+        set({ looking: true });
+        await each([...entries.keys()], 4, async (at) => {
+            users[at] = await lookUp(entries[at]);
+        }).then(async () => set({ missing: entries.filter((_, at) => !users[at]),
+            rows: await look([...new Map(users.filter(Boolean).map((user) =>
+                [user.id, rowOf("user")(user)])).values()]) }))
+            .catch((error) => set({ error: reason(error) }));
+        set({ looking: false });
+    }
+    const those = (state) => list.rows.filter((one) => (members.get(one.id) || "new") === state);
+    const changeAll = (state, on) => each(those(state), 2, (one) => change(one, on));
+    const pasteView = () => html`${textarea({ id: "paste-list", value: list.text, rows: 6,
+        label: "Usernames, e-mail addresses or ids", error: list.error, disabled: list.looking,
+        hint: "One a line, or with commas.",
+        onInput: (text) => set({ text, error: "", missing: [], rows: [] }) })}<div role="status">${
+        list.looking ? "Looking…" : those("added").length ? html`${
+            count(those("added").length, "user")} added. <button type="button" class="link"
+            @click=${() => changeAll("added", false)}>Undo</button>` : ""}</div>${
+        list.missing.length ? html`<div><p class="strong">${count(list.missing.length, "entry",
+            "entries")} not found</p><ul class="list">${list.missing.map((one) => html`<li><bdi>${
+            one}</bdi></li>`)}</ul></div>` : ""}${rowsView(list.rows, end)}`;
 
-    const row = (/** @type {Found} */ one) => html`<li>${one.type === "group"
-        ? html`<span class="gicon">${icon("groups")}</span>` : avatar(one.name, one.id)}
-        <div class="t"><bdi class="cut" title=${one.name}>${one.name}</bdi><small><bdi
-            class="cut">${one.more}
-        </bdi></small></div>
-        ${state.added.has(one.id) ? html`<span class="badge ok">${icon("check")}Added</span>
-            <button type="button" class="link" ?disabled=${state.busy.has(one.id)}
-            @click=${() => change(one, false)}>Undo<span class="sr"> ${one.name}</span></button>`
-            : state.members.has(one.id) ? html`<span class="muted">Is a member</span>`
-                : html`<button type="button" class="btn" ?disabled=${state.busy.has(one.id)}
-                @click=${() => change(one, true)}>Add<span class="sr"> ${one.name}</span></button>`}
-        ${state.faults.has(one.id) ? html`<div class="note bad gsaid" role="alert">${icon("alert")}
-            <span>${state.faults.get(one.id)}</span></div>` : ""}</li>`;
-
-    const searchView = () => html`
-        <input class="in" id="add-search" type="search" aria-label="Search users and groups"
-            autofocus
-            placeholder="Name, username or e-mail" autocomplete="off" spellcheck="false"
-            .value=${state.q} @input=${type}>
-        ${state.error ? html`<div class="note bad"
-            role="alert">${icon("alert")}<span>${state.error}</span>
-            </div>` : ""}
-        ${state.found.length ? html`<ul class="gfound">${state.found.map(row)}</ul>`
-            : state.searched ? html`<p class="muted">Nobody matches. Search finds the beginnings of
-                words.</p>` : ""}`;
-
-    const tab = (/** @type {string} */ key, /** @type {string} */ text) => html`<button
-        type="button"
-        aria-pressed=${state.tab === key ? "true" : "false"} @click=${() => {
-            state.tab = key;
-            refresh();
-        }}>${text}</button>`;
-
-    search();
-    await dialog({
-        title: "Add members",
+    const way = (words, on) => html`<button type="button" class="btn ${on === searches ? ""
+        : "ghost"}" aria-pressed=${String(on === searches)} @click=${() => {
+        searches = on;
+        refresh();
+    }}>${words}</button>`;
+    await dialog({ title: "Add members",
         lead: () => html`To <bdi class="strong">${name}</bdi>. Each one is added at once.`,
-        body: () => html`<div class="gtabs" role="group" aria-label="How to add">${tab("search",
-            "Search")}${
-            tab("paste", "Paste a list")}</div><div class="gadd">${state.tab === "search" ?
-                searchView()
-            : paste.view()}</div>`,
-        submit: () => (state.tab === "search" ? addFirst() : paste.go()),
-        actions: (close) => html`<span class="muted" role="status">${state.added.size
-            ? `${state.added.size} added` : state.tab === "search" ? html`<span class="d">Enter adds
-                the
-            first one</span>` : ""}</span>
-            <div class="sp">${state.tab === "paste" ? paste.buttons() : ""}<button type="button"
-            class="btn ${state.tab === "paste" ? "" : "primary"}"
-                @click=${() => close()}>Done</button></div>`,
-    });
-    stop.abort();
-    clearTimeout(state.waiting);
-    return state.changed;
+        body: () => html`<div class="row" role="group" aria-label="How to add">${
+            way("Search", true)}${way("Paste a list", false)}</div>${searches ? find.view(end)
+            : pasteView()}`,
+        submit: () => (searches ? addFirst() : those("new").length ? changeAll("new", true)
+            : findAll()),
+        actions: (close) => html`${searches ? html`<span class="d">Enter adds the first one</span>`
+            : ""}<div class="sp">${searches ? "" : html`<button type="submit"
+            class="btn primary" ?disabled=${list.looking || !list.text.trim()
+                || list.rows.some((one) => one.busy)}>${those("new").length
+                ? `Add ${number(those("new").length)}` : "Find"}</button>`}<button type="button"
+            class="btn ${searches ? "primary" : ""}" @click=${() => close()}>Done</button>
+            </div>` });
+    find.close();
+    return changed;
 }

@@ -1,199 +1,120 @@
-// The members of a group: users and groups. The service lists their ids; names are read by page.
+// The members of a group: users and groups, by name.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, del, get, isAbort, put } from "../api.js";
+import { del, get, put } from "../api.js";
 import { can } from "../caller.js";
 import { refresh, to, toast } from "../page.js";
-import { shortId, userName } from "../texts.js";
+import { count, shortId, userName } from "../texts.js";
+import { attempt, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
-import { avatar, badge, cut, emptyState, errorPanel, skeleton, statusBadge } from "../ui/parts.js";
-import { each, foot, pagesOf } from "./groups_pages.js";
+import { listView, table } from "../ui/list.js";
+import { avatar, cut, mark, searchBox, statusBadge } from "../ui/parts.js";
 
-/** @typedef {{id: string, type: "user" | "group", record?: any}} Member */
+const fields = "username,name,display_name,given_name,family_name,email,status";
+const SHOWN = 5;
+const names = new Map();
 
-export const FIELDS = "username,name,display_name,given_name,family_name,email,status";
+export const read = async (path, query, signal) =>
+    (await get(path, { signal, query })).data.items;
 
-/** @param {string} id @param {() => any} group @param {() => unknown} changed */
+export async function usersOf(ids, query) {
+    const all = [];
+    for (let at = 0; at < ids.length; at += 100) {
+        all.push(...await read("/users", { ...query, id: ids.slice(at, at + 100), limit: 100 }));
+    }
+    return all;
+}
+
 export function groupMembers(id, group, changed) {
+    const path = `/groups/${id}/members`;
     const writes = can("users:write");
-    const records = /** @type {Map<string, any>} */ (new Map());
-    const state = { q: "", found: /** @type {any[] | null} */ (null), searchError:
-        /** @type {any} */ (null),
-        waiting: 0, busy: new Set() };
-    let stop = new AbortController();
-    const list = pagesOf(`/groups/${id}/members`, () => ({ count: "true" }),
-        { size: 100, added: readNames });
+    let [q, waiting] = ["", 0];
+    // The service reads at most 100 members with their names at a time.
+    const list = pages(path, () => ({ fields }), { size: 100 });
+    // Users of the group that match; groups are found among those that are loaded.
+    const found = pages("/users", () => ({ q, filter: `groups.value eq "${id}"`, fields }));
     list.load();
 
-    /** @param {Member[]} members */
-    async function readNames(members) {
-        const ids = members.filter((one) => one.type === "user").map((one) => one.id);
-        const parts = Array.from({ length: Math.ceil(ids.length / 100) },
-            (_, i) => ids.slice(i * 100, i * 100 + 100));
-        const keep = (/** @type {any} */ record) => records.set(record.id, record);
-        try {
-            await each(parts, 2, async (part) => (await get("/users", { query: { id: part,
-                limit: 100, fields: FIELDS } })).data.items.forEach(keep));
-            await each(members.filter((one) => one.type === "group" && !records.has(one.id)), 4,
-                async (one) => keep((await get(`/groups/${one.id}`,
-                    { query: { fields: "display_name" } })).data));
-        } catch {
-            // Ids are shown in place of names.
-        }
-        refresh();
-    }
-
-    function search(/** @type {InputEvent} */ event) {
-        state.q = /** @type {HTMLInputElement} */ (event.target).value;
-        clearTimeout(state.waiting);
-        state.waiting = window.setTimeout(find, 120);
-    }
-
-    async function find() {
-        stop.abort();
-        stop = new AbortController();
-        if (!state.q.trim()) {
-            state.found = null;
-            refresh();
-            return;
-        }
-        try {
-            const { data } = await get("/users", { signal: stop.signal, query: { q: state.q, limit:
-                100,
-                filter: `groups.value eq "${id}"`, fields: FIELDS } });
-            state.found = data.items;
-            state.searchError = null;
-        } catch (error) {
-            if (isAbort(error)) {
-                return;
-            }
-            state.searchError = error;
-        }
-        refresh();
-    }
-
-    const reload = () => {
-        list.load(list.items?.length ?? 0);
-        if (state.q) {
-            find();
-        }
-    };
-
-    const nameOf = (/** @type {Member} */ member) => {
-        const record = records.get(member.id);
-        return member.type === "group" ? record?.display_name ?? shortId(member.id)
-            : record ? userName(record) : shortId(member.id);
-    };
-
-    /** @param {Member} member */
-    async function remove(member) {
-        const name = nameOf(member);
-        state.busy.add(member.id);
-        refresh();
-        try {
-            await del(`/groups/${id}/members/${member.id}`);
-            toast(`${name} removed from ${group()?.display_name ?? "the group"}`,
-                { undo: () => back(member, name) });
-        } catch (error) {
-            const problem = asProblem(error);
-            toast(problem.status === 404 ? `${name} was not in the group any more.`
-                : `${name} was not removed: ${problem.detail || problem.title}`, { kind: "bad" });
-        }
-        state.busy.delete(member.id);
-        reload();
+    function reload() {
+        list.load();
         changed();
+        return q.trim() && found.load();
     }
+    const nameOf = (one) => userName(one.user ?? one.group ?? one);
 
-    /** @param {Member} member @param {string} name */
-    async function back(member, name) {
-        try {
-            await put(`/groups/${id}/members/${member.id}`);
-            toast(`${name} is in the group again`);
-        } catch (error) {
-            toast(`${name} was not added again: ${asProblem(error).detail}`, { kind: "bad" });
-        }
-        reload();
-        changed();
-    }
-
-    async function add() {
-        const { addMembers } = await import("./group_add.js");
-        const size = list.total.total;
-        const added = await addMembers(id, group().display_name);
-        if (added || size !== list.total.total) {
-            reload();
+    async function remove(one) {
+        const name = nameOf(one);
+        if (await attempt(() => del(`${path}/${one.id}`), `${name} was not removed`)) {
+            toast(`${name} removed from ${group().display_name}`, { async undo() {
+                await attempt(() => put(`${path}/${one.id}`), `${name} was not added again`);
+                reload();
+            } });
+            [list, found].forEach((some) => {
+                some.items = some.items?.filter((other) => other.id !== one.id);
+            });
             changed();
         }
     }
-
-    const row = (/** @type {Member} */ member) => {
-        const record = records.get(member.id);
-        const name = nameOf(member);
-        const isGroup = member.type === "group";
-        return html`<tr><td><a class="gname" href=${to(isGroup ? "groups" : "users",
-            member.id)}>${isGroup
-            ? html`<span class="gicon">${icon("groups")}</span>` : avatar(name, member.id)}<bdi
-                class="cut"
-            title=${name}>${name}</bdi></a></td>
-            <td class="muted">${isGroup ? "Group" : cut(record?.email ?? record?.username)}</td>
-            <td class=${record?.status === "suspended" ? "" : "d"}>${isGroup ? ""
-                : !record && list.loading ? "" : record ? statusBadge(record) : badge("plain",
-                    "…")}</td>
-            <td class="end act">${writes ? html`<button class="btn ghost" ?disabled=${
-                state.busy.has(member.id)} @click=${() => remove(member)}>Remove<span class="sr">
-                    ${name}
-                </span></button>` : ""}</td></tr>`;
-    };
-
-    const table = (/** @type {Member[]} */ members) => html`<table
-        class="table gtable gfix"><thead><tr>
-        <th scope="col">Name</th><th scope="col">E-mail or username</th>
-        <th scope="col" class="gstate">Status</th><th scope="col" class="gact"><span
-            class="sr">Actions</span></th></tr></thead>
-        <tbody>${members.map(row)}</tbody></table>`;
-
-    function found() {
-        if (state.searchError) {
-            return errorPanel(state.searchError, find);
-        }
-        const words = state.q.trim().toLowerCase();
-        const groups = (list.items ?? []).filter((one) => one.type === "group"
-            && nameOf(one).toLowerCase().split(/\s+/).some((word) => word.startsWith(words)));
-        for (const user of state.found ?? []) {
-            records.set(user.id, user);
-        }
-        const all = [...groups, ...(state.found ?? []).map((user) => ({ id: user.id, type:
-            "user" }))];
-        return all.length ? html`${table(/** @type {Member[]} */ (all))}${
-            state.found && state.found.length === 100 ? html`<div class="foot">The first 100. Write
-                more of
-            the name.</div>` : ""}` : emptyState({ icon: "search", title: "No member matches",
-            text: "Search finds the beginnings of words in names, usernames and addresses." });
+    async function add() {
+        const { addMembers } = await import("./group_add.js");
+        return await addMembers(id, group().display_name) && reload();
     }
+
+    const columns = [
+        { head: "Name", cell: (one) => html`<a class="nm" href=${to(`${one.type}s`, one.id)}>${
+            one.user ? avatar(nameOf(one), one.id) : mark("groups")}${cut(nameOf(one))}</a>` },
+        { head: "E-mail or username", type: "muted", cell: ({ user }) =>
+            (user ? cut(user.email ?? user.username) : "Group") },
+        { head: "Status", type: "d", cell: ({ user }) => (user ? statusBadge(user) : "") },
+        { head: html`<span class="sr">Actions</span>`, type: "act", cell: (one) =>
+            (writes ? html`<button class="btn ghost" @click=${() => remove(one)}>Remove
+                <span class="sr">${nameOf(one)}</span></button>` : "") }];
 
     function view() {
-        if (list.error) {
-            return errorPanel(list.error, reload);
-        }
-        if (!list.items) {
-            return skeleton(8);
-        }
-        if (!list.items.length) {
-            return emptyState({ icon: "users", title: "The group has no members",
-                text: "Members are users and other groups.",
-                action: writes ? html`<button class="btn primary" @click=${add}>${icon("plus")}Add
-                    members</button>` : "" });
-        }
-        return html`<div class="tools"><div class="search" role="search">${icon("search")}<input
-            id="member-search" type="search" aria-label="Search members" autocomplete="off"
-            placeholder="Search members" spellcheck="false" .value=${state.q} @input=${search}><kbd
-            class="d">/</kbd></div></div>
-            ${state.q.trim() && (state.found || state.searchError) ? found()
-                : html`${table(list.items)}${foot(list, "members")}`}`;
+        const words = q.trim().toLowerCase();
+        const source = words ? found : list;
+        const items = words ? found.items && [...list.items.filter((one) => one.group
+            && ` ${nameOf(one).toLowerCase()}`.includes(` ${words}`)),
+        ...found.items.map((user) => ({ id: user.id, type: "user", user }))] : list.items;
+        return html`${list.items?.length ? html`<div class="tools">${searchBox({
+            id: "member-search", label: "Search members", placeholder: "Search members", value: q,
+            input(event) {
+                q = event.target.value;
+                clearTimeout(waiting);
+                waiting = window.setTimeout(() => (q.trim() ? found.load() : refresh()), 120);
+            } })}</div>` : ""}${listView(source, items, () => (words
+            ? { icon: "search", title: "No member matches" }
+            : { icon: "users", title: "The group has no members", action: writes ? html`<button
+                class="btn primary" @click=${add}>${icon("plus")}Add members</button>` : "" }),
+        (all) => table(columns, all))}`;
     }
-
-    return { view, add, reload, total: () => list.total.total, close() {
+    return { view, add, close() {
         list.close();
-        stop.abort();
-        clearTimeout(state.waiting);
+        found.close();
+        clearTimeout(waiting);
     } };
 }
+
+/** Events have ids of members; the first of each are read for their names. */
+export async function readNames(events) {
+    const ids = [...new Set(events.flatMap(({ data: { added = [], removed = [] } }) =>
+        [...added.slice(0, SHOWN), ...removed.slice(0, SHOWN)]))].filter((id) => !names.has(id));
+    const rest = () => ids.filter((id) => !names.has(id)).slice(0, 40)
+        .map((id) => `id eq "${id}"`).join(" or ");
+    const keep = (screen) => (items) => items.forEach((one) =>
+        names.set(one.id, { name: userName(one), screen }));
+    try {
+        await usersOf(ids, { fields }).then(keep("users"));
+        rest() && await read("/groups", { filter: rest() }).then(keep("groups"));
+        rest() && can("users:write")
+            && await read("/deleted-users", { filter: rest() }).then(keep("deleted"));
+    } catch {
+        // Ids are shown in place of names.
+    }
+    refresh();
+}
+
+export const people = (word, ids = []) => (ids.length ? html`${word} ${ids.slice(0, SHOWN).map(
+    (id, at) => html`${at ? ", " : ""}${names.has(id) ? html`<a class="link"
+        href=${to(names.get(id).screen, id)}><bdi>${names.get(id).name}</bdi></a>`
+        : html`<span class="mono">${shortId(id)}</span>`}`)}${ids.length > SHOWN
+    ? ` and ${count(ids.length - SHOWN, "other")}` : ""}` : "");

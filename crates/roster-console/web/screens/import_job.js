@@ -1,275 +1,236 @@
-// An import: its file, what the service says of it in a dry run, and the run in pieces.
-import { Problem, asProblem, get, isAbort, jsonLines, newKey, send } from "../api.js";
-import { digest, firstLine, newHeader, readLines, readTable } from "../csv_columns.js";
+// An import: its file, the dry run, the run in pieces, and what was refused.
+import { Problem, asProblem, base, get, jsonLines, newKey, send } from "../api.js";
+import { REPORT, cellsOf, decode, digest, newHeader, readLines, readTable, toCsv }
+    from "../csv_columns.js";
+import { valueAt } from "../merge.js";
 import { refresh } from "../page.js";
-import { addResult, emptyTally } from "./import_faults.js";
-import { forget, save } from "./import_saved.js";
 
-/** @typedef {"fail" | "skip" | "merge" | "replace"} Policy */
-/** @typedef {import("./import_faults.js").Tally} Tally */
-/** @typedef {ReturnType<typeof newJob>} Job */
+const PIECE = 1000;
+const REFUSED_KEPT = 5000;
 
-const PIECE_ROWS = 1000;
-const PIECE_CHARS = 4_000_000;
+const newTally = () => ({ created: 0, replaced: 0, skipped: 0, failed: 0, refused: [] });
 
-/** @param {string} tenant */
-export const newJob = (tenant) => ({
-    tenant, step: /** @type {"file" | "columns" | "check" | "run" | "done"} */ ("file"),
-    name: "", text: "", kind: /** @type {"csv" | "ndjson"} */ ("csv"), encoding: "", hash: "",
-    table: /** @type {import("../csv_columns.js").Table | null} */ (null),
-    rows: /** @type {import("../csv_columns.js").Row[]} */ ([]),
-    members: /** @type {(string | null)[]} */ ([]), unknown: /** @type {Set<number>} */ (new Set()),
-    attributes: /** @type {any[]} */ ([]), schema: /** @type {any[]} */ ([]),
-    faults: /** @type {Record<number, string>} */ ({}),
-    policy: /** @type {Policy} */ ("fail"), match: "", key: newKey(),
-    tally: /** @type {Tally} */ (emptyTally()), error: /** @type {any} */ (null),
-    state: /** @type {"" | "checking" | "checked" | "running" | "paused" | "stopped"} */ (""),
-    next: 0, part: 0, begun: 0, doneBefore: 0, waiting: 0, looping: false,
-    stop: new AbortController(),
-});
+/** `next` is the row after the last one that has a result. */
+export const newJob = (tenant) => ({ tenant, step: "file", busy: false, error: null, name: "",
+    pasted: "", encoding: "", hash: "", text: "", table: null, rows: [], members: [], schema: {},
+    faults: {}, policy: "fail", match: "", key: newKey(), next: 0, tally: newTally(), began: null,
+    stop: new AbortController() });
 
-/** Take a text; returns what is wrong with it, or "". @param {Job} job @param {string} name
- * @param {string} text @param {string} encoding */
-export function takeText(job, name, text, encoding) {
+/** Change some of it, and draw. */
+export function change(job, next) {
+    Object.assign(job, next);
+    refresh();
+}
+
+/** Stop the request. What it stored is known by the key when it is sent again. */
+export function halt(job, next = {}) {
+    job.stop.abort();
+    change(job, { busy: false, error: null, ...next });
+}
+
+/** Read a file, and go to the next step. */
+export async function open(job, file) {
+    change(job, { busy: true, error: null });
+    try {
+        await take(job, file);
+        const kept = saved(job.tenant);
+        if (kept && kept.hash !== job.hash) {
+            throw new Error("This is another file than that of the import that stopped.");
+        }
+        job.schema = (await get("/schema")).data;
+        if (kept) {
+            Object.assign(job, { ...kept, step: "run" });
+        } else if (job.table) {
+            await guess(job, [...job.members.keys()].filter((at) => job.table.columns[at].trim()));
+            job.step = "columns";
+        } else {
+            return run(job, true);
+        }
+    } catch (error) {
+        Object.assign(job, { error: asProblem(error), name: "" });
+    }
+    change(job, { busy: false });
+}
+
+async function take(job, file) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes[0] < 0xfe && bytes.subarray(0, 1000).includes(0)) {
+        throw new Error("This is no text. Save it as “CSV UTF-8” in a spreadsheet program.");
+    }
+    let { text, encoding } = decode(bytes);
     const start = text.replace(/^\ufeff?\s*/, "");
     if (start.startsWith("[")) {
-        try {
-            text = JSON.parse(start).map((/** @type {any} */ one) => JSON.stringify(one))
-                .join("\n");
-        } catch {
-            return "The text begins like a JSON array but is none. Roster reads CSV and NDJSON: "
-                + "one JSON object a line.";
+        text = JSON.parse(start).map((one) => JSON.stringify(one)).join("\n");
+    }
+    const table = /^[{[]/.test(start) ? null : readTable(text) ?? { columns: [], rows: [] };
+    const rows = table?.rows ?? readLines(text);
+    if (!rows.length) {
+        throw new Error("There must be a header row, such as username,email, and rows below it.");
+    }
+    Object.assign(job, { name: file.name, text, encoding, table, rows, hash: digest(text),
+        members: (table?.columns ?? []).map(() => null) });
+}
+
+/** Ask the service which member each column has. */
+async function guess(job, open) {
+    const { table: { columns }, members } = job;
+    try {
+        const answer = jsonLines(await send("POST", "/bulk/users", {
+            lines: `${open.map((at) => `"${columns[at].replaceAll('"', '""')}"`)}\n`,
+            headers: { "Content-Type": "text/csv" }, query: { dry_run: true, map: "guess" } }));
+        (await answer.next()).value.columns.forEach(({ column, member }, at) => {
+            // `active` is the status as true or false; the answer is where it ends.
+            members[open[at]] = member === "status" && /(^|[:.])active\s*$/i.test(column)
+                ? "active" : member;
+        });
+    } catch (error) {
+        if (error.code !== "invalid-columns") {
+            throw error;
+        }
+        // Ask again without the columns that are not known.
+        const known = error.errors.reduce((rest, { column }) => rest.toSpliced(
+            rest.findLastIndex((at) => columns[at] === column), 1), open);
+        if (known.length) {
+            await guess(job, known);
         }
     }
-    const kind = /^[{[]/.test(start) ? "ndjson" : "csv";
-    const table = kind === "csv" ? readTable(text) : null;
-    const rows = table?.rows ?? (kind === "ndjson" ? readLines(text) : []);
-    if (kind === "csv" && (!table || !rows.length)) {
-        return table ? "There is a header row, but no row below it."
-            : "There is no header row. The first row names the columns, such as: username,email.";
-    }
-    Object.assign(job, { name, text, kind, encoding, table, rows, hash: digest(text), members: [],
-        unknown: new Set(), faults: {}, tally: emptyTally(), error: null, state: "", next: 0, part:
-            0 });
-    return "";
 }
 
-/** Ask the service which member each column has. @param {Job} job */
-export async function guess(job) {
-    const columns = job.table?.columns ?? [];
-    const schema = (await get("/schema").catch(() => ({ data: {} }))).data;
-    job.schema = schema.members ?? [];
-    job.attributes = schema.attributes ?? [];
-    let open = columns.map((_, i) => i).filter((i) => columns[i].trim());
-    job.members = columns.map(() => null);
-    for (let attempt = 0; open.length && attempt < 20; attempt += 1) {
-        const header = `${open.map((i) => `"${columns[i].replaceAll('"', '""')}"`).join(",")}\n`;
-        try {
-            const response = await send("POST", "/bulk/users", { lines: header,
-                query: { dry_run: true, map: "guess" }, headers: { "Content-Type": "text/csv" } });
-            for await (const one of jsonLines(response)) {
-                one.columns?.forEach((/** @type {any} */ { member }, /** @type {number} */ at) => {
-                    job.members[open[at]] = memberOf(columns[open[at]], member);
-                });
-            }
-            break;
-        } catch (error) {
-            const problem = asProblem(error);
-            const names = problem.errors.map(({ column }) => column);
-            if (problem.code !== "invalid-columns" || !names.some(Boolean)) {
-                throw error;
-            }
-            for (const name of names) {
-                const at = open.findLastIndex((i) => columns[i] === name);
-                open = open.filter((_, i) => i !== at);
-            }
-        }
-    }
-    job.unknown = new Set(columns.map((_, i) => i).filter((i) => job.members[i] === null));
-}
-
-/** `active` is the status as true or false; the service shows the member in which it ends.
- * @param {string} column @param {string} member */
-const memberOf = (column, member) =>
-    (member === "status" && /(^|[:.])active$/i.test(column.trim()) ? "active" : member);
-
-/** The rows from one to another as a body. @param {Job} job @param {number} from @param {number} to
- * */
-function request(job, from, to) {
-    const { table, rows, text } = job;
-    const head = table ? newHeader(table, job.members) : { header: "", map: [] };
-    const end = to < rows.length ? rows[to].start : text.length;
-    return { body: new Blob([head.header, text.slice(rows[from].start, end)]), map: head.map,
-        shift: rows[from].line - (table ? firstLine(table) : 1) };
-}
-
-/**
- * Send rows and count the results.
- * @param {Job} job @param {number} from @param {number} to @param {{dry: boolean, key?: string}}
- * options
- * @param {(processed: number) => void} progress @returns {Promise<Tally>}
- */
-async function sendRows(job, from, to, { dry, key }, progress) {
-    const { body, map, shift } = request(job, from, to);
-    const tally = emptyTally();
-    const response = await send("POST", "/bulk/users", { lines: /** @type {any} */ (body),
-        signal: job.stop.signal, headers: { Accept: "application/x-ndjson",
-            "Content-Type": job.kind === "csv" ? "text/csv" : "application/x-ndjson",
-            ...(key ? { "Idempotency-Key": key } : {}) },
-        query: { dry_run: dry || "", on_conflict: job.policy === "fail" ? "" : job.policy,
-            match: job.match, map } });
+/** Send the rows of a piece that are left, and count the results. */
+async function sendPiece(job, signal, dry) {
+    const { table, rows, text, members, policy, match, next } = job;
+    const size = dry ? rows.length : PIECE;
+    const from = next - next % size;
+    const to = Math.min(rows.length, from + size);
+    const { header, map } = table ? newHeader(table, members) : { header: "", map: [] };
+    const shift = rows[from].line - (table ? 2 : 1);
+    // The service knows a row that it stored by the key, the number of the line and the text.
+    const gap = "\n".repeat(rows[next].line - rows[from].line);
+    const response = await send("POST", "/bulk/users", { signal,
+        lines: new Blob([header, gap, text.slice(rows[next].start, rows[to]?.start)]),
+        headers: { "Content-Type": table ? "text/csv" : "application/x-ndjson",
+            ...(dry || policy === "merge" || policy === "replace" ? {}
+                : { "Idempotency-Key": `${job.key}-${from}` }) },
+        query: { dry_run: dry || "", on_conflict: policy, match, map } });
     let last;
-    for await (const one of jsonLines(response)) {
-        last = one;
-        if (one.line) {
-            if ([401, 429, 503, 507].includes(one.status)) {
-                throw new Problem(one.status, one.problem);
-            }
-            addResult(tally, job, one, one.line + shift);
-            progress(one.processed);
+    for await (last of jsonLines(response)) {
+        signal.throwIfAborted();
+        if (last.line) {
+            count(job, last, last.line + shift);
+        }
+        if (job.next % 500 === 0) {
+            refresh();
         }
     }
     if (!last?.done) {
-        throw new Problem(0, { title: "The connection broke", code: "no-connection",
-            detail: "The answer of the service ended too early." });
+        throw new Problem(0, { title: "The connection broke" });
     }
-    return tally;
+    job.next = to;
 }
 
-let drawnAt = 0;
-/** Draw, but not for each of a million results. */
-function refreshSometimes() {
-    if (Date.now() - drawnAt > 80) {
-        drawnAt = Date.now();
-        refresh();
+function count(job, { status, skipped, problem }, line) {
+    const { tally, table, rows, members } = job;
+    if ([401, 429, 503, 507].includes(status)) {
+        throw new Problem(status, problem);
     }
-}
-
-/** The dry run of all rows. @param {Job} job */
-export async function check(job) {
-    job.stop.abort();
-    job.stop = new AbortController();
-    const mine = job.stop;
-    Object.assign(job, { step: "check", state: "checking", part: 0, error: null, tally:
-        emptyTally() });
-    refresh();
-    try {
-        const tally = await sendRows(job, 0, job.rows.length, { dry: true }, (processed) => {
-            job.part = processed;
-            refreshSometimes();
-        });
-        Object.assign(job, { tally, state: "checked" });
-    } catch (error) {
-        if (isAbort(error) || mine.signal.aborted) {
-            return;
-        }
-        const problem = asProblem(error);
-        job.state = "";
-        if (problem.code === "invalid-columns") {
-            Object.assign(job, { step: "columns", faults:
-                Object.fromEntries(problem.errors.map((one) =>
-                [job.members.findIndex((member) => member === one.column), one.detail])) });
-        } else {
-            job.error = problem;
-        }
+    while (rows[job.next]?.line <= line) {
+        job.next += 1;
     }
-    refresh();
-}
-
-/** Where the piece that begins at a row ends. @param {Job} job @param {number} from */
-function pieceEnd({ rows }, from) {
-    let to = Math.min(rows.length, from + PIECE_ROWS);
-    while (to > from + 1 && rows[to - 1].end - rows[from].start > PIECE_CHARS) {
-        to -= 1;
-    }
-    return to;
-}
-
-/** Run, or go on. Each piece has its own key, so that one that was sent before does no harm.
- * @param {Job} job */
-export async function run(job) {
-    if (job.looping) {
-        job.state = "running"; // the piece on its way is the last one no more
-        refresh();
+    if (status < 300) {
+        tally[status === 201 ? "created" : skipped ? "skipped" : "replaced"] += 1;
         return;
     }
-    if (job.next === 0) {
-        job.tally = emptyTally();
+    const faults = problem.errors?.length ? problem.errors : [problem];
+    const [{ code, column, pointer = "", detail }] = faults;
+    tally.failed += 1;
+    tally.refused.push({ line, at: job.next - 1, status, code,
+        title: status === 409 ? problem.title : detail,
+        column: table?.columns[members.indexOf(column)] ?? column ?? pointer.slice(1),
+        detail: faults.map((fault) => fault.detail).join("; ") });
+}
+
+/** The dry run of all rows, or the run, or what is left of it. */
+export async function run(job, dry = false) {
+    job.stop.abort();
+    const { signal } = job.stop = new AbortController();
+    if (job.step !== "run") {
+        Object.assign(job, { next: 0, tally: newTally() });
     }
-    job.stop = new AbortController();
-    Object.assign(job, { step: "run", state: "running", looping: true, error: null,
-        begun: Date.now(),
-        doneBefore: job.next });
-    save(job);
-    refresh();
-    const keyed = job.policy === "fail" || job.policy === "skip";
-    for (let tries = 0; job.state === "running" && job.next < job.rows.length;) {
-        const to = pieceEnd(job, job.next);
-        job.part = 0;
-        try {
-            const tally = await sendRows(job, job.next, to,
-                { dry: false, key: keyed ? `${job.key}-${job.next}` : undefined }, (processed) => {
-                    job.part = processed;
-                    refreshSometimes();
-                });
-            merge(job.tally, tally);
-            Object.assign(job, { next: to, part: 0 });
-            tries = 0;
-            save(job);
-        } catch (error) {
-            const problem = asProblem(error);
-            const again = [429, 503].includes(problem.status) && tries < 3;
-            tries += 1;
-            job.part = 0;
-            if (again && job.state === "running") {
-                await wait(job, problem.retryAfter || 2 ** tries);
-            } else {
-                Object.assign(job, isAbort(error) ? { state: "paused" }
-                    : { state: "stopped", error: problem });
+    change(job, { step: dry ? "check" : "run", busy: true, error: null,
+        began: { at: Date.now(), next: job.next } });
+    try {
+        while (job.next < job.rows.length) {
+            if (!dry) {
+                save(job);
             }
+            await sendPiece(job, signal, dry);
         }
-        refresh();
+        if (!dry) {
+            forget(job.tenant);
+            job.step = "done";
+        }
+    } catch (caught) {
+        if (signal.aborted) {
+            return;
+        }
+        const error = asProblem(caught);
+        job.error = error;
+        if (error.code === "invalid-columns") {
+            Object.assign(job, { step: "columns", faults: Object.fromEntries(error.errors.map(
+                (one) => [job.members.indexOf(one.column), one.detail])) });
+        }
     }
-    job.looping = false;
-    if (job.next >= job.rows.length) {
-        Object.assign(job, { state: "", step: "done" });
-        forget(job.tenant);
+    change(job, { busy: false });
+}
+
+const place = (tenant) => `roster-import:${base}:${tenant}`;
+
+/** Keep what a reload needs to go on; no values of users. */
+function save({ tenant, hash, name, next, policy, match, members, key, tally, rows: { length } }) {
+    const refused = tally.refused.slice(0, REFUSED_KEPT);
+    try {
+        sessionStorage.setItem(place(tenant), JSON.stringify({ hash, name, next, policy, match,
+            members, key, total: length, tally: { ...tally, refused } }));
+    } catch {
+        // Without room the import still runs; only a reload cannot go on.
     }
+}
+
+export const saved = (tenant) => JSON.parse(sessionStorage.getItem(place(tenant)));
+
+export function forget(tenant) {
+    sessionStorage.removeItem(place(tenant));
     refresh();
 }
 
-/** @param {Job} job @param {number} seconds */
-async function wait(job, seconds) {
-    for (job.waiting = Math.ceil(seconds); job.waiting > 0 && job.state === "running";
-        job.waiting -= 1) {
-        refresh();
-        await new Promise((done) => setTimeout(done, 1000));
-    }
-    job.waiting = 0;
-}
-
-/** Stop after the piece that is on its way. @param {Job} job */
-export function pause(job) {
-    if (job.state === "running") {
-        job.state = "paused";
-        refresh();
+/** A refused row: its text, and its cells or members, if it can be read. */
+function rowOf({ rows, text, table }, { at }) {
+    const row = text.slice(rows[at].start, rows[at].end);
+    try {
+        return { row, cells: table ? cellsOf(row, table.delimiter) : JSON.parse(row) };
+    } catch {
+        return { row };
     }
 }
+const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
 
-/** @param {Tally} all @param {Tally} more */
-function merge(all, more) {
-    for (const name of /** @type {const} */ (["created", "replaced", "skipped", "failed",
-        "taken"])) {
-        all[name] += more[name];
-    }
-    all.refused.push(...more.refused);
-    for (const [key, group] of more.groups) {
-        const old = all.groups.get(key);
-        if (old) {
-            old.count += group.count;
-            old.items.push(...group.items.slice(0, Math.max(0, 50 - old.items.length)));
-        } else {
-            all.groups.set(key, group);
-        }
-    }
+/** What a refused row has at the fault. */
+export function valueOf(job, one) {
+    const { row, cells } = rowOf(job, one);
+    return !cells || !one.column ? row : textOf(job.table
+        ? cells[job.table.columns.indexOf(one.column)] : valueAt(cells, `/${one.column}`));
+}
+
+/** The refused rows as CSV, with the reason at the end. The service ignores these columns, so that
+ * a corrected table can be imported as it is. */
+export function refusedCsv(job) {
+    const { table } = job;
+    const refused = job.tally.refused.map((one) => ({ ...one, ...rowOf(job, one) }));
+    const names = table?.columns
+        ?? [...new Set(refused.flatMap(({ cells }) => Object.keys(cells ?? {})))];
+    // A row that cannot be read as it was stays empty: correct it in the file itself.
+    return toCsv([[...names, ...REPORT], ...refused.map((one) => [
+        ...names.map((name, at) => (!table ? textOf(one.cells?.[name])
+            : one.cells?.length === table.width ? one.cells[at] : "")),
+        ...REPORT.map((name) => String(one[name]))])], Boolean(table));
 }

@@ -1,144 +1,78 @@
-// What a key may do, in words, and the times that a key has. Pure functions.
-
-/** @typedef {{name: string, word: string, text: string}} Scope */
-
+// What a key may do, in words, and when it ends. Pure functions.
 const DAY = 86400000;
-export const WARN_DAYS = 14;
-export const NAME_MAX = 64;
 
-/** All scopes, in the order in which the page names them. @type {Scope[]} */
+/** All scopes in the order of the page; some do nothing without another one. */
 export const SCOPES = [
-    { name: "users:read", word: "read users", text: "List and read users and groups." },
-    { name: "users:write", word: "write users",
-        text: "Create, change, suspend, delete and restore users, and change groups." },
-    { name: "users:purge", word: "purge", text: "Erase deleted users for good." },
-    { name: "users:restore-ids", word: "choose ids",
-        text: "Choose the ids of new users, to move them from another directory. "
-            + "Needs users:write too." },
-    { name: "events:read", word: "events", text: "Read the change log: who changed "
-        + "what, and when." },
-    { name: "audit:read", word: "audit",
-        text: "See changes of keys, webhooks, tenants and settings in the change log. "
-            + "Needs events:read too." },
-    { name: "metrics:read", word: "metrics", text: "Read /metrics, for monitoring." },
-    { name: "webhooks:admin", word: "webhooks",
-        text: "Create, change and delete webhooks. They send only what this key may read." },
-    { name: "schema:write", word: "schema", text: "Change which members users have." },
-    { name: "keys:admin", word: "keys",
-        text: "Create keys of every scope and revoke any key. Whoever has this can "
-            + "do everything." },
-    { name: "tenants:admin", word: "tenants",
-        text: "Create, suspend, delete and purge tenants. Works only in a key for all tenants." },
-    { name: "scim", word: "SCIM",
-        text: "The SCIM interface and nothing else. For an identity provider." },
-    { name: "scim:strict", word: "strict SCIM",
-        text: "Refuse what providers often send wrong. To test a client of your own; needs scim "
-            + "too. Leave it off for a provider." },
-];
+    ["users:read", "read users", "List and read users and groups."],
+    ["users:write", "write users", "Create, change, suspend, delete and restore them."],
+    ["users:purge", "purge", "Erase deleted users for good."],
+    ["users:restore-ids", "choose ids", "Choose the ids of new users.", "users:write"],
+    ["events:read", "events", "Read the change log."],
+    ["audit:read", "audit", "See keys, webhooks, tenants and settings there.", "events:read"],
+    ["metrics:read", "metrics", "Read /metrics."],
+    ["webhooks:admin", "webhooks", "Manage webhooks. They send only what this key may read."],
+    ["schema:write", "schema", "Change which members users have."],
+    ["keys:admin", "keys", "Make and revoke every key: whoever has this can do everything."],
+    ["tenants:admin", "tenants", "Manage tenants. Works only in a key for all tenants."],
+    ["scim", "SCIM", "Use the SCIM interface and nothing else."],
+    ["scim:strict", "strict SCIM", "Refuse what providers often send wrong.", "scim"],
+].map(([name, word, text, needs]) => ({ name, word, needs,
+    text: needs ? `${text} Needs ${needs} too.` : text }));
 
-/** @typedef {{name: string, label: string, hint: string, scopes: string[]}} Preset */
-
-/** @type {Preset[]} */
 export const PRESETS = [
-    { name: "read", label: "Read", hint: "List and read users and groups.",
-        scopes: ["users:read"] },
-    { name: "write", label: "Read and write",
-        hint: "Also create, change, suspend, delete and restore users, and change groups.",
+    { name: "read", label: "Read", scopes: ["users:read"], hint: "Users and groups." },
+    { name: "write", label: "Read and write", hint: "Also change them, but not purge.",
         scopes: ["users:read", "users:write"] },
-    { name: "scim", label: "SCIM for an identity provider",
-        hint: "For Okta, Entra ID and others. Opens the SCIM interface and nothing else.",
-        scopes: ["scim"] },
-    { name: "all", label: "Everything",
-        hint: "Also purge users, and make and revoke keys. For yourself, not for a program.",
-        scopes: SCOPES.map(({ name }) => name).filter((name) => name !== "scim:strict") },
-];
+    { name: "scim", label: "SCIM alone", scopes: ["scim"], hint: "For an identity provider." },
+    { name: "all", label: "Everything", hint: "For yourself, not for a program.",
+        scopes: SCOPES.map(({ name }) => name).filter((name) => name !== "scim:strict") }];
 
-/** The scopes of a preset for a caller who may give these. `tenants:admin` does nothing in a key of
- * one tenant. @param {string} name @param {boolean} everywhere @returns {string[]} */
-export function presetScopes(name, everywhere) {
-    const preset = PRESETS.find((one) => one.name === name);
-    return (preset?.scopes ?? []).filter((scope) => everywhere || scope !== "tenants:admin");
-}
+/** `tenants:admin` does nothing in a key of one tenant. */
+export const presetScopes = (name, everywhere) => PRESETS.find((one) => one.name === name).scopes
+    .filter((scope) => everywhere || scope !== "tenants:admin");
 
-/** Scopes that do nothing without another one: {"audit:read": "events:read"}. */
-const NEEDS = /** @type {Record<string, string>} */ ({
-    "audit:read": "events:read", "users:restore-ids": "users:write", "scim:strict": "scim",
-});
-
-/** What is odd about chosen scopes, in a sentence, or "". @param {string[]} scopes
- * @param {boolean} everywhere */
+/** What is odd about chosen scopes, or "". */
 export function scopeAdvice(scopes, everywhere) {
-    const lone = scopes.find((scope) => NEEDS[scope] && !scopes.includes(NEEDS[scope]));
-    if (lone) {
-        return `${lone} does nothing without ${NEEDS[lone]}.`;
-    }
-    return scopes.includes("tenants:admin") && !everywhere
-        ? "tenants:admin does nothing in a key of one tenant." : "";
+    const lone = SCOPES.find(({ name, needs }) => needs && scopes.includes(name)
+        && !scopes.includes(needs));
+    return lone ? `${lone.name} does nothing without ${lone.needs}.`
+        : scopes.includes("tenants:admin") && !everywhere
+            ? "tenants:admin does nothing in a key of one tenant." : "";
 }
 
-/** The scopes of a key in a few words. @param {string[]} scopes */
+/** The scopes of a key in a few words. */
 export function scopeWords(scopes) {
-    const has = (/** @type {string} */ name) => scopes.includes(name);
-    if (PRESETS[3].scopes.every((name) => has(name) || name === "tenants:admin")) {
+    if (presetScopes("all", false).every((name) => scopes.includes(name))) {
         return "Everything";
     }
-    const words = SCOPES.filter(({ name }) => has(name)).map(({ word }) => word);
-    if (has("users:read") && has("users:write")) {
-        words.splice(0, 2, "read and write users");
-    }
-    const other = scopes.filter((name) => !SCOPES.some((scope) => scope.name === name));
-    const text = [...words, ...other].join(", ");
+    const known = SCOPES.filter(({ name }) => scopes.includes(name));
+    const others = scopes.filter((scope) => known.every(({ name }) => name !== scope));
+    const text = [...known.map(({ word }) => word), ...others].join(", ")
+        .replace("read users, write users", "read and write users");
     return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Choices of the end. The number of days, "never", or "day" for a day of one's own.
- * @type {[string, string][]} */
+/** The number of days, "never", or "day" for a day of one's own. */
 export const ENDS = [["7", "After 7 days"], ["30", "After 30 days"], ["90", "After 90 days"],
     ["180", "After 180 days"], ["365", "After a year"], ["day", "On a day that I choose"],
     ["never", "Never"]];
 
-/** `expires_at` of a request; null is never. A day ends when it is over here.
- * @param {string} end @param {string} day as 2027-01-31 @param {Date} [now]
- * @returns {string | null} */
+/** `expires_at` of a request; null is never, "" is no time. A day ends when it is over here. */
 export function endTime(end, day, now = new Date()) {
-    if (end === "never") {
-        return null;
-    }
-    if (end !== "day") {
-        return new Date(now.getTime() + Number(end) * DAY).toISOString();
-    }
-    const last = new Date(`${day}T23:59:59`);
-    return Number.isNaN(last.getTime()) ? "" : last.toISOString();
+    const time = new Date(end === "day" ? `${day}T23:59:59` : now.getTime() + end * DAY);
+    return end === "never" ? null : Number.isNaN(time.getTime()) ? "" : time.toISOString();
 }
 
-/** Whole days until a time; 0 on the last day.
- * @param {string | undefined} time @param {Date} [now] */
-export const daysLeft = (time, now = new Date()) =>
-    (time ? Math.floor((new Date(time).getTime() - now.getTime()) / DAY) : Infinity);
+/** Whether an active key ends within 14 days. */
+export const endsSoon = (key, now = new Date()) => key.status === "active"
+    && new Date(key.expires_at).getTime() - now.getTime() < 14 * DAY;
 
-/** Whether an active key ends within the days of the warning.
- * @param {{status: string, expires_at?: string}} key @param {Date} [now] */
-export const endsSoon = (key, now = new Date()) =>
-    key.status === "active" && daysLeft(key.expires_at, now) < WARN_DAYS;
+/** The command that tries a key; it asks for the key, so that no history of a shell has it. */
+export const tryLine = (base, scopes) => `read -rs KEY && curl -H "Authorization: Bearer $KEY" '${
+    base}${scopes.includes("scim") && !scopes.includes("users:read") ? "/scim/v2/Users?count=1"
+    : "/caller"}'`;
 
-/** Choices of how long the old secret works beside the new one, in seconds. */
-export const OVERLAPS = /** @type {[string, string][]} */ ([
-    ["0", "Not at all: it stops at once"], ["3600", "1 hour"], ["86400", "1 day"],
-    ["604800", "7 days"], ["2592000", "30 days, the longest"]]);
-
-/** The commands that try a key; the secret is asked for, so that no history of a shell has it.
- * @param {string} base @param {string[]} scopes */
-export function tryLine(base, scopes) {
-    const path = scopes.includes("users:read") || !scopes.includes("scim")
-        ? "/caller" : "/scim/v2/Users?count=1";
-    return `read -rs KEY && curl -H "Authorization: Bearer $KEY" '${base}${path}'`;
-}
-
-/** The keys of a list that a search finds: a part of the name, or the id, also as "key:ID".
- * @template {{id: string, name: string}} K @param {K[]} keys @param {string} text */
-export function findKeys(keys, text) {
-    const wanted = text.trim().toLowerCase();
-    const id = text.trim().replace(/^key:/, "");
-    return wanted ? keys.filter((key) => key.id === id || key.name.toLowerCase().includes(wanted))
-        : keys;
-}
+/** The keys that a search finds: by a part of the name, or the id, also as "key:ID". */
+export const findKeys = (keys, text) => keys.filter(({ id, name }) =>
+    id === text.trim().replace(/^key:/, "")
+        || name.toLowerCase().includes(text.trim().toLowerCase()));

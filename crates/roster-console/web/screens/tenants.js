@@ -1,222 +1,204 @@
-// The tenants of the service, and the deleted ones. Needs a key for all tenants.
+// The tenants of the service, the deleted ones, a new one, and one of them.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { get, isAbort } from "../api.js";
+import { del, get, patch, post } from "../api.js";
 import { caller, can } from "../caller.js";
-import { go, loadStyles, refresh, setQuery, to } from "../page.js";
-import { count, date, number } from "../texts.js";
+import { go, to, toast } from "../page.js";
+import { formatRoute } from "../route.js";
+import { count, dateTime, number } from "../texts.js";
+import { confirm } from "../ui/confirm.js";
+import { attempt, reading } from "../ui/data.js";
+import { field } from "../ui/fields.js";
+import { form, formDialog, formView } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
-import { copyButton, cut, emptyState, errorPanel, noScope, pageHead, skeleton, statusBadge, tabs }
+import { listScreen, refusedScreen } from "../ui/list.js";
+import { ago, avatar, badge, copyLine, cut, emptyState, note, statusBadge, tabs }
     from "../ui/parts.js";
+import { facts, recordScreen } from "../ui/record.js";
 import { setCount } from "../ui/shell.js";
-import { daysLeft } from "./keys_scopes.js";
-import { inTenant, newTenant, purge, restore, tenantPath } from "./tenants_actions.js";
-import { findTenants, isName } from "./tenants_rules.js";
+import { erased } from "./deleted.js";
+import { newKey } from "./keys_new.js";
+import { findTenants, suggestName } from "./tenants_rules.js";
 
-/** @typedef {import("./tenants_rules.js").Tenant} Tenant */
+const SHOWN = 500;
+const LEAD = "A tenant is a directory of its own for one customer, which no other customer sees.";
+const service = true;
 
-loadStyles("screens/keys_access.css");
-const COMMAND = "roster keys create operator --scope all --all-tenants";
-const PAGE = 200;
-const WAIT_MS = 250;
+export default (route) => (!can("tenants:admin") || caller().tenants !== "all"
+    ? refusedScreen("Tenants", emptyState({ icon: "lock", title: "You may not manage tenants",
+        text: html`It needs a key for all tenants with the scope <span class="mono">tenants:admin
+            </span>. On the server, this makes one; stop an open service first.`,
+        action: copyLine("roster keys create operator --scope all --all-tenants",
+            "Copy the command") }))
+    : route.parts[0] ? oneTenant(route) : tenants(route));
 
-/** Why the caller may not see tenants, or null. */
-export function refusal() {
-    if (caller().open) {
-        return emptyState({ icon: "building", title: "Tenants need a key for all tenants",
-            text: "A tenant is a directory of its own for one customer. An open service refuses "
-                + "tenants. Make the first key one for all tenants: stop the service, run this on "
-                + "the server, start it again and sign in.",
-            action: html`<div class="secret"><code>${COMMAND}</code>${copyButton(COMMAND,
-                "Copy the command")}</div>` });
-    }
-    if (!can("tenants:admin")) {
-        return noScope("tenants:admin", "manage tenants");
-    }
-    return caller().tenants === "all" ? null : emptyState({ icon: "lock",
-        title: "Your credential is of one tenant",
-        text: "Managing tenants needs a key for all tenants: sign in with one. On the "
-            + "server, roster keys create NAME --scope all --all-tenants makes one." });
+/** A screen of a tenant. */
+const inTenant = (tenant, screen = "users") => formatRoute({ tenant, screen });
+
+const restore = (name) => attempt(async () => {
+    await post(`/deleted-tenants/${name}/restore`, undefined, { service });
+    toast(`Tenant ${name} is back`);
+    go("tenants", name);
+}, "Not restored");
+
+const usersText = ({ users, users_max: most }) =>
+    number(users) + (most === undefined ? "" : ` of ${number(most)}`);
+
+const size = (head, text) => ({ head, type: "end", cell: (one) => html`${text(one)}<span class="m"
+    >&nbsp;${head.toLowerCase()}</span>` });
+
+const columns = ({ show }) => [
+    { head: "Tenant", cell: (one) => html`<a class="nm" href=${to("tenants", one.name)}>${
+        cut(one.display_name || one.name)}${one.display_name ? html`<span class="mono muted">${
+        one.name}</span>` : ""}</a>` },
+    show ? { head: "Erased", cell: (one) => erased(one.purge_at) }
+        : { head: "State", cell: statusBadge },
+    { head: "External id", type: "d", cell: (one) => cut(one.external_id, "mono") },
+    size("Users", usersText), size("Groups", (one) => number(one.groups)),
+    { head: html`<span class="sr">Actions</span>`, type: show ? "act" : "act d",
+        cell: ({ name }) => (show ? html`<button class="btn" aria-label="Restore ${name}"
+            @click=${() => restore(name)}>${icon("undo")}Restore</button>` : html`<a class="link"
+            href=${inTenant(name)} aria-label="Open the users of ${name}">Open</a>`) }];
+
+/** A whole list: the API finds only whole names, and this page any part of them. */
+async function all(path, signal, cursor = "") {
+    const { data } = await get(path, { service, signal, query: { limit: 1000, cursor } });
+    return data.next_cursor ? [...data.items, ...await all(path, signal, data.next_cursor)]
+        : data.items;
 }
 
-/** When a deleted tenant is erased. @param {Tenant} tenant */
-export const purgeText = ({ purge_at: at }) => {
-    const left = daysLeft(at);
-    return !at ? "Kept until you purge it" : left < 1 ? "Erased today"
-        : html`<span title=${at}>Erased in ${count(left, "day")}, on ${date(at)}</span>`;
-};
+function tenants(route) {
+    const tab = (text, show, search) => ({ text, href: to("tenants", { show }),
+        count: screen.list.value && number(screen.list.value[show].length),
+        current: search.show === show });
 
-/** @param {import("../route.js").Route} route */
-export default function tenants(route) {
-    const refused = refusal();
-    if (refused) {
-        return { title: "Tenants", view: () => html`${pageHead({ title: "Tenants" })}
-            <div class="page">${refused}</div>` };
-    }
-    const state = { items: /** @type {Tenant[] | null} */ (null),
-        next: /** @type {string | null} */ (null),
-        found: /** @type {Tenant[]} */ ([]), error: /** @type {any} */ (null), loading: false,
-        q: route.query.q ?? "", show: route.query.show ?? "" };
-    const stop = new AbortController();
-    let waiting = 0;
-    let asked = 0;
+    const screen = listScreen({ route, title: "Tenants", columns,
+        list: () => reading(async (signal) => ({ "": await all("/tenants", signal),
+            deleted: await all("/deleted-tenants", signal) })),
+        find: (lists, { q, show }) => findTenants(lists[show] ?? [], q).slice(0, SHOWN),
+        sub: ({ value }, { show }) => (value?.[show]?.length > SHOWN
+            ? `The first ${SHOWN}; search finds all` : ""),
+        search: { label: "Search tenants", placeholder: "Name or external id" },
+        tabs: (search) => tabs("Which tenants", [tab("Tenants", "", search),
+            tab("Deleted", "deleted", search)]),
+        add: { text: "New tenant", run: newTenant, scope: "tenants:admin" },
+        none: ({ show }) => (show ? { icon: "trash", title: "No deleted tenants", action: "" }
+            : { icon: "building", title: "No tenants yet", text: LEAD }),
+        noMatch: { icon: "search", title: "No tenant has such a name or external id" },
+        drawn: ({ value }) => value && setCount("tenants", number(value[""].length)) });
+    return screen;
+}
 
-    /** Read the list from the start, or its next page. @param {string | null} [cursor] */
-    async function load(cursor = null) {
-        const mine = ++asked;
-        Object.assign(state, { error: null, loading: true, items: cursor ? state.items : null });
-        refresh();
-        try {
-            const path = state.show ? "/deleted-tenants" : "/tenants";
-            const { data } = await get(path, { service: true, signal: stop.signal,
-                query: { limit: PAGE, cursor } });
-            if (mine !== asked) {
-                return;
+const tenantFields = (one, more = {}) => html`
+    ${field(one.props("/display_name", { wide: true, ...more }))}
+    ${field(one.props("/external_id", { mono: true, wide: true,
+        hint: "Its id in your own system." }))}
+    ${field(one.props("/users_max", { wide: true, type: "number",
+        hint: "Empty: no limit. Beyond it, a new or restored user gets 403.",
+        onInput: (text) => one.set("/users_max", text && Number(text)) }))}`;
+
+async function newTenant() {
+    const made = await formDialog({ title: "New tenant", action: "Create the tenant",
+        lead: () => LEAD,
+        fields: (one) => html`${tenantFields(one, { autofocus: true, onInput(text) {
+            // The name follows, until somebody writes another.
+            if ((one.now("/name") ?? "") === suggestName(one.now("/display_name") ?? "")) {
+                one.set("/name", suggestName(text));
             }
-            state.items = [...(cursor && state.items || []), ...data.items];
-            state.next = data.next_cursor;
-            if (!state.show) {
-                setCount("tenants", number(state.items.length) + (state.next ? "+" : ""));
+            one.set("/display_name", text);
+        } })}${field(one.props("/name", { label: "Name in URLs", mono: true, required: true,
+            hint: "It never changes." }))}`,
+        write: async (body) => (await post("/tenants", body, { service })).data });
+    if (made) {
+        toast(`Tenant ${made.name} created`);
+        go("tenants", made.name);
+    }
+}
+
+function oneTenant(route) {
+    const [name] = route.parts;
+    const path = `/tenants/${encodeURIComponent(name)}`;
+    const deletedPath = path.replace("/", "/deleted-");
+    const read = async (signal, place = path) => (await get(place, { service, signal })).data;
+    const title = (one) => one.display_name || one.name;
+    const details = form({ read, name: title,
+        write: async (body, version) => (await patch(path, body, { service, version })).data,
+        saved() {
+            toast("Saved");
+            screen.load();
+        } });
+
+    async function toggle({ status, version }) {
+        const next = status === "suspended" ? "active" : "suspended";
+        if (next === "active" || await confirm({ title: "Suspend this tenant?", action: "Suspend",
+            danger: true, text: html`Every request with a key of <b>${name}</b> gets 403 until you
+                activate it. Nothing is lost.` })) {
+            if (await attempt(() => patch(path, { status: next }, { service, version }))) {
+                toast(`Tenant ${name} is ${next}`);
             }
-            await lookUp();
-        } catch (error) {
-            state.error = isAbort(error) ? null : error;
-        }
-        state.loading = false;
-        refresh();
-    }
-
-    /** The API finds a whole name or external id only. What is not loaded yet is looked up so. */
-    async function lookUp() {
-        const text = state.q.trim();
-        state.found = [];
-        if (!text || !state.next || state.show) {
-            return;
-        }
-        const options = { service: true, signal: stop.signal };
-        const [byName, byId] = await Promise.all([
-            isName(text) ? get(tenantPath(text), options).then(({ data }) => [data], none) : [],
-            get("/tenants", { ...options, query: { external_id: text, limit: PAGE } })
-                .then(({ data }) => data.items, none)]);
-        if (text === state.q.trim()) {
-            const known = new Set(state.items?.map(({ name }) => name));
-            state.found = [...byName, ...byId.filter((/** @type {Tenant} */ one) =>
-                one.name !== byName[0]?.name)].filter(({ name }) => !known.has(name));
+            screen.load();
         }
     }
 
-    /** No such tenant is no fault here. @param {any} error @returns {Tenant[]} */
-    function none(error) {
-        if (error?.status === 404 || isAbort(error)) {
-            return [];
-        }
-        throw error;
-    }
-
-    /** @param {Event} event */
-    function search(event) {
-        state.q = /** @type {HTMLInputElement} */ (event.target).value;
-        setQuery({ q: state.q });
-        clearTimeout(waiting);
-        waiting = window.setTimeout(() => lookUp().catch((error) => {
-            state.error = error;
-        }).then(refresh), WAIT_MS);
-        refresh();
-    }
-
-    async function add() {
-        const made = await newTenant();
-        if (made) {
-            go("tenants", made.name);
+    /** Delete or purge after the name was typed, and leave. */
+    async function end(question, place, said, undo = undefined) {
+        if (await confirm({ danger: true, type: name, ...question }) && await attempt(() =>
+            del(place, { service, version: screen.record().version }))) {
+            details.discard();
+            toast(`Tenant ${name} ${said}`, { undo });
+            location.hash = formatRoute({ screen: "tenants" });
+        } else {
+            screen.load();
         }
     }
+    const holds = ({ users, groups }) =>
+        `its ${count(users, "user")}, ${count(groups, "group")} and keys`;
+    const remove = (one) => end({ title: "Delete this tenant?", action: "Delete",
+        text: `Nobody can read or change ${holds(one)}. All of it is kept among the deleted `
+            + "tenants, which say for how long. Until then Restore brings it back." },
+    path, "deleted", () => restore(name));
+    const purge = (one) => end({ title: "Purge this tenant?", action: "Purge for good",
+        text: html`This erases ${holds(one)}, its deleted users, webhooks and settings, and what the
+            change log says of its users. <b>Nothing brings it back</b>, except a backup of the
+            whole service.` }, deletedPath, "purged");
 
-    /** @param {Tenant} one */
-    async function onPurge(one) {
-        if (await purge(one)) {
-            await load();
-        }
+    function connect(one) {
+        const scim = `${one.base_url}/scim/v2`;
+        const make = () => newKey({ tenant: one, preset: "scim", only: true, end: "365",
+            name: `SCIM of ${title(one)}`.slice(0, 64),
+            more: copyLine(scim, "Copy the SCIM URL") });
+        return html`<div class="f w"><p class="hint">Base URL</p>${copyLine(one.base_url,
+            "Copy the Base URL")}</div><div class="f w"><p class="hint">SCIM URL</p>${copyLine(scim,
+            "Copy the SCIM URL")}</div><div class="f w pills">${can("keys:admin")
+            ? html`<button type="button" class="btn" @click=${make}>${icon("key")}Make a SCIM key
+            </button>` : ""}<a class="btn" href=${inTenant(name, "scim")}>Steps for Okta, Entra and
+            others</a></div>`;
     }
+    const main = (one) => (one.deleted_at ? html`<div class="sections">${note("bad", html`Deleted on
+        ${dateTime(one.deleted_at)}. Restore brings everything back${one.purge_at
+            ? `, until ${dateTime(one.purge_at)}` : ""}.`)}</div>`
+        : formView(details, "Tenant", html`${one.status === "suspended" ? note("warn",
+            "Suspended: every request with a key of this tenant gets 403.") : ""}<fieldset><legend
+            >Details</legend><div class="fs">${tenantFields(details)}</div></fieldset><fieldset>
+            <legend>Identity provider</legend><div class="fs">${connect(one)}</div></fieldset>`));
 
-    /** @param {Tenant} one */
-    const nameCell = (one) => html`<td><div class="nm"><a class="link cut" href=${to("tenants",
-        one.name)}
-        ><bdi>${one.display_name || one.name}</bdi></a>${one.display_name
-    ? html`<span class="mono muted">${one.name}</span>` : ""}</div></td>`;
-
-    const row = (/** @type {Tenant} */ one) => html`<tr>${nameCell(one)}
-        <td>${statusBadge(one)}</td>
-        <td class="d">${cut(one.external_id, "mono")}</td>
-        <td class="end">${number(one.users ?? 0)}${one.users_max === undefined ? ""
-    : ` of ${number(one.users_max)}`}<span class="m">&nbsp;users</span></td>
-        <td class="end">${number(one.groups ?? 0)}<span class="m">&nbsp;groups</span></td>
-        <td class="end d"><a class="link" href=${inTenant(one.name)}
-            aria-label="Open the users of ${one.name}">Open</a></td></tr>`;
-
-    const table = (/** @type {Tenant[]} */ items) => html`<table class="table"><thead><tr>
-        <th scope="col">Tenant</th><th scope="col">State</th><th scope="col">External id</th>
-        <th scope="col" class="end">Users</th><th scope="col" class="end">Groups</th>
-        <th><span class="sr">Open</span></th></tr></thead><tbody>${items.map(row)}</tbody></table>`;
-
-    const deletedTable = (/** @type {Tenant[]} */ items) => html`<table class="table"><thead><tr>
-        <th scope="col">Tenant</th><th scope="col">Erased</th><th scope="col" class="end">Users</th>
-        <th><span class="sr">Actions</span></th></tr></thead><tbody>${items.map((one) => html`<tr>
-            ${nameCell(one)}<td>${purgeText(one)}</td>
-            <td class="end">${number(one.users ?? 0)}<span class="m">&nbsp;users</span></td>
-            <td class="end"><div class="rowbtns"><button class="btn"
-                aria-label="Restore ${one.name}"
-                @click=${() => restore(one.name, () => go("tenants",
-                    one.name))}>${icon("undo")}Restore
-                </button><button class="btn danger" aria-label="Purge ${one.name}"
-                @click=${() => onPurge(one)}>Purge</button></div></td></tr>`)}</tbody></table>`;
-
-    const noneView = () => (state.q ? emptyState({ icon: "search", title: "No tenant matches",
-        text: state.next ? "Not all tenants are loaded. Among the others only a whole name "
-            + "or external id is found." : "Search looks at names and external ids." })
-        : state.show ? emptyState({ icon: "trash", title: "No deleted tenants",
-            text: "A deleted tenant is kept here for some time, and can be restored whole." })
-            : emptyState({ icon: "building", title: "No tenants yet",
-                text: "A tenant is a directory of its own for one customer: users, groups, "
-                    + "keys and a SCIM endpoint. The users that you see without one are "
-                        + "those of the default tenant.",
-                action: html`<button class="btn primary" @click=${add}>${icon("plus")}New tenant
-                    </button>` }));
-
-    function listView() {
-        const items = [...state.found, ...findTenants(state.items ?? [], state.q)];
-        return html`
-            ${items.length ? (state.show ? deletedTable : table)(items) : noneView()}
-            ${state.next ? html`<div class="more-row"><button class="btn" ?disabled=${state.loading}
-                @click=${() => load(state.next)}>Show more</button></div>` : ""}`;
-    }
-
-    const tools = () => html`
-        <div class="tools"><div class="search" role="search">${icon("search")}<input id="search"
-            type="search" aria-label="Search tenants" placeholder="Name or external id"
-            autocomplete="off" spellcheck="false" .value=${state.q} @input=${search}><kbd
-                class="d">/</kbd>
-            </div></div>
-        ${tabs("Which tenants", [{ href: to("tenants"), text: "Tenants", current: !state.show },
-        { href: to("tenants", { show: "deleted" }), text: "Deleted",
-            current: state.show === "deleted" }])}`;
-
-    load();
-    return {
-        title: "Tenants",
-        view: () => html`${pageHead({ title: "Tenants", sub: "One for each customer",
-            actions: html`<button class="btn primary" aria-label="New tenant" @click=${add}>
-                ${icon("plus")}<span class="d">New tenant</span></button>` })}
-            <div class="page">${tools()}${state.error ? errorPanel(state.error, () => load())
-                : state.items ? listView() : skeleton(6)}</div>`,
-        changed(/** @type {import("../route.js").Route} */ { query }) {
-            const { q = "", show = "" } = query;
-            const other = show !== state.show;
-            Object.assign(state, { q, show });
-            return other ? load() : lookUp();
-        },
-        close() {
-            clearTimeout(waiting);
-            stop.abort();
-        },
-        keys: { "/": () => document.getElementById("search")?.focus(), c: add },
-    };
+    const screen = recordScreen({ route, kind: "Tenant", list: "Tenants", form: details,
+        name: title, read: (signal) => read(signal).catch((error) => (error.status === 404
+            ? read(signal, deletedPath) : Promise.reject(error))),
+        picture: (one) => avatar(title(one), name),
+        badge: (one) => (one.deleted_at ? badge("bad", "Deleted") : statusBadge(one)),
+        sub: (one) => (one.external_id ? cut(one.external_id, "mono") : ""),
+        actions: (one) => (one.deleted_at ? html`<button class="btn primary" @click=${() =>
+            restore(name).then(screen.load)}>${icon("undo")}Restore</button>` : html`<a class="btn"
+            href=${inTenant(name)}>${icon("users")}Open its users</a><button class="btn"
+                @click=${() => toggle(one)}>${one.status === "suspended"
+                ? html`${icon("play")}Activate` : html`${icon("pause")}Suspend`}</button>`),
+        menu: (one) => [{ text: one.deleted_at ? "Purge" : "Delete", icon: "trash", danger: true,
+            run: () => (one.deleted_at ? purge(one) : remove(one)) }],
+        tabs: [["", "Tenant", main]],
+        rail: (one) => facts([["Users", usersText(one)],
+            ["Deleted users", number(one.deleted_users)], ["Groups", number(one.groups)],
+            ["Version", number(one.version)], ["Created", dateTime(one.created_at)],
+            ["Updated", ago(one.updated_at)]], "Facts"),
+        gone: () => ({ icon: "building", title: "No tenant has this name" }) });
+    return screen;
 }

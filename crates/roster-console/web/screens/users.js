@@ -1,27 +1,109 @@
 // The list of users: search, filter, selection, and as many rows in the page as fit the window.
-import { html } from "../vendor/lit-html/lit-html.js";
+import { html, nothing } from "../vendor/lit-html/lit-html.js";
+import { get } from "../api.js";
 import { can } from "../caller.js";
 import { go, here, loadStyles, refresh, setQuery, to } from "../page.js";
-import { number, total } from "../texts.js";
+import { number, total, userName } from "../texts.js";
+import { foot, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
-import { errorPanel, listFoot, noScope, pageHead, searchBox, skeleton, statusBar, userRow,
-    usersHead } from "../ui/parts.js";
+import { avatar, cut, emptyState, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
+    skeleton, statusBadge } from "../ui/parts.js";
 import { setCount } from "../ui/shell.js";
-import { load, more, openList, order, poll, rows, size } from "./users_list.js";
 
-/** @typedef {import("./users_list.js").User} User */
-
-/** The orders of the list. */
-export const WORDS = /** @type {Record<string, string>} */ ({
-    "-updated_at": "Changed last", "-created_at": "Newest", created_at: "Oldest",
-    name: "Name, A to Z",
-    "-name": "Name, Z to A", family_name: "Family name", username: "Username, A to Z",
-    "-username": "Username, Z to A", email: "E-mail", expires_at: "Ends first",
-});
+export const ORDERS = { "-updated_at": "Changed last", "-created_at": "Newest",
+    created_at: "Oldest", name: "Name, A to Z", "-name": "Name, Z to A", family_name: "Family name",
+    username: "Username, A to Z", "-username": "Username, Z to A", email: "E-mail",
+    expires_at: "Ends first" };
+const FIELDS = "username,name,given_name,family_name,display_name,email,email_verified,status,"
+    + "department,updated_at";
+/** The member to sort by, the head, the class, and the cell. @type {any[][]} */
+const COLUMNS = [
+    ["name", "Name", "c-nm", (user) => html`<a href=${to("users", user.id)} class="nm"
+        tabindex="-1">${avatar(userName(user), user.id)}${cut(userName(user), "t")}</a>`],
+    ["username", "Username", "c-un muted", (user) => cut(user.username)],
+    ["email", "E-mail", "c-em", (user) => html`<span class="em">${cut(user.email)}${user.email
+        && user.email_verified === false ? html`<span class="unver">not verified</span>` : ""}
+        </span>`],
+    ["", "Status", "c-st", statusBadge],
+    ["", "Department", "c-dep muted", (user) => cut(user.department)],
+    ["updated_at", "Updated", "c-up end", (user) => shortAgo(user.updated_at)]];
 const phone = matchMedia("(max-width: 760px)");
-const fits = () => (phone.matches ? 60 : 40);
+const tall = () => (phone.matches ? 60 : 40);
+const grid = () => document.getElementById("users-grid");
 
-/** @param {import("../route.js").Route} route */
+let kept = null; // the list that was shown last, so that Back shows the same rows
+
+/** A search has the order of its index if none is chosen: faster than sorting all that match. */
+export const order = (list) => list.sort || (list.q ? "" : "-updated_at");
+export const query = (list) => ({ q: list.q, filter: list.f, sort: order(list), fields: FIELDS,
+    limit: 100, count: list.stale || undefined });
+export const rowAt = (list) => Math.floor(list.scroll / tall());
+const start = () => ({ stale: false, changed: false, own: false, empty: 0, current: 0, scroll: 0,
+    from: "", restore: true, selected: new Map(), all: false });
+
+function openList({ q = "", f = "", sort = "" }) {
+    const { tenant } = here();
+    if (kept?.tenant !== tenant || kept.q !== q || kept.f !== f || kept.sort !== sort) {
+        const list = pages("/users", () => query(list), { size: 100, added(users) {
+            Object.assign(list, list.stale && start());
+            list.empty = users.length ? 0 : list.empty + 1;
+            const page = { cursor: list.from, last: users.at(-1)?.id };
+            users.forEach((user) => Object.assign(user, { page }));
+            list.from = list.next;
+        } });
+        kept = Object.assign(list, { tenant, q, f, sort, etag: "", ...start() });
+    }
+    kept.restore = true;
+    return kept;
+}
+
+/** Read the list from its start. Rows of before stay, grey, until the answer. */
+export const load = (list) => Object.assign(list, { stale: true }).load();
+
+/** Ask whether the first page is another one now. Rows never move by themselves. */
+async function poll(list) {
+    const { items } = list;
+    if (!items || list.loading || list.error || document.hidden) {
+        return;
+    }
+    try {
+        const { status, data, etag } = await get("/users", { ifNone: list.etag,
+            query: { ...query(list), count: true } });
+        if (status !== 304 && items === list.items) {
+            const keys = (some) => some.map(({ id, version }) => `${id} ${version}`).join();
+            list.changed ||= !list.own && keys(data.items) !== keys(items.slice(0, 100));
+            Object.assign(list, { etag, own: false, total: data });
+        }
+    } catch {
+        // The next poll tries again; a 401 has opened the sign-in.
+    }
+    refresh(); // also "2 min" becomes "3 min"
+}
+
+/** Change the rows after a write of this page, without moving them; null removes one. */
+export function changeRows(list, change) {
+    const items = list.items.map(change).filter(Boolean);
+    list.total.total -= list.items.length - items.length;
+    Object.assign(list, { items, own: true });
+    choose(list, [...list.selected.values()].map(change).filter(Boolean), list.all);
+}
+export function choose(list, users, all = false) {
+    list.selected = new Map(users.filter(({ id }) => id).map((user) => [user.id, user]));
+    list.all = all;
+    refresh();
+}
+
+/** A user was changed on its own page, or is gone. */
+export const changeKept = (user, id) => kept?.items && changeRows(kept, (one) =>
+    (one.id === id ? user && { ...one, ...user } : one));
+
+export function neighbours(id) {
+    const at = kept?.items?.findIndex((user) => user.id === id) ?? -1;
+    return at < 0 ? {} : { before: kept.items[at - 1]?.id, after: kept.items[at + 1]?.id,
+        place: `${number(at + 1)} of ${total(kept.total)}`,
+        query: { q: kept.q, f: kept.f, sort: kept.sort } };
+}
+
 export default function users(route) {
     if (!can("users:read")) {
         return { title: "Users", view: () => html`${pageHead({ title: "Users" })}
@@ -29,271 +111,184 @@ export default function users(route) {
     }
     const list = openList(route.query);
     const writes = can("users:write");
-    let filter = /** @type {any} */ (null); // users_filter.js, once a filter is shown or made
-    let bulk = /** @type {any} */ (null); // users_bulk.js, once something is selected
     let waiting = 0;
-    let restore = true;
-    const grid = () => document.getElementById("users-grid");
-
-    const needFilter = async () => {
-        filter ??= (await import("./users_filter.js")).usersFilter(() => list, apply);
+    let asked = null;
+    let extra = null; // once it is needed: the filter, menus, and what is done to many users
+    const need = () => (asked ??= Promise.all([import("./users_extra.js"),
+        loadStyles("screens.css")]).then(([{ usersExtra }]) => {
+        extra = usersExtra({ list, apply, step, writes, current });
         refresh();
-        return filter;
-    };
-    const needBulk = async () => {
-        [bulk] = await Promise.all([import("./users_bulk.js"), loadStyles("screens.css")]);
-        refresh();
-        return bulk;
-    };
-
-    /** Read the list with other conditions.
-     * @param {{q?: string, f?: string, sort?: string}} next */
+        return extra;
+    }));
+    const does = (name, ...values) => async ({ currentTarget }) =>
+        (await need())[name](currentTarget, ...values);
+    const where = (next) => ({ q: list.q, f: list.f, sort: list.sort, ...next });
+    const step = (next) => go("users", where(next));
     function apply(next) {
         Object.assign(list, next);
-        setQuery({ q: list.q, f: list.f, sort: list.sort });
+        setQuery(where());
         return load(list);
     }
-
-    /** A step for Back, except while typing. @param {{f?: string, sort?: string}} next */
-    const step = (next) => go("users", { q: list.q, f: list.f, sort: list.sort, ...next });
-
-    function search(/** @type {InputEvent} */ event) {
-        list.q = /** @type {HTMLInputElement} */ (event.target).value;
+    function search(event) {
+        list.q = event.target.value;
         clearTimeout(waiting);
-        waiting = window.setTimeout(() => apply({}), 120);
+        waiting = window.setTimeout(apply, 120);
     }
 
-    /** @param {number} at */
-    function moveTo(at) {
-        list.current = Math.max(0, Math.min(size(list) - 1, at));
+    const current = () => list.items?.[list.current];
+    const move = (by) => () => {
         const box = grid();
         if (box) {
-            const head = phone.matches ? 0 : 32;
-            const top = list.current * fits();
-            box.scrollTop = Math.min(Math.max(box.scrollTop, top + fits() + head
-                - box.clientHeight), top);
+            list.current = Math.max(0, Math.min(list.items.length - 1, list.current + by));
+            const top = list.current * tall();
+            box.scrollTop = Math.min(top, Math.max(box.scrollTop,
+                top + tall() + 32 - box.clientHeight));
             box.focus({ preventScroll: true });
         }
         refresh();
-    }
-
-    /** @param {User} user @param {boolean} [on] */
-    function select(user, on = !list.selected.has(user.id)) {
-        list.all = false;
-        on ? list.selected.set(user.id, user) : list.selected.delete(user.id);
-        needBulk();
-        refresh();
-    }
-
-    const current = () => rows(list, list.current, list.current + 1)[0];
-
-    /** Act on the selection, or on the row of the keyboard.
-     * @param {"suspended" | "active" | "delete" | "toggle"} what @param {User[]} [some] */
-    async function act(what, some) {
-        const chosen = some ?? (list.selected.size ? [...list.selected.values()]
-            : [current()].filter((one) => one !== null && one !== undefined));
-        if (!writes || (!chosen.length && !list.all)) {
-            return;
-        }
-        const module = await needBulk();
-        const goal = what === "toggle"
-            ? chosen.every((user) => user.status === "suspended") ? "active" : "suspended" : what;
-        const all = list.all && !some;
-        await (goal === "delete" ? module.deleteUsers(list, chosen, all)
-            : module.setStatus(list, chosen, goal, all));
-    }
-
-    /** Menus are loaded when one opens. @param {string} name @param {User} [user] */
-    const menu = (name, user) => async (/** @type {Event} */ event) => {
-        event.stopPropagation();
-        const button = /** @type {HTMLElement} */ (event.currentTarget);
-        (await import("./users_menus.js"))[/** @type {"rowMenu"} */ (name)](button,
-            /** @type {any} */ ({ list, user, act, step, writes }));
     };
-
-    /** @param {boolean} on */
-    function selectLoaded(on) {
-        list.selected.clear();
-        list.all = false;
-        if (on) {
-            rows(list, 0, size(list)).forEach((user) => user && select(user, true));
-        }
-        refresh();
+    function toggle(user = current()) {
+        const others = [...list.selected.values()].filter(({ id }) => id !== user?.id);
+        choose(list, !user || others.length < list.selected.size ? others : [...others, user]);
     }
 
-    const headRow = () => usersHead({ order: order(list), sort: (sort) => step({ sort }),
-        some: list.selected.size > 0, whole: list.all || list.selected.size >= size(list),
-        all: writes || list.selected.size ? selectLoaded : null });
-
-    /** @param {User | null} user @param {number} at */
-    const row = (user, at) => userRow(user, at, {
-        on: list.all || list.selected.has(user?.id ?? ""), current: at === list.current,
-        click: (/** @type {MouseEvent} */ event) => user && rowClick(event, user, at),
-        select: (/** @type {boolean} */ on) => user && select(user, on),
-        menu: user ? menu("rowMenu", user) : () => undefined,
-    });
-
-    /** @param {MouseEvent} event @param {User} user @param {number} at */
-    function rowClick(event, user, at) {
-        const target = /** @type {HTMLElement} */ (event.target);
-        if (list.current !== at) {
-            list.current = at;
-            refresh();
-        }
-        if (!target.closest("a, button, input, .c-chk") && !getSelection()?.toString()) {
+    function headCell([name, text, type]) {
+        const by = name && [name, `-${name}`].indexOf(order(list));
+        return html`<div role="columnheader" class=${type}
+            aria-sort=${["ascending", "descending"][by] ?? nothing}>${name
+            ? html`<button @click=${() => step({ sort: by ? name : `-${name}` })}>${text}${
+                by < 0 ? "" : icon(by ? "down" : "up")}</button>` : text}</div>`;
+    }
+    function headRow() {
+        const { all, items, selected } = list;
+        const whole = all || (selected.size && items.every(({ id }) => !id || selected.has(id)));
+        const mixed = selected.size > 0 && !whole;
+        return html`<div class="r h" role="row" aria-rowindex="1"><div role="columnheader"
+            class="c-chk"><input type="checkbox" class="chk ${mixed ? "mixed" : ""}"
+                aria-label="Select the loaded users" .checked=${whole} .indeterminate=${mixed}
+                @change=${(event) => choose(list, event.target.checked ? items : [])}></div>
+            ${COLUMNS.map(headCell)}</div>`;
+    }
+    function row(user, at) {
+        const on = list.all || list.selected.has(user.id);
+        const cells = () => html`<div role="gridcell" class="c-chk"><input type="checkbox"
+            class="chk" tabindex="-1" aria-label="Select ${userName(user)}" .checked=${on}
+            @change=${() => toggle(user)}></div>
+            ${COLUMNS.map(([name, , type, cell]) => html`<div class=${type}
+                role=${name === "name" ? "rowheader" : "gridcell"}>${cell(user)}</div>`)}`;
+        return html`<div class="r ${at === list.current ? "focus" : ""}" role="row" id="row-${at}"
+            aria-rowindex=${at + 2} aria-selected=${on ? "true" : "false"}
+            @click=${(event) => clicked(event, user, at)}>${user.id ? cells()
+            : html`<div role="gridcell"><span class="sr">Loading</span></div>`}</div>`;
+    }
+    function clicked({ target }, user, at) {
+        list.current = at;
+        refresh();
+        if (target.matches(".c-chk")) {
+            toggle(user);
+        } else if (user.id && !target.closest("a, button, input") && !String(getSelection())) {
             go("users", user.id);
-        } else if (target.matches(".c-chk")) {
-            select(user);
         }
     }
 
-    /** Only the rows near the window are in the page. */
-    function rowsView() {
-        const tall = grid()?.clientHeight || innerHeight;
-        const from = Math.max(0, Math.floor(list.scroll / fits()) - 8);
-        const to = Math.min(size(list), from + Math.ceil(tall / fits()) + 16);
-        return rows(list, from, to).map((user, i) => row(user, from + i));
-    }
-
-    const foot = () => listFoot({ error: list.moreError, more: () => more(list),
-        searched: list.next && !list.loading ? list.examined : 0,
-        loading: list.loading && list.pages.length > 0 });
-
-    /** @type {((limited: boolean) => unknown) | null} */
-    let none = null;
-    function noneView() {
-        if (!none) {
-            Promise.all([import("./users_none.js"), loadStyles("screens.css")]).then(([module]) => {
-                none = module.noUsers;
-                refresh();
-            });
-        }
-        return none?.(Boolean(list.q || list.f)) ?? "";
-    }
-
+    const firstSteps = () => [
+        [writes, "upload", "Import a CSV", to("import")],
+        [writes, "plus", "New user", to("users", "new")],
+        [can("keys:admin"), "rotate", "Connect Okta or Entra", to("scim")]]
+        .map(([may, name, text, href], at) => (may ? html`<a class="btn ${at ? "" : "primary"}"
+            href=${href}>${icon(name)}${text}</a> ` : ""));
     function listView() {
-        if (list.error && list.error.code !== "invalid-filter") {
-            return errorPanel(list.error, () => load(list));
+        const { items, error } = list;
+        if (error && error.code !== "invalid-filter") {
+            return errorPanel(error, () => load(list));
         }
-        if (!list.pages.length) {
-            return list.error ? "" : skeleton(12);
+        if (!items) {
+            return error ? "" : skeleton(12);
         }
-        if (!size(list) && !list.loading && !list.next) {
-            return noneView();
+        if (!items.length && !list.loading && !list.next) {
+            return emptyState(list.q || list.f ? { icon: "search", title: "No user matches",
+                text: "Search finds the beginnings of words in names, usernames and addresses.",
+                action: html`<a class="btn" href=${to("users")}>Show all users</a>` }
+                : { icon: "users", title: "There are no users yet", action: firstSteps(),
+                    text: writes && "Import those that you have, make one by hand, or let your "
+                        + "directory send them by SCIM." });
         }
-        const stale = list.error || (list.stale && list.loading);
-        return html`
-            <div class="grid ${stale ? "stale" : ""}" id="users-grid" role="grid" tabindex="0"
-                aria-label="Users" aria-rowcount=${list.next ? -1 : size(list) + 1}
-                aria-multiselectable="true" aria-activedescendant="row-${list.current}"
-                @scroll=${scrolled}>
-                ${headRow()}<div class="rows" role="presentation"><div class="window"
-                    role="presentation">${rowsView()}</div></div>${foot()}
-            </div>`;
+        const from = Math.max(0, rowAt(list) - 8);
+        const rows = items.slice(from, from + 16 + Math.ceil((grid()?.clientHeight || innerHeight)
+            / tall()));
+        return html`<div class="grid ${list.stale ? "stale" : ""}" id="users-grid" role="grid"
+            tabindex="0" aria-label="Users" aria-multiselectable="true"
+            aria-rowcount=${list.next ? -1 : items.length + 1}
+            aria-activedescendant="row-${list.current}" @scroll=${(event) => {
+                list.scroll = event.target.scrollTop;
+                refresh();
+            }}>${headRow()}<div class="rows" role="presentation"
+            .style=${`height: ${items.length * tall()}px`}><div class="window" role="presentation"
+            .style=${`transform: translateY(${from * tall()}px)`}>${
+            rows.map((user, i) => row(user, from + i))}</div></div>${list.stale ? "" : html`<div
+            role="row"><div role="gridcell">${foot(list)}</div></div>`}</div>`;
     }
+    const tools = () => html`<div class="tools">${searchBox({ label: "Search users", value: list.q,
+        input: search, placeholder: "Name, username or e-mail", down: move(-Infinity) })}
+        ${extra?.chips() ?? ""}<button class="btn ghost" id="filter-button" aria-haspopup="dialog"
+            @click=${does("open")}>${icon("filter")}Filter<kbd class="d">F</kbd></button>
+        <div class="end"><button class="btn ghost" aria-haspopup="menu" @click=${does("sortMenu")}>
+            ${icon("sort")}${ORDERS[order(list)] ?? "Order"}</button><button class="btn ghost"
+            aria-pressed=${extra?.asText() ? "true" : "false"} @click=${does("text")}>${
+                icon("code")}As text</button></div></div>${extra?.editor() ?? ""}`;
 
-    function scrolled(/** @type {Event} */ event) {
-        const box = /** @type {HTMLElement} */ (event.currentTarget);
-        list.scroll = box.scrollTop;
-        if (box.scrollTop + box.clientHeight > size(list) * fits() - 800 && !list.examined) {
-            more(list);
-        }
-        refresh();
-    }
-
-    const tools = () => html`
-        <div class="tools">${searchBox({ label: "Search users", value: list.q, input: search,
-            placeholder: "Name, username or e-mail", down: () => moveTo(0) })}
-            ${filter?.chips() ?? ""}
-            <button class="btn ghost" id="filter-button" aria-haspopup="dialog"
-                @click=${async () => (await needFilter()).open()}>${icon("filter")}Filter<kbd
-                class="d">F</kbd></button>
-            <div class="end"><button class="btn ghost" aria-haspopup="menu"
-                @click=${menu("sortMenu")}>
-                ${icon("sort")}${WORDS[order(list)] ?? "Order"}</button>
-                <button class="btn ghost d" aria-pressed=${filter?.asText() ? "true" : "false"}
-                    @click=${async () => (await needFilter()).text()}>${icon("code")}As
-                        text</button></div>
-        </div>${filter?.editor() ?? ""}`;
-
-    const heads = () => pageHead({ title: "Users",
-        sub: html`<span class="m">${total({ total: list.total, total_relation: list.relation
-            })}</span>`,
-        actions: html`${writes ? "" : html`<span class="badge plain">Reads only</span>`}
-            <button class="btn" aria-haspopup="menu" aria-label="Export"
-                @click=${menu("exportMenu")}>${
-    icon("download")}<span class="d">Export</span></button>
-            ${writes ? html`<a class="btn primary" href=${to("users", "new")} aria-label="New user">
-                ${icon("plus")}<span class="d">New user</span><kbd class="d">C</kbd></a>` : ""}` });
-
-    const status = () => statusBar(html`<b>${total({ total: list.total,
-        total_relation: list.relation }) || number(size(list))}</b>
-        ${list.q || list.f ? "users match" : "users"}`);
-
-    const timer = setInterval(() => poll(list), 5000);
-    const ticking = setInterval(refresh, 30000); // "2 min" becomes "3 min"
-    list.f && needFilter();
-    list.selected.size && needBulk();
-    list.pages.length ? poll(list) : load(list);
+    const timer = setInterval(poll, 5000, list);
+    list.items ? poll(list) : load(list);
 
     return {
         title: "Users",
-        view: () => html`${heads()}${tools()}${list.changed ? html`<button class="newbar"
-            @click=${() => load(list)}>${icon("sync")}The list has changed. Show it</button>` : ""}
-            ${listView()}${bulk && (list.selected.size || list.all)
-            ? bulk.bar(list, act, writes) : ""}${status()}`,
-        changed(/** @type {import("../route.js").Route} */ { query }) {
-            const { q = "", f = "", sort = "" } = query;
-            if (q !== list.q || f !== list.f || sort !== list.sort) {
-                if (f) {
-                    needFilter();
-                }
-                return apply({ q, f, sort });
-            }
-        },
+        view: () => html`${pageHead({ title: "Users",
+            sub: html`<span class="m">${total(list.total)}</span>`,
+            actions: html`${writes ? "" : readsOnly()}<button class="btn" aria-haspopup="menu"
+                aria-label="Export" @click=${does("exportMenu")}>${icon("download")}<span
+                class="d">Export</span></button>${writes ? html`<a class="btn primary"
+                href=${to("users", "new")} aria-label="New user">${icon("plus")}<span
+                class="d">New user</span><kbd class="d">C</kbd></a>` : ""}` })}
+            ${tools()}${list.changed ? html`<button class="newbar" @click=${() => load(list)}>${
+                icon("rotate")}The list has changed. Show it</button>` : ""}${listView()}
+            ${list.selected.size && extra ? extra.bar() : ""}
+            <div class="status"><span class="live">Live</span><span class="num"><b>${
+                total(list.total)}</b> ${list.q || list.f ? "users match" : "users"}</span><span
+                class="keys"><kbd>J</kbd> <kbd>K</kbd> move &nbsp;<kbd>X</kbd> select
+                &nbsp;<kbd>?</kbd> all keys</span></div>`,
+        changed: ({ query: { q = "", f = "", sort = "" } }) =>
+            (q !== list.q || f !== list.f || sort !== list.sort) && apply({ q, f, sort }),
         close() {
             clearInterval(timer);
-            clearInterval(ticking);
             clearTimeout(waiting);
         },
         drawn() {
             const box = grid();
-            if (!box) {
-                return;
-            }
-            const from = Math.max(0, Math.floor(list.scroll / fits()) - 8);
-            const inner = /** @type {HTMLElement} */ (box.querySelector(".rows"));
-            inner.style.height = `${size(list) * fits()}px`;
-            /** @type {HTMLElement} */ (inner.firstElementChild).style.transform =
-                `translateY(${from * fits()}px)`;
-            if (restore) {
-                restore = false;
+            if (box && list.restore) {
                 box.scrollTop = list.scroll;
-            } else if (list.scroll === 0 && box.scrollTop && !list.loading && !list.current) {
-                box.scrollTop = 0;
+                list.restore = false;
             }
-            if (!here().tenant && !list.q && !list.f && list.total !== undefined) {
-                setCount("users", number(list.total));
+            // A page may be empty although more users match: then read on, 5 times.
+            if (box && !list.stale && !list.moreError && (list.empty ? list.empty % 5
+                : !list.examined && box.scrollHeight - box.scrollTop - box.clientHeight < 800)) {
+                list.more();
+            }
+            const many = list.items?.length > 3000;
+            if (list.f || list.selected.size || many) {
+                need().then((more) => many && more.hold());
+            }
+            if (!here().tenant && !list.q && !list.f && !list.stale && list.items) {
+                setCount("users", number(list.total.total));
             }
         },
         keys: {
             "/": () => document.getElementById("search")?.focus(),
-            j: () => moveTo(list.current + 1), k: () => moveTo(list.current - 1),
-            ArrowDown: () => moveTo(list.current + 1), ArrowUp: () => moveTo(list.current - 1),
-            Home: () => moveTo(0), End: () => moveTo(size(list) - 1),
-            x: () => current() && select(/** @type {User} */ (current())),
-            " ": () => document.activeElement?.id === "users-grid" && current()
-                && select(/** @type {User} */ (current())),
-            Enter(/** @type {KeyboardEvent} */ event) {
-                const user = current();
-                if (/** @type {HTMLElement} */ (event.target).closest("a, button") || !user) {
-                    return false;
-                }
-                go("users", user.id);
-            },
-            f: async () => (await needFilter()).open(),
-            s: () => act("toggle"), "#": () => act("delete"),
-            Escape: () => selectLoaded(false),
+            j: move(1), ArrowDown: move(1), k: move(-1), ArrowUp: move(-1), Home: move(-Infinity),
+            End: move(Infinity), x: () => toggle(), f: does("open"),
+            Escape: () => choose(list, []), s: does("act", "toggle"), "#": does("act", "delete"),
+            " ": () => document.activeElement?.id === "users-grid" && toggle(),
+            Enter: ({ target }) => (target.closest("a, button") || !current()?.id ? false
+                : go("users", current().id)),
         },
     };
 }

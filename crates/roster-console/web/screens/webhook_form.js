@@ -1,190 +1,150 @@
-// The form of a webhook, for a new one and for changes.
+// Forms of webhooks: the fields, a new one, a replay, a new secret.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { getSession } from "../api.js";
+import { get, getSession, post } from "../api.js";
 import { allTenants, can } from "../caller.js";
-import { here, refresh } from "../page.js";
-import { checkbox, field, focusField } from "../ui/fields.js";
-import { icon } from "../ui/icons.js";
-import { SUBJECTS, hasAll, urlFault, withType } from "./webhook_text.js";
+import { go, here, to, toast } from "../page.js";
+import { label } from "../texts.js";
+import { showSecret } from "../ui/confirm.js";
+import { reading } from "../ui/data.js";
+import { checkbox, field, select } from "../ui/fields.js";
+import { form, formDialog, formView, inputId } from "../ui/form.js";
+import { refusedScreen } from "../ui/list.js";
+import { noScope, note, pageHead } from "../ui/parts.js";
+import { AUDIT, TYPES, parts, positionBefore, replayText, withType } from "./webhook_text.js";
 
-/** @typedef {import("./webhook_text.js").Webhook} Webhook */
-/** @typedef {{name: string, url: string, types: string[], all: boolean, payload: string,
- *   batch: string}} Draft */
+/** What the service would take as null, which has another meaning. */
+export const faultsIn = (now) => Object.fromEntries(["/name", "/url", "/types"].filter(
+    (pointer) => !now(pointer)?.length).map((pointer) => [pointer, "This is needed."]));
 
-/** @param {Webhook} webhook @returns {Draft} */
-export const draftOf = (webhook) => ({ name: webhook.name, url: webhook.url, types: webhook.types,
-    all: webhook.tenants === "all", payload: webhook.payload, batch: String(webhook.batch_max) });
+const tellSecret = (title, { name, secret }) => showSecret({ title: `${title} of ${name}`, secret,
+    text: html`The receiver verifies each request with it, for example with a library of <a
+        class="link" href="https://www.standardwebhooks.com" target="_blank"
+        rel="noreferrer">Standard Webhooks</a>.` });
 
-const MEMBERS = /** @type {Record<keyof Draft, string>}
- * */ ({ name: "name", url: "url", types: "types",
-    all: "tenants", payload: "payload", batch: "batch_max" });
+const group = (one, pointer, name, role, boxes) => html`<div class="choice" role=${role}
+    id=${inputId(pointer)} tabindex="-1" aria-label=${name}>${one.faults[pointer]
+    ? note("bad", one.faults[pointer]) : ""}${boxes}</div>`;
 
-/** @param {any} a @param {any} b */
-const same = (a, b) => (Array.isArray(a) ? [...a].sort().join() === [...b].sort().join() : a === b);
+/** One of some: [value, text, hint, off]. */
+const choices = (one, pointer, name, options) => group(one, pointer, name, "radiogroup",
+    options.map(([value, label, hint, off]) => checkbox({ look: "rad", name: pointer, label, hint,
+        checked: (one.now(pointer) ?? null) === value, disabled: !one.writes || off,
+        onChange: () => one.set(pointer, value) })));
 
-/** The names of what differs. @param {Draft} a @param {Draft} b @returns {(keyof Draft)[]} */
-export const differing = (a, b) => /** @type {(keyof Draft)[]} */ (Object.keys(MEMBERS))
-    .filter((name) => !same(a[name], b[name]));
-
-/** The members for the API. @param {Draft} draft @param {(keyof Draft)[]} names */
-export function bodyOf(draft, names) {
-    const value = { name: draft.name.trim(), url: draft.url.trim(), types: draft.types,
-        all: draft.all ? "all" : null, payload: draft.payload,
-        batch: /^\d+$/.test(draft.batch.trim()) ? Number(draft.batch) : draft.batch };
-    return Object.fromEntries(names.map((name) => [MEMBERS[name], value[name]]));
+function typesView(one) {
+    const chosen = one.now("/types") ?? [];
+    const box = (type, text, checked, disabled) => checkbox({ label: text, disabled, checked,
+        onChange: (on) => one.set("/types", withType(chosen, type, on)) });
+    const subjects = (all, off) => Object.entries(all).map(([name, words]) => {
+        const types = words.split(" ").map((word) => `${name}.${word}`);
+        const whole = chosen.includes(types[1] ? `${name}.*` : types[0])
+            || chosen.includes(`${name}.*`);
+        return name === "tenant" && !allTenants() ? "" : html`<div class="hook-types">${
+            box(`${name}.*`, html`<span class="strong">${label(name)}</span>`, whole, off)}${
+            types[1] ? html`<div class="pills">${types.map((type) => box(type, type.split(".")[1],
+                whole || chosen.includes(type), whole || off))}</div>` : ""}</div>`;
+    });
+    return group(one, "/types", "Types of events", "group", html`${subjects(TYPES, !one.writes)}
+        <div class="muted">Audit events${can("audit:read") ? "" : ": they need audit:read"}</div>${
+        subjects(AUDIT, !one.writes || !can("audit:read"))}`);
 }
 
-/** What the page itself finds. @param {Draft} draft @returns {Record<string, string>} */
-export function faultsIn(draft) {
-    const faults = /** @type {Record<string, string>} */ ({});
-    if (!draft.name.trim()) {
-        faults["/name"] = "Say in a few words what it is for.";
-    }
-    const url = urlFault(draft.url);
-    if (url) {
-        faults["/url"] = url;
-    }
-    if (!draft.types.length) {
-        faults["/types"] = "Choose at least one type of events.";
-    }
-    const batch = Number(draft.batch);
-    if (!/^\d+$/.test(draft.batch.trim()) || batch < 1 || batch > 100) {
-        faults["/batch_max"] = "Write a whole number from 1 to 100.";
-    }
-    return faults;
-}
-
-/** The id of the field with a fault. @param {Record<string, string>} faults */
-export const firstFault = (faults) => ({ "/name": "hook-name", "/url": "hook-url",
-    "/types": "hook-types", "/batch_max": "hook-batch", "/after": "hook-after" })[
-    Object.keys(faults)[0]] ?? "hook-name";
-
-/** Whether a draft may be sent; otherwise its faults are shown, and the first has the focus.
- * @param {{faults: Record<string, string>, error: any}} state @param {Draft} draft
- * @param {Record<string, string>} [more] */
-export function mayBeSent(state, draft, more) {
-    state.faults = { ...faultsIn(draft), ...more };
-    state.error = null;
-    if (Object.keys(state.faults).length) {
-        refresh();
-        focusField(firstFault(state.faults));
-        return false;
-    }
-    return true;
-}
-
-/** @param {string} title @param {unknown} body */
 const part = (title, body) => html`<fieldset><legend>${title}</legend><div class="fs">${body}</div>
     </fieldset>`;
 
-/**
- * The fields. `base` is the stored state, which marks changes.
- * @param {Draft} draft @param {Record<string, string>} faults @param {Draft} [base]
- * @param {boolean} [off]
- */
-export function fieldsView(draft, faults, base, off = false) {
-    /** @param {"name" | "url" | "batch"} name */
-    const was = (name) => (base && base[name] !== draft[name] ? { value: base[name], undo: () => {
-        draft[name] = base[name];
-        refresh();
-    } } : undefined);
-    /** @param {"name" | "url" | "batch"} name */
-    const take = (name) => (/** @type {string} */ value) => {
-        draft[name] = value;
-        delete faults[`/${MEMBERS[name]}`];
-        refresh();
-    };
+export function webhookFields(one) {
     const atService = allTenants() && !here().tenant && !getSession()?.tenant;
-    return html`
-        ${part("Where to", html`
-            ${field({ id: "hook-name", label: "Name", value: draft.name, onInput: take("name"),
-                error: faults["/name"], was: was("name"), wide: true, disabled: off,
-                hint: "What it is for, up to 64 characters." })}
-            ${field({ id: "hook-url", label: "URL", value: draft.url, onInput: take("url"),
-                type: "url",
-                error: faults["/url"], was: was("url"), wide: true, mono: true, disabled: off,
-                hint: html`<span class="mono">https</span> to the public Internet, port 443 or one
-                    from
-                    1024. Private addresses and <span class="mono">http</span> only into the
-                        networks of
-                    the setting <span class="mono">webhook_networks</span>.` })}`)}
-        ${part("Events", html`<div class="w f">${typesView(draft, faults, off)}</div>
-            ${atService || draft.all ? html`<div class="w f choice" role="radiogroup"
-                aria-label="Tenants">
-                ${radio("hook-tenants", "Events of this tenant", !draft.all, off, () => {
-                    draft.all = false;
-                })}
-                ${radio("hook-tenants", "Events of all tenants", draft.all, off || !atService,
-                    () => {
-                    draft.all = true;
-                }, "Each event names its tenant.")}
-                ${fault("/tenants", faults)}</div>` : ""}`)}
-        ${part("Content", html`
-            <div class="w f choice" role="radiogroup" aria-label="Payload">
-                ${radio("hook-payload", "Full", draft.payload === "full", off, () => {
-                    draft.payload = "full";
-                }, "Each event has the whole record after the change. The receiver needs no key.")}
-                ${radio("hook-payload", "Thin", draft.payload === "thin", off, () => {
-                    draft.payload = "thin";
-                }, "Only ids, version and the names of what changed, no personal data. The "
-                    + "receiver "
-                    + "reads the record with a key of its own.")}</div>
-            ${field({ id: "hook-batch", label: "Events a request", value: draft.batch,
-                onInput: take("batch"), error: faults["/batch_max"], was: was("batch"),
-                    disabled: off,
-                hint: "1 to 100. With 1 the content is one event, above it is an array. "
-                    + "More is faster "
-                    + "for many changes." })}`)}`;
+    return html`${part("Where to", html`
+        ${field(one.props("/name", { label: "Name", wide: true }))}
+        ${field(one.props("/url", { type: "url", wide: true, mono: true, hint: "https to the "
+            + "public Internet; http and private addresses as webhook_networks allows.",
+        onInput: (text) => one.set("/url", text.trim()) }))}`)}
+    ${part("Events", html`${typesView(one)}${atService || one.now("/tenants")
+        ? choices(one, "/tenants", "Tenants", [[null, "Events of this tenant"],
+            ["all", "Events of all tenants", "", !atService]]) : ""}`)}
+    ${part("Content", html`${choices(one, "/payload", "Payload", [
+        ["full", "Full", "Each event has the whole record."],
+        ["thin", "Thin", "Only ids, versions and the names of what changed: no personal data."]])}
+        ${field(one.props("/batch_max", { type: "number", hint: "Above 1 the content is an array.",
+            onInput: (text) => one.set("/batch_max", text && Number(text)) }))}`)}`;
 }
 
-/** @param {string} name @param {string} label @param {boolean} checked @param {boolean} disabled
- * @param {() => void} set @param {string} [hint] */
-export const radio = (name, label, checked, disabled, set, hint) => checkbox({ look: "rad", name,
-    label, hint, checked, disabled, onChange: () => {
-        set();
-        refresh();
-    } });
+/** Where the log begins and ends. */
+async function readEnds() {
+    const [first, end] = await Promise.all(["", "latest"].map((after) =>
+        get("/events", { query: { after, limit: 1 } })));
+    return { begin: positionBefore(first.data.items[0]?.id) || first.position, end: end.position };
+}
 
-/** @param {string} pointer @param {Record<string, string>} faults */
-const fault = (pointer, faults) => (faults[pointer] ? html`<div class="note bad" role="alert">${
-    icon("alert")}<span>${faults[pointer]}</span></div>` : "");
+/** The position that was chosen. */
+const goal = ({ way, after }, ends) => (way === "position" ? after : ends?.[way]) ?? "";
 
-/** The checklist of types. @param {Draft} draft @param {Record<string, string>} faults
- * @param {boolean} off */
-function typesView(draft, faults, off) {
-    const audit = can("audit:read");
-    /** @param {string} type @param {boolean} on */
-    const set = (type, on) => {
-        draft.types = withType(draft.types, type, on);
-        delete faults["/types"];
-        refresh();
-    };
-    /** @param {import("./webhook_text.js").Subject} subject */
-    const group = (subject) => {
-        const all = hasAll(draft.types, subject);
-        const shut = off || (subject.audit && !audit) || (subject.operator && !allTenants());
-        const single = subject.types.length === 1;
-        const name = `${subject.name}.*`;
-        return html`<div class="hook-types">
-            ${checkbox({ label: html`<b>${subject.title}</b>`, checked: all, disabled: shut,
-                hint: subject.hint, onChange: (on) => {
-                    if (single) {
-                        draft.types = withType(draft.types, `${subject.name}.${subject.types[0]}`,
-                            false);
-                    }
-                    set(name, on);
-                } })}
-            ${single ? "" : html`<div class="some">${subject.types.map((type) => {
-                const one = `${subject.name}.${type}`;
-                return checkbox({ label: type, checked: all || draft.types.includes(one),
-                    disabled: shut || all, onChange: (on) => set(one, on) });
-            })}</div>`}</div>`;
-    };
-    return html`<div id="hook-types" tabindex="-1" role="group" aria-label="Types of events"
-        class=${faults["/types"] ? "er" : ""}>
-        ${SUBJECTS.filter((one) => !one.audit).map(group)}
-        <div class="hook-audit">Audit events${audit ? "" : html`: they need a key with
-            <span class="mono">audit:read</span>`}</div>
-        ${SUBJECTS.filter((one) => one.audit && (!one.operator || allTenants())).map(group)}
-        ${fault("/types", faults)}</div>`;
+const BEGIN = ["begin", "At the beginning of the log", "All events that are still kept."];
+const AFTER = ["position", "After a position"];
+const positionField = (one) => (one.now("/way") !== "position" ? ""
+    : field(one.props("/after", { label: "Position", mono: true, wide: true,
+        hint: "The Roster-Position of a response, or the id of an event." })));
+
+export function newWebhook() {
+    const title = "New webhook";
+    const back = { href: to("webhooks"), text: "Webhooks" };
+    const missing = ["webhooks:admin", "events:read"].find((scope) => !can(scope));
+    if (missing) {
+        return refusedScreen(title, noScope(missing, "create webhooks"), back);
+    }
+    const one = form({ title, action: "Create webhook", text: "", check: faultsIn,
+        cancel: html`<a class="btn ghost" href=${back.href}>Cancel</a>`,
+        async write(edits) {
+            const { way, ...body } = { ...one.base, ...edits };
+            return (await post("/webhooks", { ...body, after: goal({ way, ...body },
+                { end: "latest", begin: way === "begin" && (await readEnds()).begin }) })).data;
+        },
+        async saved(webhook) {
+            await tellSecret("The secret", webhook);
+            history.replaceState(null, "", back.href);
+            go("webhooks", webhook.id);
+        } });
+    one.show({ types: ["group.*", "log.*", "schema.*", "user.*"], payload: "full", batch_max: 1,
+        way: "end" });
+    return { title, unsaved: one.unsaved, keys: { "ctrl-enter": one.save },
+        view: () => html`${pageHead({ title, back })}<div class="page">${formView(one, title, html`
+            ${webhookFields(one)}${part("Begin", html`${choices(one, "/way",
+                "From where it sends", [["end", "Now", "A receiver that needs the users of today "
+                    + "reads them once, with GET /bulk/users."], BEGIN, AFTER])}
+                ${positionField(one)}`)}`)}</div>${one.bar()}` };
+}
+
+/** Ask from where the webhook goes on; `from` is the id of a delivery. */
+export async function replay({ id, name, status, position }, from) {
+    const ends = reading(async () => ({ ...await readEnds(), delivery: positionBefore(from) }));
+    const done = await formDialog({ title: `Replay ${name}`, action: "Replay",
+        lead: () => `The webhook goes on after another position${status === "stale"
+            ? ", and is active again" : ""}.`,
+        start: { "/way": from ? "delivery" : "position" },
+        write: (body) => post(`/webhooks/${id}/replay`, { after: goal(body, ends.value) }),
+        fields: (one) => html`${choices(one, "/way", "From where", [...(from
+            ? [["delivery", "From this delivery, which is sent again"]] : []),
+        AFTER, BEGIN, ["end", "From now on", "Skips everything that waits."]])}${positionField(one)}
+            <p class="muted" role="status">${replayText({ position },
+                goal({ way: one.now("/way"), after: one.now("/after") }, ends.value))}</p>` });
+    if (done) {
+        toast(`${name} goes on after position ${parts(done.data.position).first}.`);
+    }
+}
+
+/** Make a new secret and show it. */
+export async function rotate({ id, name, former_secret_until: two }) {
+    const done = await formDialog({ title: `New secret for ${name}`, action: "Make a new secret",
+        lead: () => "Until the time is over, both secrets sign each request.",
+        start: { "/overlap_s": "86400" },
+        write: async (query) => (await post(`/webhooks/${id}/rotate`, undefined, { query })).data,
+        fields: (one) => html`${select(one.props("/overlap_s", {
+            label: "The secret of now signs too", options: [["86400", "for 24 hours"],
+                ["3600", "for 1 hour"], ["604800", "for 7 days"], ["2592000", "for 30 days"],
+                ["0", "no longer: the receiver rejects requests until it has the new one"]] }))}
+            ${two ? note("warn", "Two secrets sign at present. The older one ends at once.")
+                : ""}` });
+    if (done) {
+        await tellSecret("The new secret", done);
+    }
 }

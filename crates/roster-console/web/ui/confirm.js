@@ -1,37 +1,43 @@
-// Ask before something that cannot be taken back easily.
+// Ask before what cannot be taken back easily, show a secret, and save a file.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { refresh } from "../page.js";
 import { dialog } from "./dialog.js";
+import { field } from "./fields.js";
+import { copyLine, note } from "./parts.js";
 
-/**
- * Ask; true if the user agrees. With `type`, the user types this text first.
- * @param {object} question
- * @param {string} question.title
- * @param {unknown} question.text     what happens, what is lost, and how to undo it
- * @param {string} question.action    the words of the button
- * @param {string} [question.cancel]
- * @param {boolean} [question.danger]
- * @param {string} [question.type]    what must be typed, such as the name of the record
- * @returns {Promise<boolean>}
- */
-export async function confirm({ title, text, action, cancel = "Cancel", danger = false, type }) {
-    const state = { typed: "" };
-    const ready = () => !type || state.typed.trim() === type.trim();
-    const answer = await dialog({
-        title,
-        body: () => html`<div class="say">${text}</div>
-            ${type ? html`<div class="f"><label for="confirm-type">Type
-                <bdi class="mono strong">${type}</bdi> to confirm</label>
-                <input class="in" id="confirm-type" autocomplete="off" spellcheck="false" autofocus
-                    @input=${(/** @type {InputEvent} */ event) => {
-                        state.typed = /** @type {HTMLInputElement} */ (event.target).value;
-                        refresh();
-                    }}></div>` : ""}`,
-        submit: (close) => ready() && close(true),
-        actions: (close) => html`<div class="sp">
-            <button type="button" class="btn" @click=${() => close(false)}>${cancel}</button>
-            <button type="submit" class="btn primary ${danger ? "bad" : ""}" ?disabled=${!ready()}
-                ?autofocus=${!type}>${action}</button></div>`,
-    });
-    return answer === true;
+/** Ask; true if the user agrees. `text` says what happens, what is lost, and how to undo it. With
+ * `type`, such as the name of the record, the user types it first. The others as in `dialog`. */
+export async function confirm(question) {
+    const { text, type = "" } = question;
+    let typed = "";
+    return await dialog({ ...question, ready: () => typed.trim() === type.trim(),
+        body: () => html`<div class="say">${text}</div>${type ? field({ id: "confirm-type",
+            label: html`Type <bdi class="mono strong">${type}</bdi> to confirm`, value: typed,
+            autofocus: true, onInput(value) {
+                typed = value;
+                refresh();
+            } }) : ""}`,
+        submit: (close) => close(true) }) === true;
+}
+
+/** Show a secret, once; Esc does not close it. `typeEnd`: losing it would lock people out. */
+export function showSecret({ title, secret, text = undefined, more = undefined, typeEnd = false }) {
+    let end = "";
+    return dialog({ title, stays: true, action: typeEnd ? "Done" : "I have kept it",
+        ready: () => !typeEnd || end.trim() === secret.slice(-4),
+        body: () => html`<div class="say">${text}</div>${copyLine(secret, "Copy the secret")}
+            ${note("warn", "It is shown only now. Keep it in a password manager. If you lose it, "
+                + "make a new one.")}${more}${typeEnd ? field({ id: "secret-end", value: end,
+            label: "Its last 4 characters", mono: true, onInput(value) {
+                end = value;
+                refresh();
+            } }) : ""}`,
+        submit: (close) => close() });
+}
+
+/** Save parts of a file. */
+export function download(name, parts, type) {
+    const href = URL.createObjectURL(new Blob(parts, { type }));
+    Object.assign(document.createElement("a"), { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60000);
 }

@@ -5,68 +5,53 @@ import { addLayer, loadStyles, refresh } from "../page.js";
 
 let last = 0;
 
-/**
- * Show a dialog until `close(answer)` is called. Esc and the veil close it with undefined, unless
- * `stays`. The functions are called with each refresh, so they may read changing state.
- * @template T
- * @param {object} parts
- * @param {string | (() => string)} parts.title
- * @param {(close: (answer?: T) => void) => unknown} parts.body
- * @param {(close: (answer?: T) => void) => unknown} [parts.actions]  buttons at the end
- * @param {() => unknown} [parts.lead]                 a sentence below the title
- * @param {(close: (answer?: T) => void) => unknown} [parts.submit]   Enter and the primary button
- * @param {"narrow" | "wide"} [parts.size]
- * @param {boolean} [parts.stays]                      Esc does not close it
- * @returns {Promise<T | undefined>}
- */
-export async function dialog({ title, body, actions, lead, submit, size = "narrow", stays }) {
+/** Show a dialog until `close(answer)`; returns the answer. Esc and the veil close it with
+ * undefined, unless `stays`. Functions are called with each refresh. `lead` is below the title.
+ * `actions` are the buttons; without them `action`, a word, gives Cancel and the primary button,
+ * which is on while `ready()`. It and Enter call `submit(close)`. */
+export async function dialog({ title, body, actions = undefined, lead = undefined,
+    submit = undefined, size = "narrow", stays = false, action = undefined, ready = () => true,
+    danger = false, cancel = "Cancel" }) {
     await loadStyles("screens.css");
-    const element = document.createElement("dialog");
     const id = `dialog-${++last}`;
-    element.className = `dlg ${size}`;
+    const element = Object.assign(document.createElement("dialog"), { className: `dlg ${size}` });
     element.setAttribute("aria-labelledby", id);
     document.body.append(element);
     return new Promise((resolve) => {
-        const close = (/** @type {T} */ answer) => {
+        const close = (answer = undefined) => {
             stop();
             element.close();
             element.remove();
             resolve(answer);
             refresh();
         };
-        const draw = () => render(html`
-            <form method="dialog" novalidate @submit=${(/** @type {Event} */ event) => {
-                event.preventDefault();
-                submit?.(/** @type {any} */ (close));
-            }}>
-                <header><h2 id=${id}>${typeof title === "function" ? title() : title}</h2>
-                    ${lead ? html`<p>${lead()}</p>` : ""}</header>
-                <div class="body">${body(/** @type {any} */ (close))}</div>
-                ${actions ? html`<footer>${actions(/** @type {any} */ (close))}</footer>` : ""}
-            </form>`, element);
+        const leave = () => !stays && close();
+        const text = (words) => (words?.call ? words() : words);
+        const usual = () => html`<div class="sp">${stays ? "" : html`<button type="button"
+            class="btn" @click=${leave}>${cancel}</button>`}<button type="submit" ?disabled=${
+            !ready()} class="btn primary ${danger ? "bad" : ""}" ?autofocus=${danger}>${
+            text(action)}</button></div>`;
+        const draw = () => render(html`<form method="dialog" novalidate @submit=${(event) => {
+            event.preventDefault();
+            return ready() && submit?.(close);
+        }}><header><h2 id=${id}>${text(title)}</h2>${lead ? html`<p>${lead()}</p>` : ""}</header>
+            <div class="body">${body(close)}</div>${actions || action ? html`<footer>${
+            actions ? actions(close) : usual()}</footer>` : ""}</form>`, element);
         const stop = addLayer(draw);
         element.addEventListener("cancel", (event) => {
             event.preventDefault();
-            if (!stays) {
-                close(/** @type {any} */ (undefined));
-            }
+            leave();
         });
-        element.addEventListener("pointerdown", (event) => {
-            if (event.target === element && !stays && outside(element, event)) {
-                close(/** @type {any} */ (undefined));
-            }
+        element.addEventListener("pointerdown", ({ target, clientX: left, clientY: top }) => {
+            const box = element.getBoundingClientRect();
+            return target === element && (left < box.left || left > box.right || top < box.top
+                || top > box.bottom) && leave();
         });
         draw();
         element.showModal();
+        /** @type {HTMLElement} */
         const first = element.querySelector("[autofocus]")
             ?? element.querySelector(".body :is(input, select, textarea):not(.sr)");
-        /** @type {HTMLElement | null} */ (first)?.focus();
+        first?.focus();
     });
-}
-
-/** @param {HTMLElement} element @param {PointerEvent} event */
-function outside(element, event) {
-    const box = element.getBoundingClientRect();
-    return event.clientX < box.left || event.clientX > box.right
-        || event.clientY < box.top || event.clientY > box.bottom;
 }
