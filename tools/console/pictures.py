@@ -35,7 +35,7 @@ Dorothy Vaughan,Support,Team lead|Sophie Wilson,Engineering,Chip designer
 Shafi Goldwasser,Security,Cryptographer|Elizabeth Feinler,Support,Information lead
 Stephanie Shirley,People,Founder|Gladys West,Research,Mathematician
 Annie Easley,Engineering,Programmer|Roberta Williams,Product,Designer
-Susan Kare,Product,Designer|Hidetoshi 山田,Support,Agent
+Susan Kare,Product,Designer|Софья Ковалевская,Support,Agent
 فاطمة الفهري,People,Founder|Émilie du Châtelet,Research,Translator"""
 
 
@@ -87,10 +87,12 @@ def press(name, **options):
 
 
 def conflict(stage, ada):
+    titles = iter(("Analyst", "Reader", "Fellow", "Mathematician"))
+
     def act(page):
         page.locator("#f-title").fill("Countess")
         page.locator("#f-nickname").fill("A. A. L.")
-        stage.change(f"/users/{ada}", {"title": "Analyst", "department": "Research"})
+        stage.change(f"/users/{ada}", {"title": next(titles)})
         page.locator(".savebar .primary").click()
         page.locator("dialog[open]").wait_for()
 

@@ -36,7 +36,7 @@ let kept = null; // the list that was shown last, so that Back shows the same ro
 /** A search has the order of its index if none is chosen: faster than sorting all that match. */
 export const order = (list) => list.sort || (list.q ? "" : "-updated_at");
 export const query = (list) => ({ q: list.q, filter: list.f, sort: order(list), fields: FIELDS,
-    limit: 100, count: list.stale || undefined });
+    limit: 100, count: (list.stale && !list.q) || undefined });
 export const rowAt = (list) => Math.floor(list.scroll / tall());
 const start = () => ({ stale: false, changed: false, own: false, empty: 0, current: 0, scroll: 0,
     from: "", restore: true, selected: new Map(), all: false });
@@ -45,6 +45,10 @@ function openList({ q = "", f = "", sort = "" }) {
     const { tenant } = here();
     if (kept?.tenant !== tenant || kept.q !== q || kept.f !== f || kept.sort !== sort) {
         const list = pages("/users", () => query(list), { size: 100, added(users) {
+            if (list.stale && list.q) {
+                // Counting all that match takes longer than the first of them.
+                setTimeout(poll, 0, list);
+            }
             Object.assign(list, list.stale && start());
             list.empty = users.length ? 0 : list.empty + 1;
             const page = { cursor: list.from, last: users.at(-1)?.id };

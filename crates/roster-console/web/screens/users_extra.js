@@ -112,7 +112,7 @@ export function usersExtra({ list, apply, step, writes, current }) {
         return html`<div class="bulk" role="toolbar" aria-label="Selected users">
             <span class="what" role="status">${progress || (list.all ? `All ${all} selected`
                 : `${number(list.selected.size)} selected`)}</span>
-            ${list.all || list.selected.size >= list.total.total ? "" : html`<button
+            ${list.all || !all || list.selected.size >= list.total.total ? "" : html`<button
                 class="link all" @click=${() => choose(list, list.items, true)}>Select all ${all}
                 </button>`}
             ${writes ? html`${button("Suspend", "pause", () => act(0, "suspended"))}

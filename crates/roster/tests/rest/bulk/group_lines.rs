@@ -51,7 +51,8 @@ pub(crate) async fn groups_are_imported_with_their_members(backend: Backend) {
         json!({"display_name": "Three", "continued": 1}),
         json!({"members": [ids[0]]}),
         json!([]),
-        json!({"display_name": "Four", "id": ids[0], "version": 9, "member_count": 7, "members": null}),
+        json!({"display_name": "Four", "id": ids[0], "version": 9, "member_count": 7,
+            "members": null}),
     ];
     let results = results_of(import_groups(&service, "", &lines).await);
     assert_eq!(statuses(&results), [201, 201, 409, 404, 422, 422, 422, 422, 422, 422, 201]);
