@@ -22,10 +22,11 @@ export function addLayer(draw) {
 
 export const here = () => parseRoute(location.hash);
 
-/** The fragment of a place in the current tenant: to("users", id, { q: "ada" }). */
+/** The fragment of a place in the current tenant: to("users", id, { q: "ada" }). The screen of all
+ * tenants is in none. */
 export function to(screen, ...rest) {
     const query = rest.find((part) => typeof part === "object");
-    return formatRoute({ tenant: here().tenant, screen, query,
+    return formatRoute({ tenant: screen === "tenants" ? "" : here().tenant, screen, query,
         parts: rest.filter((part) => typeof part === "string") });
 }
 
@@ -44,19 +45,22 @@ export function showNav(open) {
 }
 
 export const toasts = new Set();
-/** Say what happened, for 6 s, or 10 s with an undo (a button and the key Z). */
-export function toast(text, { undo = undefined, kind = "ok", label = "Undo" } = {}) {
+/** Say what happened, for 6 s, or 10 s with an undo (a button and the key Z); `stays` until it is
+ * closed. */
+export function toast(text, { undo = undefined, kind = "ok", label = "Undo", stays = false } = {}) {
     const one = { text, undo, kind, label };
     toasts.delete([...toasts].at(-3));
     toasts.add(one);
-    setTimeout(closeToast, undo || kind === "bad" ? 10000 : 6000, one);
+    if (!stays) {
+        setTimeout(closeToast, undo || kind === "bad" ? 10000 : 6000, one);
+    }
     refresh();
 }
 
 export const closeToast = (one) => toasts.delete(one) && refresh();
 
 /** Undo the action of a message, or the newest that can be undone. */
-export function undo(one = [...toasts].findLast((each) => each.undo)) {
+export function undo(one = [...toasts].findLast((each) => each.undo && each.label === "Undo")) {
     closeToast(one);
     one?.undo();
 }

@@ -15,7 +15,6 @@ import { listScreen, listView } from "../ui/list.js";
 import { openMenu } from "../ui/menu.js";
 import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note } from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
-import { setCount } from "../ui/shell.js";
 
 export const erased = (time) => (!time ? html`<span class="muted">Kept</span>` : html`<span
     title=${fullTime(time)} class=${Date.parse(time) - Date.now() < 3 * 86400000 ? "badge warn"
@@ -78,7 +77,7 @@ function list(needed) {
         { head: "Username", type: "muted d", cell: (user) => cut(user.username) },
         { head: "E-mail", type: "muted", cell: (user) => cut(user.email) },
         { head: "Deleted", type: "muted d", cell: (user) => ago(user.deleted_at) },
-        { head: "Erased", cell: (user) => erased(user.purge_at) },
+        { head: "Will be erased", cell: (user) => erased(user.purge_at) },
         { head: html`<span class="sr">Actions</span>`, type: "act", cell: (user) => html`<button
             class="btn" @click=${() => act(restore(user))}>${icon("undo")}Restore<span
                 class="sr"> ${userName(user)}</span></button>${can("users:purge") ? html`<button
@@ -95,8 +94,6 @@ function list(needed) {
         sub: ({ total: all }, { q }) => (q ? "" : total(all)),
         none: () => ({ icon: "trash", title: "No deleted users",
             text: "Roster keeps deleted users here for some time." }),
-        drawn: ({ total: all }) => !here().tenant && all.total !== undefined
-            && setCount("deleted", total(all)),
         noMatch: { icon: "search", title: "No deleted user matches", text: "Search finds the "
             + "beginnings of words in names, usernames and addresses." } });
     return screen;
@@ -143,7 +140,7 @@ const changeView = (name, from, now, putBack) => html`<div><dt>${name}</dt><dd>$
     from ? html`<del><bdi>${from}</bdi></del>` : ""}${
     from && now ? html` <span aria-label="to">→</span> ` : ""}${
     now ? html`<ins><bdi>${now}</bdi></ins>` : html` <span class="muted">removed</span>`}${
-    from && putBack ? html` <button class="link" @click=${putBack}>Put this value back<span
+    from && putBack ? html` <button class="link" @click=${putBack}>Put the old value back<span
         class="sr">: ${name} ${from}</span></button>` : ""}</dd></div>`;
 
 /** Each event has the record after it; the older one has the values of before. */

@@ -8,7 +8,6 @@ import { field } from "../ui/fields.js";
 import { formDialog } from "../ui/form.js";
 import { listScreen } from "../ui/list.js";
 import { cut, mark, shortAgo } from "../ui/parts.js";
-import { setCount } from "../ui/shell.js";
 
 const columns = () => [
     { head: "Name", cell: (group) => html`<a class="nm" href=${to("groups", group.id)}>${
@@ -29,9 +28,7 @@ export default (route) => listScreen({ route, title: "Groups", scope: "users:rea
     none: () => ({ icon: "groups", title: "There are no groups yet",
         text: "A group has users and other groups as members." }),
     noMatch: { icon: "search", title: "No group matches" },
-    add: { text: "New group", run: add, scope: "users:write" },
-    drawn: ({ total: all }) => !route.query.q && all.total !== undefined
-        && setCount("groups", number(all.total)) });
+    add: { text: "New group", run: add, scope: "users:write" } });
 
 async function add() {
     const group = await formDialog({ title: "New group", action: "Create group",

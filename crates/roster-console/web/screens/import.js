@@ -144,14 +144,15 @@ function columnsStep() {
 const POLICIES = {
     fail: ["Refuse them", "They stay as they are, and their rows are listed."],
     skip: ["Skip them", "They stay as they are."],
-    merge: ["Change what the file has", "Members that are missing or empty in the file stay."],
-    replace: ["Replace them", "They lose each member that the file lacks, except status and "
+    merge: ["Change what the file has", "Fields that are missing or empty in the file stay."],
+    replace: ["Replace them", "Each field that the file lacks is emptied, except status and "
         + "username. There is no undo."] };
 
 /** Results in numbers; `will` in a dry run. */
 const results = ({ tally }, will = "") => html`<div class="tiles">${[
     ["ok", tally.created, "new", "made"], ["ok", tally.replaced, "existing", "changed"],
-    ["warn", tally.skipped, "existing", "skipped"], ["bad", tally.failed, "rows", "refused"]].map(
+    ["warn", tally.skipped, "existing", "skipped"],
+    ["bad", tally.failed, tally.failed === 1 ? "row" : "rows", "refused"]].map(
     ([kind, value, what, done]) => html`<div class="card ${value ? kind : ""}"><b class="num">${
         number(value)}</b> ${what}<small class="muted">${will}${done}</small></div>`)}</div>`;
 

@@ -7,7 +7,6 @@ import { agoTime, count, date, number } from "../texts.js";
 import { reading } from "../ui/data.js";
 import { listScreen } from "../ui/list.js";
 import { ago, badge, cut, mark, tabs } from "../ui/parts.js";
-import { setCount } from "../ui/shell.js";
 import { isOwn, newKey, rotate } from "./keys_new.js";
 import { endsSoon, findKeys, scopeWords } from "./keys_scopes.js";
 
@@ -54,7 +53,7 @@ export default function keys(route) {
                 + "request. The key says what the program may do." }),
         noMatch: { icon: "search", title: "No key has this name or id",
             text: "Look among the active and the ended ones." },
-        add: { text: caller().open ? "Make the first key" : "New key", run: run(() => newKey()) },
-        drawn: ({ value }) => value && setCount("keys", number(of("").length)) });
+        add: { text: caller().open ? "Make the first key" : "New key",
+            run: run(() => newKey()) } });
     return screen;
 }

@@ -13,12 +13,12 @@ const ONELOGIN = `{ "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User",
 // *words* of the provider's page. The one that ends with ":" has the fields.
 const GUIDES = `okta | Okta
 Base URL, or SCIM connector base URL: [SCIM] | OAuth Bearer Token, or Authorization: KEY | Unique
-    identifier field for users: [userName] | Supported provisioning actions: those of Push |
-    Authentication Mode: HTTP Header
+    identifier field for users: [userName] | Supported provisioning actions: the three of
+    Push | Authentication Mode: HTTP Header
 *Applications*, *Browse App Catalog*: add *SCIM 2.0 Test App (OAuth Bearer Token)*. Or in a SAML or
     SWA application of your own: *General*, *App Settings*, *Edit*, *Provisioning*: *SCIM*.
-*Provisioning*, *Configure API Integration*, *Enable API Integration* (the first two fields alone);
-    in your own *Integration*, *Edit*:
+*Provisioning*, *Configure API Integration*, *Enable API Integration* and fill in only the
+    first two fields; in your own *Integration*, *Edit*:
 Press *Test API Credentials* or *Test Connector Configuration*, then *Save*.
 *To App*, *Edit*: enable *Create Users*, *Update User Attributes* and *Deactivate Users*.
 *Assignments*: assign one person, look at the user here, then assign the others. For groups use

@@ -14,7 +14,6 @@ import { listScreen, refusedScreen } from "../ui/list.js";
 import { ago, avatar, badge, copyLine, cut, emptyState, note, statusBadge, tabs }
     from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
-import { setCount } from "../ui/shell.js";
 import { erased } from "./deleted.js";
 import { newKey } from "./keys_new.js";
 import { findTenants, suggestName } from "./tenants_rules.js";
@@ -50,7 +49,7 @@ const columns = ({ show }) => [
     { head: "Tenant", cell: (one) => html`<a class="nm" href=${to("tenants", one.name)}>${
         cut(one.display_name || one.name)}${one.display_name ? html`<span class="mono muted">${
         one.name}</span>` : ""}</a>` },
-    show ? { head: "Erased", cell: (one) => erased(one.purge_at) }
+    show ? { head: "Will be erased", cell: (one) => erased(one.purge_at) }
         : { head: "State", cell: statusBadge },
     { head: "External id", type: "d", cell: (one) => cut(one.external_id, "mono") },
     size("Users", usersText), size("Groups", (one) => number(one.groups)),
@@ -83,8 +82,7 @@ function tenants(route) {
         add: { text: "New tenant", run: newTenant, scope: "tenants:admin" },
         none: ({ show }) => (show ? { icon: "trash", title: "No deleted tenants", action: "" }
             : { icon: "building", title: "No tenants yet", text: LEAD }),
-        noMatch: { icon: "search", title: "No tenant has such a name or external id" },
-        drawn: ({ value }) => value && setCount("tenants", number(value[""].length)) });
+        noMatch: { icon: "search", title: "No tenant has such a name or external id" } });
     return screen;
 }
 
@@ -93,7 +91,7 @@ const tenantFields = (one, more = {}) => html`
     ${field(one.props("/external_id", { mono: true, wide: true,
         hint: "Its id in your own system." }))}
     ${field(one.props("/users_max", { wide: true, type: "number",
-        hint: "Empty: no limit. Beyond it, a new or restored user gets 403.",
+        hint: "Empty: no limit. Beyond it, new and restored users are refused.",
         onInput: (text) => one.set("/users_max", text && Number(text)) }))}`;
 
 async function newTenant() {

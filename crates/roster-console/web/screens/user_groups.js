@@ -54,6 +54,6 @@ export function userGroups(id) {
         all.map((one) => line(link(one), !one.own ? "by another group" : writes ? html`<button
             class="btn ghost" @click=${() => change(one, false)}>Remove</button>` : ""))}</ul>
         ${button()}</div>`);
-    return { view, close: list.close, count: () => list.value?.filter(({ own }) => own).length,
+    return { view, close: list.close, count: () => list.value?.length,
         pills: () => html`<div class="pills">${list.value?.map(link)}</div>` };
 }

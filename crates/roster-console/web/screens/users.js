@@ -8,7 +8,6 @@ import { foot, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
 import { avatar, cut, emptyState, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
     skeleton, statusBadge } from "../ui/parts.js";
-import { setCount } from "../ui/shell.js";
 
 export const ORDERS = { "-updated_at": "Changed last", "-created_at": "Newest",
     created_at: "Oldest", name: "Name, A to Z", "-name": "Name, Z to A", family_name: "Family name",
@@ -280,9 +279,6 @@ export default function users(route) {
             const many = list.items?.length > 3000;
             if (list.f || list.selected.size || many) {
                 need().then((more) => many && more.hold());
-            }
-            if (!here().tenant && !list.q && !list.f && !list.stale && list.items) {
-                setCount("users", number(list.total.total));
             }
         },
         keys: {

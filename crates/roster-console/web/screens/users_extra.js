@@ -72,7 +72,8 @@ export function usersExtra({ list, apply, step, writes, current }) {
             }
         }
         changeRows(list, (user) => (!good.has(user.id) ? user : gone ? null
-            : { ...user, status: goal, version: good.get(user.id).version }));
+            : { ...user, status: goal, version: good.get(user.id).version,
+                updated_at: new Date().toISOString() }));
         list.all &&= !gone;
         const name = good.size === 1 && !undoes
             ? userName(users.find(({ id }) => good.has(id))) : count(good.size, "user");
@@ -80,7 +81,8 @@ export function usersExtra({ list, apply, step, writes, current }) {
             [...good.values()], goal === "active" ? "suspended" : "active", true)), "Not undone");
         toast(`${undoes ? `Undone for ${name}` : `${name} ${WORDS[goal][1]}`}${bad.length ? `. ${
             count(bad.length, "user was", "users were")} not changed: ${bad[0].problem.detail}`
-            : ""}`, { kind: bad.length ? "bad" : "ok", undo: good.size && !undoes && undo });
+            : ""}`, { kind: bad.length ? "bad" : "ok", undo: good.size && !undoes && undo,
+            stays: good.size > 1 && !undoes });
     }
     async function restore(ids) {
         for (const id of ids) {

@@ -13,7 +13,6 @@ import { icon } from "../ui/icons.js";
 import { listScreen, table } from "../ui/list.js";
 import { ago, badge, copyButton, cut, emptyState, mark, note } from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
-import { setCount } from "../ui/shell.js";
 import { faultsIn, newWebhook, replay, rotate, webhookFields } from "./webhook_form.js";
 import { helpText, hostOf, isReceived, lagText, rangeText, resultText, stateOf }
     from "./webhook_text.js";
@@ -40,8 +39,7 @@ const webhooks = (route) => listScreen({ route, title: "Webhooks", ...needed,
     sub: () => (can("events:read") ? "" : "A new one needs the scope events:read"),
     none: () => ({ icon: "webhook", title: "There are no webhooks yet", text: "A webhook sends "
         + "each change to a URL of yours, in order, signed, and again until it is received." }),
-    add: can("events:read") ? { text: "New webhook", run: () => go("webhooks", "new") } : null,
-    drawn: ({ value }) => value && setCount("webhooks", number(value.length)) });
+    add: can("events:read") ? { text: "New webhook", run: () => go("webhooks", "new") } : null });
 
 const clock = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit",
     minute: "2-digit", second: "2-digit" });

@@ -2,17 +2,9 @@
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { base, getSession } from "../api.js";
 import { allTenants, caller, callerText, can } from "../caller.js";
-import { closeToast, go, here, nav, refresh, showNav, to, toast, toasts, undo } from "../page.js";
+import { closeToast, go, here, nav, showNav, to, toast, toasts, undo } from "../page.js";
 import { icon } from "./icons.js";
 import { avatar, modifier } from "./parts.js";
-
-const counts = {};
-export function setCount(screen, text) {
-    if (counts[screen] !== text) {
-        counts[screen] = text;
-        refresh();
-    }
-}
 
 /** The screens: name, words, icon, the key after G, and who may see it. @type {any[][]} */
 const PLACES = [
@@ -22,15 +14,14 @@ const PLACES = [
     ["activity", "Activity", "activity", "a", () => can("events:read")],
     ["import", "Import", "upload", "i", () => can("users:write")],
     ["keys", "Keys", "key", "k", () => can("keys:admin")],
-    ["scim", "SCIM", "rotate", "s", () => can("users:read")],
+    ["scim", "SCIM: Okta, Entra", "rotate", "s", () => can("users:read")],
     ["webhooks", "Webhooks", "webhook", "w", () => can("webhooks:admin")],
     ["tenants", "Tenants", "building", "t", () => can("tenants:admin") && allTenants()]];
 
 export const places = () => PLACES.filter(([, , , , shown]) => shown());
 const links = (some) => places().filter((place) => some.includes(place)).map(
     ([screen, text, name]) => html`<a href=${to(screen)}
-        aria-current=${here().screen === screen ? "page" : nothing}>${icon(name)}${text}<span
-        class="n">${counts[screen]}</span></a>`);
+        aria-current=${here().screen === screen ? "page" : nothing}>${icon(name)}${text}</a>`);
 
 let jumping = null;
 const openJump = () => (jumping ??= import("./jump.js").then((jump) => jump.openJump())
@@ -62,19 +53,27 @@ function sideView() {
 
 const toastView = (one) => html`<div class="toast ${one.kind}">
     ${icon(one.kind === "bad" ? "alert" : "check")}<span>${one.text}</span>${one.undo
-    ? html`<button class="link" @click=${() => undo(one)}>${one.label}<kbd class="d">Z</kbd>
+    ? html`<button class="link" @click=${() => undo(one)}>${one.label}${one.label === "Undo"
+    ? html`<kbd class="d">Z</kbd>` : ""}
         </button>` : ""}<button class="btn ghost icon" aria-label="Close"
         @click=${() => closeToast(one)}>${icon("x")}</button></div>`;
+
+/** For whom has all tenants: in which one this is, and the way out. */
+const tenantBar = () => (here().tenant && !getSession()?.tenant ? html`<div class="openbar info"
+    role="region" aria-label="Tenant">${icon("building")}<span>You are in the tenant
+    <b><bdi>${here().tenant}</bdi></b>.</span><a class="btn" href="#/users">Back to the default
+    tenant</a></div>` : "");
 
 export const shell = (main) => html`<a class="skip" href="#main" @click=${(event) => {
     event.preventDefault();
     document.getElementById("main").focus();
 }}>Go to the content</a><div class="app">${sideView()}
     ${nav.open ? html`<div class="shade" @click=${() => showNav(false)}></div>` : ""}
-    <main class="main" id="main" tabindex="-1" ?inert=${nav.open}>${caller().open ? html`<div
-        class="openbar" role="region" aria-label="Open service">${icon("warn")}<span>This service is
-        open: every program on this machine may change it.</span><button class="btn"
-        @click=${firstKey}>Make the first key</button></div>` : ""}${main}</main></div>
+    <main class="main" id="main" tabindex="-1" ?inert=${nav.open}>${tenantBar()}${
+        caller().open ? html`<div class="openbar" role="region"
+        aria-label="Open service">${icon("warn")}<span>This service is open: every program on this
+        machine may change it.</span><button class="btn" @click=${firstKey}>Make the first key
+        </button></div>` : ""}${main}</main></div>
     <div class="toasts" role="status" aria-live="polite">${[...toasts].map(toastView)}</div>
     <div class="sr" id="live" aria-live="polite"></div>`;
 
