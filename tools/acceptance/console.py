@@ -18,7 +18,7 @@ from pathlib import Path
 
 from console_forged import forged, stays_text
 from console_looks import EVERY_KIB, FIRST_KIB, FIRST_REQUESTS, LINES, Looks, furnish, sizes
-from console_sessions import attacks, open_service, sign_ins, with_token
+from console_sessions import attacks, open_service, scopes, sign_ins, with_token
 from console_stage import Stage, Theatre, sign_in
 from console_tasks import Tasks, populate
 from console_work import edits, imports, processes, webhooks
@@ -74,6 +74,7 @@ class Command:
         self.part("looks", self.looks)
         self.part("text", self.text)
         if not self.options.slice:
+            self.part("scopes", lambda: scopes(self.stage, self.theatre))
             self.part("webhooks", lambda: webhooks(self.stage, self.theatre, self.state))
             self.part("two people", lambda: edits(
                 self.stage, self.theatre, self.state, self.options.edits, self.options.seed))

@@ -87,6 +87,51 @@ def readers(stage, theatre):
     context.close()
 
 
+BOTH = {"users:read", "users:write"}
+# A screen, a button that writes, and the scopes that it needs.
+WRITES = (
+    ("users", "New user", BOTH), ("groups", "New group", BOTH), ("user", "Suspend", BOTH),
+    ("user/groups", "Add to a group", BOTH), ("group", "Add members", BOTH),
+    ("deleted", "Restore", BOTH), ("import", "Choose", {"users:write"}),
+    ("keys", "New key", {"keys:admin"}), ("key", "Rotate", {"keys:admin"}),
+    ("webhooks", "New webhook", {"webhooks:admin", "events:read"}),
+    ("tenants", "New tenant", {"tenants:admin"}),
+)  # fmt: skip
+SETS = (
+    {"users:read"}, {"users:write"}, BOTH, {"events:read"}, {"keys:admin"}, {"scim"},
+    {"webhooks:admin"}, {"webhooks:admin", "events:read"}, {"tenants:admin"}, {"audit:read"},
+    {"users:read", "users:purge"}, BOTH | {"keys:admin"},
+)  # fmt: skip
+
+
+def scopes(stage, theatre):
+    """With each set of scopes, a button that writes is there exactly if the service allows it."""
+    ada = stage.user("ada")["id"]
+    group = stage.ask("GET", "/groups?limit=1")["items"][0]["id"]
+    key = stage.ask("POST", "/keys", {"name": "seen", "scopes": ["users:read"]})["id"]
+    places = {"user": f"users/{ada}", "user/groups": f"users/{ada}/groups",
+              "group": f"groups/{group}", "key": f"keys/{key}"}
+    seen = 0
+    for some in SETS:
+        context = theatre.context(stage)
+        page = context.new_page()
+        tenants = {"tenants": "all"} if "tenants:admin" in some else {}
+        sign_in(page, stage, stage.made_key("+".join(sorted(some)), sorted(some), **tenants))
+        for place, name, needed in WRITES:
+            page.goto(f"{stage.url}/console#/{places.get(place, place)}")
+            page.locator("h1").first.wait_for(state="attached")
+            page.wait_for_timeout(150)
+            page.locator(".skeleton").wait_for(state="detached")
+            found = [one for one in page.locator("main").get_by_role("button", name=name).all()
+                     + page.locator("main").get_by_role("link", name=name).all()
+                     if one.is_visible() and one.is_enabled()]
+            expect(bool(found) == (needed <= some),
+                   f"with {sorted(some)}, {place} has {len(found)} of {name}")
+            seen += 1
+        context.close()
+    return f"{seen} writes are shown to whom may do them"
+
+
 def of_a_tenant(stage, theatre):
     context = theatre.context(stage)
     page = context.new_page()
