@@ -68,12 +68,12 @@ class Command:
         self.part("sign-in", lambda: f"{sign_ins(self.stage, self.theatre)} sign-ins")
         self.part("open service", lambda: open_service(self.theatre, self.options.binary,
                                                        self.place / "open"))
-        self.part("token", lambda: with_token(self.theatre, self.options.binary,
-                                              self.place / "token"))
         self.part("attacks", self.attacks)
         self.part("looks", self.looks)
         self.part("text", self.text)
         if not self.options.slice:
+            self.part("token", lambda: with_token(self.theatre, self.options.binary,
+                                                  self.place / "token"))
             self.part("scopes", lambda: scopes(self.stage, self.theatre))
             self.part("webhooks", lambda: webhooks(self.stage, self.theatre, self.state))
             self.part("two people", lambda: edits(
