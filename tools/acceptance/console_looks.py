@@ -87,15 +87,14 @@ def conflict(stage):
     return act
 
 
-def imported(page):
-    page.locator("#import-file").set_input_files({
-        "name": "x.csv", "mimeType": "text/csv",
-        "buffer": b"username,e-mail\nnew1,new1@shop.example\nada,broken\n"})
+def imported(page, text="username,e-mail\nnew1,new1@shop.example\nada,broken\n"):
+    page.locator("#import-file").set_input_files(
+        {"name": "people.csv", "mimeType": "text/csv", "buffer": text.encode()})
     page.locator(".map").first.wait_for()
 
 
-def checked(page):
-    imported(page)
+def checked(page, *text):
+    imported(page, *text)
     page.locator(".go .primary").click()
     page.locator(".tiles").first.wait_for()
 

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "acceptance"))
 
+from console_looks import checked, imported, press  # noqa: E402
 from console_stage import Stage, Theatre, sign_in  # noqa: E402
 from PIL import Image  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
@@ -37,6 +38,10 @@ Stephanie Shirley,People,Founder|Gladys West,Research,Mathematician
 Annie Easley,Engineering,Programmer|Roberta Williams,Product,Designer
 Susan Kare,Product,Designer|Софья Ковалевская,Support,Agent
 فاطمة الفهري,People,Founder|Émilie du Châtelet,Research,Translator"""
+
+TABLE = "Login,Full name,E-mail,Dept\n" + "".join(
+    f"new{n},New Person {n},new{n}@analytical.example,Sales\n" for n in range(200)
+) + "ada.lovelace,Ada,ada@x.example,Research\nx,X,nobody,\n"
 
 
 def furnish(stage):
@@ -82,10 +87,6 @@ def furnish(stage):
     return ids, groups, hook["id"]
 
 
-def press(name, **options):
-    return lambda page: page.get_by_role("button", name=name, **options).first.click()
-
-
 def conflict(stage, ada):
     titles = iter(("Analyst", "Reader", "Fellow", "Mathematician"))
 
@@ -97,20 +98,6 @@ def conflict(stage, ada):
         page.locator("dialog[open]").wait_for()
 
     return act
-
-
-def imported(page):
-    rows = "".join(f"new{n},New Person {n},new{n}@analytical.example,Sales\n" for n in range(200))
-    text = f"Login,Full name,E-mail,Dept\n{rows}ada.lovelace,Ada,ada@x.example,Research\nx,X,nobody,\n"
-    page.locator("#import-file").set_input_files(
-        {"name": "people.csv", "mimeType": "text/csv", "buffer": text.encode()})
-    page.locator(".map").first.wait_for()
-
-
-def checked(page):
-    imported(page)
-    page.locator(".go .primary").click()
-    page.locator(".tiles").first.wait_for()
 
 
 def screens(stage):
@@ -126,7 +113,8 @@ def screens(stage):
             for name in ("Sophie Wilson", "Annie Easley", "Dorothy Vaughan")]),
         ("user", f"users/{ada}", None), ("user-history", f"users/{ada}/history", None),
         ("user-conflict", f"users/{ada}", conflict(stage, ada)), ("user-new", "users/new", None),
-        ("import-columns", "import", imported), ("import-check", "import", checked),
+        ("import-columns", "import", lambda page: imported(page, TABLE)),
+        ("import-check", "import", lambda page: checked(page, TABLE)),
         ("groups", "groups", None), ("group", f"groups/{groups['Engineers']}", None),
         ("deleted", "deleted", None), ("deleted-user", f"deleted/{gone}", None),
         ("activity", "activity", None), ("keys", "keys", None), ("key", f"keys/{okta}", None),

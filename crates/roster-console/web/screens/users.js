@@ -45,8 +45,9 @@ function openList({ q = "", f = "", sort = "" }) {
     if (kept?.tenant !== tenant || kept.q !== q || kept.f !== f || kept.sort !== sort) {
         const list = pages("/users", () => query(list), { size: 100, added(users) {
             if (list.stale && list.q) {
-                // Counting all that match takes longer than the first of them.
-                setTimeout(poll, 0, list);
+                // Counting all that match takes longer than the first of them: not at each letter.
+                clearTimeout(list.counting);
+                list.counting = setTimeout(poll, 1000, list);
             }
             Object.assign(list, list.stale && start());
             list.empty = users.length ? 0 : list.empty + 1;

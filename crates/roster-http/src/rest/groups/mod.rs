@@ -199,7 +199,7 @@ pub(crate) async fn list_members(
     list.respond((&query, &cursors), facts, items, |member, out| {
         let (id, kind) = (member.id, member.kind.as_str());
         out.extend_from_slice(format!("{{\"id\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
-        // Without it, the member was deleted after the page was read.
+        // A member without a record was deleted after the page was read.
         if let Some(record) = records.get(&id) {
             out.extend_from_slice(format!(",\"{kind}\":").as_bytes());
             out.extend_from_slice(record);
