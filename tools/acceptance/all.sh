@@ -33,11 +33,15 @@ trap '"$here/../postgres.sh" stop "$scratch/postgres"; rm -rf "$scratch"' EXIT
 chmod 711 "$scratch"
 : >"$scratch/failed"
 
-# run NAME ARGUMENT...: a command, with what it took.
+# run NAME ARGUMENT...: a command, with what it took. What a failed one said last is shown once more
+# at the end.
 run() {
     local start=$SECONDS
     echo "== $*"
-    "$python" "$here/$1.py" "${@:2}" || echo "$*" >>"$scratch/failed"
+    local said
+    said=$(mktemp -p "$scratch")
+    "$python" "$here/$1.py" "${@:2}" 2>&1 | tee "$said"
+    ((PIPESTATUS[0] == 0)) || { echo "$*" && tail -n 15 "$said"; } >>"$scratch/failed"
     echo "   $((SECONDS - start)) s"
 }
 
@@ -53,7 +57,7 @@ queue() {
     (
         output=$(mktemp -p "$scratch")
         run "$@" >"$output" 2>&1
-        flock "$scratch/failed" cat "$output"
+        flock "$scratch/shown" cat "$output"
     ) &
 }
 

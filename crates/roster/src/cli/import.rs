@@ -25,12 +25,12 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use url::form_urlencoded::Serializer;
 
-use super::progress::Progress;
 use super::{print, say, warn_of_others};
 use crate::config::{BaseUrl, Config, Given};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, sqlite_settings};
 use crate::service::Service;
+use roster_cli::Progress;
 
 /// Exit status if the store was created without some lines of the file.
 const EXIT_REFUSED: u8 = 7;

@@ -20,8 +20,8 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::backup::text;
 use super::print;
-use super::progress::Progress;
 use crate::config::{Config, Given};
+use roster_cli::Progress;
 
 /// Chunks that are read ahead.
 const CHUNKS_AHEAD: usize = 2;

@@ -21,7 +21,6 @@ mod migrate;
 mod open_files;
 mod policy;
 mod prepare;
-mod progress;
 mod restore;
 mod serve;
 mod stop;
@@ -31,11 +30,11 @@ mod tls_settings;
 mod unverified_tls;
 mod version;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, Error};
 use clap::{Parser, Subcommand};
+use roster_cli::{print, say};
 
 use crate::config::{EXIT_CONFIG, Faults};
 use crate::data_dir::DataDir;
@@ -117,6 +116,8 @@ enum Command {
     Health(SettingFlags),
     /// Print the version
     Version,
+    #[command(flatten)]
+    Client(roster_cli::Command),
 }
 
 /// Runs the command and returns the exit status.
@@ -137,6 +138,7 @@ pub fn run() -> ExitCode {
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Health(flags) => health::run(&flags),
         Command::Version => version::run(),
+        Command::Client(command) => return roster_cli::run(command),
     };
     outcome.unwrap_or_else(|error| {
         say(&format!("error: {error:#}"));
@@ -160,11 +162,6 @@ fn with_tip(mut error: Error) -> Error {
     error
 }
 
-/// Writes a line to stderr. If that fails, only the exit status reports the error.
-fn say(line: &str) {
-    writeln!(io::stderr().lock(), "{}", printable(line)).unwrap_or_default();
-}
-
 /// Warns if other users may enter or change the data directory.
 fn warn_of_others(directory: &DataDir) {
     if let Some(warning) = directory.warning() {
@@ -172,42 +169,14 @@ fn warn_of_others(directory: &DataDir) {
     }
 }
 
-/// Writes lines to stdout.
-fn print(lines: &str) -> io::Result<()> {
-    writeln!(io::stdout().lock(), "{}", printable(lines))
-}
-
-/// The text without characters that control a terminal or change the order of the others: a text
-/// may come from a file, a database or another machine. The escapes are those of JSON.
-fn printable(text: &str) -> String {
-    let is_unsafe = |character: char| {
-        let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        reorders || (character.is_control() && character != '\n')
-    };
-    let printable = text.chars().map(|character| {
-        if is_unsafe(character) {
-            format!("\\u{:04x}", u32::from(character))
-        } else {
-            character.to_string()
-        }
-    });
-    printable.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
-    use super::{Cli, printable};
+    use super::Cli;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn no_text_controls_the_terminal() {
-        let text = "a\u{1b}]0;b\u{7}\u{9b}2J\u{202e}c\r\nd é";
-        assert_eq!(printable(text), r"a\u001b]0;b\u0007\u009b2J\u202ec\u000d".to_owned() + "\nd é");
     }
 }

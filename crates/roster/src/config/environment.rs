@@ -2,7 +2,8 @@
 //!
 //! Every variable that starts with `ROSTER_` belongs to Roster, so an unknown one is a fault:
 //! otherwise a misspelled name would silently have no effect. The exception are variables that
-//! Kubernetes sets in every container for a service called `roster`.
+//! Kubernetes sets in every container for a service called `roster`, and those of the commands that
+//! ask a service.
 
 use std::ffi::OsString;
 
@@ -48,7 +49,7 @@ pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) ->
                 Ok(text) => environment.claims.push(Claim { setting, text, origin }),
                 Err(_) => faults.push(origin, "the value is not valid UTF-8"),
             }
-        } else if !is_service_link(&name) {
+        } else if !is_service_link(&name) && !roster_cli::VARIABLES.contains(&&*name) {
             let known = SETTINGS.iter().map(|setting| setting.env).chain([CONFIG_FILE_ENV]);
             let hint = did_you_mean(&name, known);
             faults.push(Origin::Environment(name), format!("no setting has this name{hint}"));

@@ -332,15 +332,21 @@ impl Delivery {
             audit: webhook.audit,
             is_dry_run: false,
         };
-        match directory.change_webhook(Permit::of_the_service(), change).await {
-            Ok(_) => {
-                self.shared.settings.client.metrics().ended(status);
-                tracing::warn!(webhook = %id, status = status_name, "a webhook has ended");
+        // Its own event ends this task, so the change and its count are in another.
+        let (directory, shared) = (directory.clone(), Arc::clone(&self.shared));
+        let ending = async move {
+            match directory.change_webhook(Permit::of_the_service(), change).await {
+                Ok(_) => {
+                    shared.settings.client.metrics().ended(status);
+                    tracing::warn!(webhook = %id, status = status_name, "a webhook has ended");
+                    Ok(())
+                }
+                // It was deleted meanwhile.
+                Err(WebhookFailure::Refused(_)) => Ok(()),
+                Err(WebhookFailure::Store(error)) => Err(error),
             }
-            // It was deleted meanwhile.
-            Err(WebhookFailure::Refused(_)) => {}
-            Err(WebhookFailure::Store(error)) => return Err(error),
-        }
+        };
+        tokio::spawn(ending).await.unwrap_or(Ok(()))?;
         Ok(Next::End)
     }
 

@@ -12,7 +12,8 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 const BAR: &str = "{prefix} {wide_bar} {human_pos}/{human_len} ({percent}%) {msg} {eta}";
 
 /// The progress of one step.
-pub(super) struct Progress {
+#[derive(Debug)]
+pub struct Progress {
     step: &'static str,
     output: Output,
     done: u64,
@@ -22,6 +23,7 @@ pub(super) struct Progress {
     before: u64,
 }
 
+#[derive(Debug)]
 enum Output {
     Bar(ProgressBar),
     /// With the time of the last line.
@@ -30,7 +32,8 @@ enum Output {
 
 impl Progress {
     /// Starts a step of `all` items, of which `done` are done.
-    pub(super) fn begin(step: &'static str, all: u64, done: u64) -> Self {
+    #[must_use]
+    pub fn begin(step: &'static str, all: u64, done: u64) -> Self {
         let begun = Instant::now();
         let output = if io::stderr().is_terminal() {
             let style = ProgressStyle::with_template(BAR);
@@ -51,7 +54,7 @@ impl Progress {
     }
 
     /// Adds `count` items, the last of them in `what`.
-    pub(super) fn add(&mut self, count: u64, what: &str) {
+    pub fn add(&mut self, count: u64, what: &str) {
         self.done += count;
         match &mut self.output {
             Output::Bar(bar) => {
@@ -67,12 +70,12 @@ impl Progress {
     }
 
     /// Sets how many items are done, the last of them in `what`.
-    pub(super) fn reach(&mut self, done: u64, what: &str) {
+    pub fn reach(&mut self, done: u64, what: &str) {
         self.add(done.saturating_sub(self.done), what);
     }
 
     /// Ends the step.
-    pub(super) fn end(self) {
+    pub fn end(self) {
         if let Output::Bar(bar) = &self.output {
             bar.finish_and_clear();
         }
@@ -91,5 +94,5 @@ impl Progress {
 }
 
 fn write_line(line: &str) {
-    crate::cli::say(line);
+    crate::say(line);
 }

@@ -1,0 +1,74 @@
+//! The commands that ask a running service: its clients in a shell.
+//!
+//! Data goes to stdout; everything else, such as what to do next, to stderr. [`exit`] has the exit
+//! statuses. A key is read from a file or without an echo, and never from the command line or a
+//! variable.
+
+mod ask;
+mod assign;
+mod connection;
+mod environment;
+mod failure;
+mod login;
+mod output;
+mod profiles;
+mod progress;
+mod records;
+mod table;
+mod text;
+mod users;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+pub use connection::Remote;
+pub use environment::VARIABLES;
+pub use failure::exit;
+pub use progress::Progress;
+pub use text::{print, printable, say};
+
+use failure::Outcome;
+
+/// The commands that ask a service.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Store the URL and the key of a service, for the commands that ask it
+    ///
+    /// Asks for the key without showing it, or reads it from --key-file. The profile is stored in the
+    /// configuration directory of this user, readable by nobody else. The last service that you
+    /// logged in to is asked; --profile names another one.
+    Login(login::LoginFlags),
+    /// Remove the stored key of a service
+    Logout(login::LogoutFlags),
+    /// Show which service is asked, and what the key permits
+    Whoami(login::WhoamiFlags),
+    /// List, get, create, change, delete, restore and purge users
+    #[command(alias = "user", subcommand_required = true, arg_required_else_help = true)]
+    Users(users::UsersFlags),
+}
+
+/// Runs a command, and returns its exit status.
+#[must_use]
+pub fn run(command: Command) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            say(&format!("error: threads cannot be started: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = runtime.block_on(execute(command));
+    // A thread may still wait for stdin.
+    runtime.shutdown_background();
+    failure::report(outcome)
+}
+
+async fn execute(command: Command) -> Outcome {
+    match command {
+        Command::Login(flags) => login::login(flags).await,
+        Command::Logout(flags) => login::logout(&flags),
+        Command::Whoami(flags) => login::whoami(flags).await,
+        Command::Users(flags) => users::run(flags).await,
+    }
+}

@@ -1,0 +1,292 @@
+//! What the commands of all resources share: list, get, create, set and delete.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use futures_util::TryStreamExt as _;
+use roster_client::{Client, Resource, Write};
+use serde_json::Value;
+
+use crate::ask::confirm;
+use crate::assign::{Assignments, Types, record_of};
+use crate::failure::{Failure, Outcome, exit};
+use crate::output::{Output, Record, plain};
+use crate::table::Table;
+use crate::text::{print, say};
+
+/// The records of a page.
+const PAGE: u64 = 500;
+
+/// Members that say what a record is, in this order, for people.
+const NAMES: [&str; 4] = ["username", "display_name", "name", "id"];
+
+/// A resource of the service.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kind {
+    pub(crate) path: &'static str,
+    pub(crate) one: &'static str,
+    pub(crate) many: &'static str,
+    pub(crate) columns: &'static [&'static str],
+    /// The member in paths.
+    pub(crate) key: &'static str,
+    /// A member by which people name a record.
+    pub(crate) name: &'static str,
+    pub(crate) types: Types,
+}
+
+/// Which records of a list.
+#[derive(Debug, Args)]
+pub(crate) struct ListFlags {
+    /// Stop after this many [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+}
+
+/// A record by its name.
+#[derive(Debug, Args)]
+pub(crate) struct NameFlags {
+    /// Id or name
+    pub(crate) name: String,
+}
+
+/// A new record.
+#[derive(Debug, Args)]
+pub(crate) struct CreateFlags {
+    /// Its members: MEMBER=TEXT, or MEMBER:=JSON for other values
+    #[arg(value_name = "MEMBER=VALUE", required_unless_present = "file")]
+    pub(crate) members: Vec<String>,
+
+    /// Read a JSON object with members from this file; - is stdin
+    #[arg(short, long)]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Show what would be created, and create nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// A change of a record.
+#[derive(Debug, Args)]
+pub(crate) struct SetFlags {
+    /// Id or name, then the members: MEMBER=TEXT, MEMBER= to clear one, MEMBER:=JSON for other values
+    #[arg(value_name = "NAME | MEMBER=VALUE", required = true)]
+    pub(crate) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) guard: Guard,
+}
+
+/// A deletion.
+#[derive(Debug, Args)]
+pub(crate) struct DeleteFlags {
+    /// Ids or names
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    #[command(flatten)]
+    pub(crate) guard: Guard,
+}
+
+/// What protects a change.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Guard {
+    /// Change nothing unless the record has this version [default: the version that is read first]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) if_version: Option<u64>,
+
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl Guard {
+    pub(crate) fn write(&self, read: &Record) -> Write {
+        let version = self.if_version.or_else(|| read.get("version").and_then(Value::as_u64));
+        Write { version, is_dry_run: self.dry_run, ..Write::default() }
+    }
+
+    /// Says that nothing was stored, if it is so.
+    pub(crate) fn tell(&self) {
+        if self.dry_run {
+            say("dry run: nothing was changed");
+        }
+    }
+}
+
+/// A resource with its service and the form of its output.
+pub(crate) struct Desk<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) client: &'a Client,
+    pub(crate) output: &'a Output,
+}
+
+impl Desk<'_> {
+    pub(crate) fn resource(&self) -> Resource<Record> {
+        self.client.resource(self.kind.path)
+    }
+
+    /// Writes a list, all of its pages.
+    pub(crate) async fn list(&self, query: &[(&str, &str)], limit: Option<u64>) -> Outcome {
+        let page = limit.unwrap_or(PAGE).min(PAGE).to_string();
+        let mut all = query.to_vec();
+        // These lists are short and have no pages.
+        if self.kind.path != "webhooks" {
+            all.push(("limit", &page));
+        }
+        let records = self.resource().list(&all);
+        let (count, more) = self.output.list(records, self.kind.columns, limit).await?;
+        match (count, more) {
+            (0, _) => say(&format!("no {}", self.kind.many)),
+            (_, true) => {
+                say(&format!("there are more {}: --limit stopped the list", self.kind.many))
+            }
+            _ => {}
+        }
+        Ok(0)
+    }
+
+    /// Finds a record by its id or name.
+    pub(crate) async fn find(&self, name: &str) -> Result<Record, Failure> {
+        match self.resource().get(name).await {
+            Ok(record) => return Ok(record),
+            // What can be no id may be a name.
+            Err(roster_client::Error::Request(_)) => {}
+            Err(error) if matches!(error.status(), Some(404 | 400 | 422)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if self.kind.key == self.kind.name {
+            return Err(self.nobody(name));
+        }
+        let all: Vec<Record> = self.resource().list(&[]).try_collect().await?;
+        let is_named = |record: &&Record| record.get(self.kind.name).is_some_and(|of| of == name);
+        self.only(name, all.iter().filter(is_named).cloned().collect())
+    }
+
+    /// The only one of the records that a name has found.
+    pub(crate) fn only(&self, name: &str, mut found: Vec<Record>) -> Result<Record, Failure> {
+        match (found.len(), found.pop()) {
+            (1, Some(record)) => Ok(record),
+            (0, _) | (_, None) => Err(self.nobody(name)),
+            (count, Some(last)) => {
+                found.push(last);
+                let ids: Vec<String> =
+                    found.iter().map(|record| text(record, self.kind.key)).collect();
+                let text =
+                    format!("{count} {} are called {name}: {}", self.kind.many, ids.join(", "));
+                Err(Failure::new(exit::USAGE, text).next("name one by its id"))
+            }
+        }
+    }
+
+    fn nobody(&self, name: &str) -> Failure {
+        let text = format!("no {} is called {name}", self.kind.one);
+        Failure::new(exit::NOT_FOUND, text).next(format!("roster {} list", self.kind.path))
+    }
+
+    pub(crate) async fn get(&self, name: &str) -> Outcome {
+        let record = self.find(name).await?;
+        self.output.record(&record)?;
+        Ok(0)
+    }
+
+    /// Creates a record, and says its id.
+    pub(crate) async fn create(
+        &self,
+        flags: &CreateFlags,
+        write: Write,
+    ) -> Result<Record, Failure> {
+        let (given, others) = Assignments::divide(&flags.members, self.kind.types)?;
+        if let Some(word) = others.first() {
+            let text = format!("{word} is no MEMBER=VALUE");
+            let name = if word.contains('@') { "email" } else { self.kind.name };
+            return Err(Failure::usage(text)
+                .next(format!("roster {} create {name}={word}", self.kind.path)));
+        }
+        let draft = record_of(flags.file.as_deref(), &given)?;
+        let write = Write { is_dry_run: flags.dry_run, ..write };
+        let created = self.resource().create_with(&draft, &write).await;
+        let record = created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
+        self.output.record(&record)?;
+        match flags.dry_run {
+            true => say("dry run: nothing was created"),
+            false => say(&format!("created {} {}", self.kind.one, text(&record, self.kind.key))),
+        }
+        Ok(record)
+    }
+
+    /// Changes members of a record, and shows what changed.
+    pub(crate) async fn set(
+        &self,
+        read: &Record,
+        given: &Assignments,
+        guard: &Guard,
+    ) -> Result<Record, Failure> {
+        let id = text(read, self.kind.key);
+        let changed = self.resource().patch(&id, &given.members, &guard.write(read)).await;
+        let record = changed.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
+        self.tell_change(read, &record)?;
+        Ok(record)
+    }
+
+    /// Shows a change: each member with its old and its new value; or the record for programs.
+    pub(crate) fn tell_change(&self, before: &Record, after: &Record) -> Result<(), Failure> {
+        if !self.output.is_table() {
+            return self.output.record(after);
+        }
+        let rows = differences(before, after);
+        let versions = (text(before, "version"), text(after, "version"));
+        if rows.is_empty() {
+            print(&format!("{}: nothing to change, version {}", label(before), versions.0))?;
+            return Ok(());
+        }
+        print(&format!("{}: version {} -> {}", label(after), versions.0, versions.1))?;
+        let header = ["member", "before", "after"].map(str::to_owned);
+        Table::of(&header, rows).write(&mut std::io::stdout().lock())?;
+        Ok(())
+    }
+
+    /// Deletes records, after a question if there are several.
+    pub(crate) async fn delete(&self, flags: &DeleteFlags) -> Outcome {
+        let mut found = Vec::new();
+        for name in &flags.names {
+            found.push(self.find(name).await?);
+        }
+        if found.len() > 1 && !flags.guard.dry_run {
+            let question = format!("Delete {} {}?", found.len(), self.kind.many);
+            confirm(&question, flags.yes)?;
+        }
+        for record in &found {
+            let id = text(record, self.kind.key);
+            self.resource().delete(&id, &flags.guard.write(record)).await?;
+            let done = if flags.guard.dry_run { "would delete" } else { "deleted" };
+            print(&format!("{done} {} {id} ({})", self.kind.one, label(record)))?;
+        }
+        flags.guard.tell();
+        Ok(0)
+    }
+}
+
+/// A member as text.
+pub(crate) fn text(record: &Record, member: &str) -> String {
+    record.get(member).map(plain).unwrap_or_default()
+}
+
+/// What people call a record.
+pub(crate) fn label(record: &Record) -> String {
+    NAMES.iter().map(|name| text(record, name)).find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+/// The members in which two versions of a record differ: name, old and new value.
+fn differences(before: &Record, after: &Record) -> Vec<Vec<String>> {
+    let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+    let shown = |value: Option<&Value>| value.map_or_else(|| "(none)".to_owned(), plain);
+    names
+        .filter(|name| !matches!(name.as_str(), "version" | "updated_at"))
+        .filter(|name| before.get(*name) != after.get(*name))
+        .map(|name| vec![name.clone(), shown(before.get(name)), shown(after.get(name))])
+        .collect()
+}

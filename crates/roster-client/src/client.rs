@@ -1,0 +1,340 @@
+//! Sends requests, and sends some of them again.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::{Method, Response, StatusCode, redirect};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
+use url::Url;
+
+use crate::call::{Answer, Call};
+use crate::error::{Error, Problem};
+use crate::records::{Caller, Group, Key, Tenant, User, Webhook};
+use crate::resource::Resource;
+
+/// The longest pause before a request is sent again.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// The time for a connection, with TLS.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The time for a response, from the request to its last byte.
+const WHOLE: Duration = Duration::from_secs(60);
+/// The largest response that is read: two pages of the largest records.
+const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Makes a [`Client`].
+#[derive(Debug, Clone)]
+pub struct Builder {
+    base: Url,
+    credential: Option<HeaderValue>,
+    attempts: u32,
+}
+
+impl Builder {
+    /// With an API key or a token. It never appears in errors, nor in what `Debug` writes.
+    ///
+    /// # Errors
+    ///
+    /// If it has characters that no key or token has.
+    pub fn credential(mut self, credential: &str) -> Result<Self, Error> {
+        let value = HeaderValue::try_from(format!("Bearer {}", credential.trim()));
+        let mut value =
+            value.map_err(|_| Error::Request("this is neither a key nor a token".to_owned()))?;
+        value.set_sensitive(true);
+        self.credential = Some(value);
+        Ok(self)
+    }
+
+    /// How often a request is sent at most. 5 by default.
+    #[must_use]
+    pub fn attempts(mut self, attempts: u32) -> Self {
+        self.attempts = attempts.max(1);
+        self
+    }
+
+    /// The client.
+    ///
+    /// # Errors
+    ///
+    /// If there is no TLS on this system.
+    pub fn build(self) -> Result<Client, Error> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::Request(error.to_string()))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT)
+            .user_agent(concat!("roster-client/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| Error::Request(causes(&error)))?;
+        Ok(Client { http, settings: self })
+    }
+}
+
+/// A client of one service, or of one of its tenants. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    settings: Builder,
+}
+
+impl Client {
+    /// Begins a client of the service at this base URL, such as `https://directory.example.com`.
+    ///
+    /// # Errors
+    ///
+    /// If this is no URL with `http` or `https`.
+    pub fn builder(base_url: &str) -> Result<Builder, Error> {
+        let no_url =
+            |why: &str| Error::Request(format!("{base_url} is no URL of a service: {why}"));
+        let mut base = Url::parse(base_url).map_err(|error| no_url(&error.to_string()))?;
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(no_url("it begins neither with https:// nor with http://"));
+        }
+        if base.query().is_some() || base.fragment().is_some() {
+            return Err(no_url("it has parts that no base URL has"));
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err(no_url("it has a user or a password"));
+        }
+        if !base.path().ends_with('/') {
+            let path = format!("{}/", base.path());
+            base.set_path(&path);
+        }
+        Ok(Builder { base, credential: None, attempts: 5 })
+    }
+
+    /// The base URL, without a slash at its end.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        self.settings.base.as_str().trim_end_matches('/')
+    }
+
+    /// The client of a tenant of this service, with the same credential.
+    ///
+    /// # Errors
+    ///
+    /// If no tenant can have this name.
+    pub fn tenant(&self, name: &str) -> Result<Self, Error> {
+        let is_name = |character: char| {
+            character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-'
+        };
+        if name.is_empty() || name.len() > 63 || !name.chars().all(is_name) {
+            return Err(Error::Request(format!("no tenant can have the name {name:?}")));
+        }
+        let mut tenant = self.clone();
+        let path = format!("{}tenants/{name}/", tenant.settings.base.path());
+        tenant.settings.base.set_path(&path);
+        Ok(tenant)
+    }
+
+    /// The users.
+    #[must_use]
+    pub fn users(&self) -> Resource<User> {
+        self.resource("users")
+    }
+
+    /// The deleted users.
+    #[must_use]
+    pub fn deleted_users(&self) -> Resource<User> {
+        self.resource("deleted-users")
+    }
+
+    /// The groups.
+    #[must_use]
+    pub fn groups(&self) -> Resource<Group> {
+        self.resource("groups")
+    }
+
+    /// The API keys.
+    #[must_use]
+    pub fn keys(&self) -> Resource<Key> {
+        self.resource("keys")
+    }
+
+    /// The webhooks.
+    #[must_use]
+    pub fn webhooks(&self) -> Resource<Webhook> {
+        self.resource("webhooks")
+    }
+
+    /// The tenants of the service.
+    #[must_use]
+    pub fn tenants(&self) -> Resource<Tenant> {
+        self.resource("tenants")
+    }
+
+    /// A resource whose records have another type, such as with only some members.
+    #[must_use]
+    pub fn resource<T>(&self, path: impl Into<String>) -> Resource<T> {
+        Resource::new(self.clone(), path.into())
+    }
+
+    /// Who calls, and what the credential permits.
+    ///
+    /// # Errors
+    ///
+    /// If there is no response, or the credential is not valid.
+    pub async fn caller(&self) -> Result<Caller, Error> {
+        self.send(&Call::new(Method::GET, "caller")).await?.json()
+    }
+
+    /// Sends a request, and sends it again if that is safe.
+    ///
+    /// # Errors
+    ///
+    /// If there is no response after all attempts, or if the service refuses the request.
+    pub async fn send(&self, call: &Call) -> Result<Answer, Error> {
+        let mut attempt = 1;
+        loop {
+            let error = match self.once(call).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            // Nothing was sent, or the service says that it has executed nothing.
+            let nothing_happened = match &error {
+                Error::Connect { .. } => true,
+                Error::Problem(problem) => problem.status == 429 || problem.code == "overloaded",
+                _ => false,
+            };
+            let may_help = nothing_happened
+                || matches!(error, Error::Broken { .. })
+                || matches!(error.status(), Some(502..=504));
+            if attempt >= self.settings.attempts
+                || !may_help
+                || !(call.is_repeatable || nothing_happened)
+            {
+                return Err(error);
+            }
+            tokio::time::sleep(pause(attempt, &error)).await;
+            attempt += 1;
+        }
+    }
+
+    async fn once(&self, call: &Call) -> Result<Answer, Error> {
+        let whole = async {
+            let response = self.request(call, call.body.clone().into()).await?;
+            self.answer(response).await
+        };
+        let late = || Error::Broken {
+            url: self.url().to_owned(),
+            why: format!("no complete response within {} s", WHOLE.as_secs()),
+        };
+        tokio::time::timeout(WHOLE, whole).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// Sends a request whose body and response have no limits, such as an import. Once only.
+    ///
+    /// # Errors
+    ///
+    /// If there is no response, or if the service refuses the request.
+    pub async fn stream(&self, call: &Call, body: reqwest::Body) -> Result<Response, Error> {
+        let response = self.request(call, body).await?;
+        if response.status().is_success() {
+            Ok(response)
+        } else {
+            Err(self.refusal(response).await)
+        }
+    }
+
+    async fn request(&self, call: &Call, body: reqwest::Body) -> Result<Response, Error> {
+        let mut url = self.settings.base.clone();
+        url.set_path(&format!("{}{}", url.path(), call.path));
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        let mut headers = call.headers.clone();
+        if let Some(credential) = &self.settings.credential {
+            headers.insert(AUTHORIZATION, credential.clone());
+        }
+        let request = self.http.request(call.method.clone(), url).headers(headers).body(body);
+        request.send().await.map_err(|error| self.broken(error))
+    }
+
+    async fn answer(&self, response: Response) -> Result<Answer, Error> {
+        if !response.status().is_success() && response.status() != StatusCode::NOT_MODIFIED {
+            return Err(self.refusal(response).await);
+        }
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = self.body(response).await?;
+        Ok(Answer { status, headers, body: body.into(), url: self.url().to_owned() })
+    }
+
+    async fn body(&self, response: Response) -> Result<Vec<u8>, Error> {
+        let mut body = Vec::new();
+        let mut pieces = response.bytes_stream();
+        while let Some(piece) = pieces.try_next().await.map_err(|error| self.broken(error))? {
+            body.extend_from_slice(&piece);
+            if body.len() > RESPONSE_BYTES_MAX {
+                return Err(self.strange("the response is larger than any of Roster"));
+            }
+        }
+        Ok(body)
+    }
+
+    /// The problem in a response.
+    async fn refusal(&self, response: Response) -> Error {
+        let status = response.status();
+        let retry_after_s = seconds(response.headers());
+        let body = match self.body(response).await {
+            Ok(body) => body,
+            Err(error) => return error,
+        };
+        match serde_json::from_slice::<Problem>(&body) {
+            Ok(problem) => Error::Problem(Box::new(Problem { retry_after_s, ..problem })),
+            // A proxy, or a connection beyond the limits of the service.
+            Err(_) if matches!(status.as_u16(), 502..=504) => Error::Broken {
+                url: self.url().to_owned(),
+                why: format!("the response is {status}"),
+            },
+            Err(_) => self.strange(&format!("the response is {status}, without a problem")),
+        }
+    }
+
+    /// The error of a request without a complete response.
+    pub(crate) fn broken(&self, error: reqwest::Error) -> Error {
+        let (url, is_connect) = (self.url().to_owned(), error.is_connect());
+        let why = causes(&error.without_url());
+        if is_connect { Error::Connect { url, why } } else { Error::Broken { url, why } }
+    }
+
+    fn strange(&self, why: &str) -> Error {
+        Error::Strange { url: self.url().to_owned(), why: why.to_owned() }
+    }
+}
+
+/// The last cause of an error, which says most.
+fn causes(error: &reqwest::Error) -> String {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        why = error.to_string();
+        cause = error.source();
+    }
+    why
+}
+
+/// The seconds in `Retry-After`.
+fn seconds(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
+}
+
+/// The pause after an attempt: what the service asks for, or 0.2 s, 0.4 s and so on, with a random
+/// part, so that clients do not come back at the same time.
+pub(crate) fn pause(attempt: u32, error: &Error) -> Duration {
+    let asked = match error {
+        Error::Problem(problem) => problem.retry_after_s.map(Duration::from_secs),
+        _ => None,
+    };
+    let random = getrandom::u32().unwrap_or_default() % 1000;
+    let doubled = Duration::from_millis(200) * 2_u32.saturating_pow(attempt - 1).min(64);
+    let pause = asked.unwrap_or(doubled).min(PAUSE_MAX);
+    pause + pause.mul_f64(f64::from(random) / 2000.0)
+}

@@ -1,0 +1,86 @@
+//! Follows the change log.
+
+use std::collections::VecDeque;
+
+use futures_util::stream::{self, Stream};
+use reqwest::Method;
+
+use crate::call::{Call, owned};
+use crate::client::{Client, pause};
+use crate::error::Error;
+use crate::records::Event;
+use crate::resource::Page;
+
+/// How long the service may wait for an event, in seconds.
+const WAIT_S: &str = "20";
+/// Events of a page.
+const PAGE: &str = "500";
+
+/// Where a reader of the log is.
+struct Reader {
+    client: Client,
+    query: Vec<(String, String)>,
+    /// All events up to it were returned or are in `ready`.
+    position: Option<String>,
+    ready: VecDeque<Event>,
+}
+
+impl Client {
+    /// The events after a position, in their order, each once; then those that come. Without a
+    /// position it begins with the oldest event; `latest` is the end of the log.
+    ///
+    /// The stream waits for a service that cannot be reached, restarts or fails over, and goes on
+    /// where it was. It ends with an error that waiting does not mend, such as 401, or 410 if
+    /// events after the position are gone.
+    pub fn follow(
+        &self,
+        after: Option<&str>,
+        query: &[(&str, &str)],
+    ) -> impl Stream<Item = Result<Event, Error>> + use<> {
+        let (client, position) = (self.clone(), after.map(ToOwned::to_owned));
+        let reader = Reader { client, query: owned(query), position, ready: VecDeque::new() };
+        stream::try_unfold(reader, |mut reader| async {
+            let mut attempt = 1;
+            loop {
+                if let Some(event) = reader.ready.pop_front() {
+                    return Ok(Some((event, reader)));
+                }
+                match reader.read().await {
+                    Ok(()) => attempt = 1,
+                    Err(error) if can_heal(&error) => {
+                        tokio::time::sleep(pause(attempt, &error)).await;
+                        attempt = (attempt + 1).min(6);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        })
+    }
+}
+
+impl Reader {
+    /// Waits for the next page.
+    async fn read(&mut self) -> Result<(), Error> {
+        let mut call = Call::new(Method::GET, "events").query("limit", PAGE).query("wait", WAIT_S);
+        call.query.extend(self.query.iter().cloned());
+        if let Some(position) = &self.position {
+            call = call.query("after", position.as_str());
+        }
+        let answer = self.client.send(&call).await?;
+        let page: Page<Event> = answer.json()?;
+        self.ready = page.items.into();
+        if let Some(position) = answer.position() {
+            self.position = Some(position.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Whether the same request may succeed later.
+fn can_heal(error: &Error) -> bool {
+    match error {
+        Error::Connect { .. } | Error::Broken { .. } | Error::Strange { .. } => true,
+        Error::Problem(problem) => matches!(problem.status, 429 | 500..),
+        Error::Request(_) => false,
+    }
+}

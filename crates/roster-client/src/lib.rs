@@ -1,0 +1,52 @@
+//! A client of Roster: typed records, lists that follow all pages, retries, and the change log.
+//!
+//! A request that a broken connection or a busy service left open is sent again, if that is safe:
+//! reads always, writes of users and groups with an `Idempotency-Key` that stays the same. The key of
+//! the caller is sent to the service alone: redirects are not followed.
+//!
+//! ```
+//! use futures_util::TryStreamExt;
+//! use roster_client::{Client, Page, User, Write};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let service = roster_client::example_service()?;
+//! # let url = service.url();
+//! let client = Client::builder(url)?.build()?;
+//! let users = client.users();
+//!
+//! let ada = users.create(&serde_json::json!({"username": "ada", "title": "Dr"})).await?;
+//! let change = serde_json::json!({"department": "Engines"});
+//! let ada = users.patch(&ada.id, &change, &Write::at_version(ada.version)).await?;
+//! assert_eq!((ada.version, ada.department.as_deref()), (2, Some("Engines")));
+//!
+//! // Every page, one user at a time.
+//! let filter = [("filter", r#"title eq "Dr""#)];
+//! let doctors: Vec<User> = users.list(&filter).try_collect().await?;
+//! assert_eq!(doctors, [ada]);
+//!
+//! // What happened since the beginning, and then what happens.
+//! let events = client.follow(None, &[]);
+//! futures_util::pin_mut!(events);
+//! let first = events.try_next().await?.expect("a stream of events does not end");
+//! assert_eq!((first.kind.as_str(), first.actor.as_str()), ("user.created", "anonymous"));
+//! # Ok(())
+//! # }
+//! ```
+
+mod call;
+mod client;
+mod error;
+mod events;
+mod records;
+mod resource;
+
+pub use bytes::Bytes;
+pub use call::{Answer, Call, Write};
+pub use client::{Builder, Client};
+pub use error::{Error, Fault, Problem};
+pub use records::{
+    Address, Caller, Entry, Event, Group, Key, Manager, Member, Tenant, User, Webhook,
+};
+pub use reqwest::{Method, StatusCode, header};
+pub use resource::{Page, Resource};
