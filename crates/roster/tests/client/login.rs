@@ -1,0 +1,71 @@
+//! Logging in, and where a key goes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use roster_testkit::over_each_engine;
+use roster_testkit::process::Engine;
+
+use super::{Shell, run};
+
+over_each_engine! {
+    a_login_is_remembered,
+    a_key_is_kept_from_others,
+}
+
+fn a_login_is_remembered(engine: Engine) {
+    let shell = Shell::new(engine);
+    let port = format!(":{}", shell.service.address().rsplit_once(':').unwrap().1);
+    let ran = run(&mut shell.command(&["login", &port]), "");
+    assert!(ran.err.contains("the service is open"), "{ran:?}");
+    assert_eq!(ran.succeeded(), "");
+    let mut list = shell.command(&["users", "list"]);
+    assert!(run(&mut list, "").err.contains("no users"));
+    let key = shell.operator();
+    run(&mut list, "").failed(3, &["roster login"]);
+    // The key comes from stdin, and is shown nowhere.
+    let ran = run(&mut shell.command(&["login", &port, "--key-file", "-"]), &key);
+    assert!(ran.err.contains("as operator"), "{ran:?}");
+    let whoami = run(&mut shell.command(&["whoami"]), "").succeeded();
+    assert!(whoami.contains("operator") && !whoami.contains(&key), "{whoami}");
+    run(&mut list, "").succeeded();
+    // The tenant and the URL of a flag take precedence.
+    run(&mut shell.command(&["users", "list", "--tenant", "acme"]), "").failed(5, &["tenant"]);
+    run(&mut shell.command(&["users", "list", "--url", "127.0.0.1:1"]), "").failed(8, &[":1"]);
+    run(&mut shell.command(&["users", "list", "--profile", "other"]), "")
+        .failed(2, &["the profiles are 127.0.0.1:"]);
+    run(&mut shell.command(&["logout"]), "").succeeded();
+    run(&mut shell.command(&["logout"]), "").failed(5, &["not logged in"]);
+    shell.run(&["users", "list"]).failed(3, &["roster login"]);
+    shell.service.stop();
+}
+
+fn a_key_is_kept_from_others(engine: Engine) {
+    let shell = Shell::new(engine);
+    let key = shell.operator();
+    let login = ["login", &shell.url(), "--key-file", "-", "--profile", "here"];
+    run(&mut shell.command(&login), "rst_wrong").failed(3, &[]);
+    run(&mut shell.command(&login), "two words").failed(2, &["one key"]);
+    run(&mut shell.command(&["login", &shell.url()]), "").failed(2, &["--key-file"]);
+    let ran = run(&mut shell.command(&login), &key);
+    assert!(!format!("{ran:?}").contains(&key), "{ran:?}");
+    let path = shell.home.path().join(".config/roster/profiles.toml");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    run(&mut shell.command(&["users", "list"]), "").failed(1, &["chmod 600"]);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    // A file that cannot be read is told without its content.
+    fs::write(&path, format!("[profile.here]\nurl = 1\nkey = \"{key}\"\n")).unwrap();
+    let ran = run(&mut shell.command(&["users", "list"]), "");
+    assert!(ran.status == 1 && !ran.err.contains(&key), "{ran:?}");
+    fs::remove_file(&path).unwrap();
+    // No key goes over a network that is not encrypted.
+    let file = shell.file("key", &key);
+    let file = file.to_str().unwrap();
+    let remote = ["users", "list", "--url", "http://192.0.2.1:9", "--key-file", file];
+    run(&mut shell.command(&remote), "").failed(2, &["unencrypted", "https"]);
+    let remote = ["login", "http://192.0.2.1:9", "--key-file", file];
+    run(&mut shell.command(&remote), "").failed(2, &["unencrypted", "https"]);
+    shell.service.stop();
+}
