@@ -97,10 +97,8 @@ impl Assignments {
 /// The record in a file; `-` is stdin. Assignments change its members.
 pub(crate) fn record_of(file: Option<&Path>, with: &Assignments) -> Result<Value, Failure> {
     let Some(file) = file else { return Ok(Value::Object(with.members.clone())) };
-    let read = match file.as_os_str() == "-" {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(file),
-    };
+    let is_stdin = file.as_os_str() == "-";
+    let read = if is_stdin { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = read.map_err(|error| wrong(error.to_string()))?;
     let mut record: Value =

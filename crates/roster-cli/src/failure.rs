@@ -60,10 +60,8 @@ impl Failure {
     /// what the caller wrote for a pointer or parameter, if it wrote it.
     pub(crate) fn of_input(error: Error, shown: impl Fn(&Fault) -> Option<String>) -> Self {
         let Error::Problem(problem) = error else { return error.into() };
-        let mut text = match problem.errors.is_empty() {
-            true => problem.to_string(),
-            false => problem.title.clone(),
-        };
+        let is_whole = problem.errors.is_empty();
+        let mut text = if is_whole { problem.to_string() } else { problem.title.clone() };
         for fault in &problem.errors {
             let place = shown(fault).or_else(|| place(fault)).unwrap_or_default();
             let colon = if place.is_empty() { "" } else { ": " };
@@ -141,10 +139,7 @@ impl From<io::Error> for Failure {
 
 impl From<csv::Error> for Failure {
     fn from(error: csv::Error) -> Self {
-        match error.into_kind() {
-            csv::ErrorKind::Io(error) => error.into(),
-            other => Self::new(exit::OTHER, format!("{other:?}")),
-        }
+        io::Error::from(error).into()
     }
 }
 

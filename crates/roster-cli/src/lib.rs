@@ -8,8 +8,11 @@ mod ask;
 mod assign;
 mod connection;
 mod environment;
+mod events;
 mod failure;
+mod history;
 mod login;
+mod matching;
 mod output;
 mod profiles;
 mod progress;
@@ -46,6 +49,17 @@ pub enum Command {
     /// List, get, create, change, delete, restore and purge users
     #[command(alias = "user", subcommand_required = true, arg_required_else_help = true)]
     Users(users::UsersFlags),
+    /// Show the last changes, or follow them
+    ///
+    /// The change log has every change of users and groups and, for keys that may read them, of keys,
+    /// tenants, webhooks and the policy. --follow waits for a service that restarts or cannot be
+    /// reached, and goes on where it was: no event is lost, and none comes twice.
+    #[command(alias = "event", alias = "log")]
+    Events(events::EventsFlags),
+    /// Undo the last change of a user, or all changes of a request
+    ///
+    /// Only what nobody changed since is changed back.
+    Undo(history::UndoFlags),
 }
 
 /// Runs a command, and returns its exit status.
@@ -70,5 +84,7 @@ async fn execute(command: Command) -> Outcome {
         Command::Logout(flags) => login::logout(&flags),
         Command::Whoami(flags) => login::whoami(flags).await,
         Command::Users(flags) => users::run(flags).await,
+        Command::Events(flags) => events::run(flags).await,
+        Command::Undo(flags) => history::undo(flags).await,
     }
 }

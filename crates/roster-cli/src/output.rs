@@ -72,6 +72,11 @@ impl Output {
         self.output == Form::Table
     }
 
+    /// Whether it has cells instead of JSON.
+    pub(crate) fn is_flat(&self) -> bool {
+        matches!(self.output, Form::Table | Form::Csv)
+    }
+
     /// Writes one record.
     pub(crate) fn record(&self, record: &Record) -> Result<(), Failure> {
         let mut out = writer();
@@ -89,7 +94,7 @@ impl Output {
                     self.columns.is_empty() || self.columns.iter().any(is_wanted)
                 });
                 let rows = rows.into_iter().map(|(name, value)| vec![name, value]);
-                Table::of(&[], rows.collect()).write(&mut out)?;
+                Table::of(&[], &rows.collect::<Vec<_>>()).write(&mut out)?;
             }
             Form::Json => writeln!(out, "{}", json(&self.selected(record), true)?)?,
             Form::Ndjson => writeln!(out, "{}", json(&self.selected(record), false)?)?,
@@ -159,7 +164,7 @@ impl Writing {
         let mut writing = Self { out: writer(), form, columns, rows, table: None, count: 0 };
         if form == Form::Csv {
             let columns = writing.columns.clone();
-            writing.csv(columns)?;
+            writing.csv(&columns)?;
         }
         Ok(writing)
     }
@@ -168,9 +173,10 @@ impl Writing {
         self.count += 1;
         match self.form {
             Form::Table => {
-                let row = self.columns.iter().map(|column| cell(record, column)).collect();
+                let row: Vec<String> =
+                    self.columns.iter().map(|column| cell(record, column)).collect();
                 match &self.table {
-                    Some(table) => table.row(&mut self.out, row)?,
+                    Some(table) => table.row(&mut self.out, &row)?,
                     None => self.rows.push(row),
                 }
                 if self.rows.len() >= MEASURED_ROWS {
@@ -184,16 +190,27 @@ impl Writing {
             Form::Ndjson => writeln!(self.out, "{}", json(&output.selected(record), false)?)?,
             Form::Csv => {
                 let row = self.columns.iter().map(|column| unformula(cell(record, column)));
-                self.csv(row.collect())?;
+                self.csv(&row.collect::<Vec<_>>())?;
             }
         }
+        Ok(())
+    }
+
+    /// Gives a table the widths of this row, for a list whose rows come late.
+    pub(crate) fn expect(&mut self, row: &[String]) -> Result<(), Failure> {
+        if self.form == Form::Table && row.len() == self.columns.len() {
+            let table = Table::of(&self.columns, &[row.to_vec()]).without_rows();
+            table.write(&mut self.out)?;
+            self.table = Some(table);
+        }
+        self.out.flush()?;
         Ok(())
     }
 
     /// Writes the rows that wait, such as when the next one may come late.
     pub(crate) fn measure(&mut self) -> Result<(), Failure> {
         if self.form == Form::Table && !self.rows.is_empty() {
-            let table = Table::of(&self.columns, std::mem::take(&mut self.rows));
+            let table = Table::of(&self.columns, &std::mem::take(&mut self.rows));
             table.write(&mut self.out)?;
             self.table = Some(table.without_rows());
         }
@@ -212,9 +229,9 @@ impl Writing {
         Ok(())
     }
 
-    fn csv(&mut self, row: Vec<String>) -> Result<(), Failure> {
+    fn csv(&mut self, row: &[String]) -> Result<(), Failure> {
         let mut csv = csv::Writer::from_writer(Vec::new());
-        csv.write_record(&row)?;
+        csv.write_record(row)?;
         csv.flush()?;
         let line = csv.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
         self.out.write_all(&line)?;
@@ -247,9 +264,10 @@ impl Write for Terminal {
 
 /// JSON text. Its escapes of what controls a terminal are those of JSON, so it has the same meaning.
 fn json(record: &Record, is_pretty: bool) -> Result<String, Failure> {
-    let text = match is_pretty {
-        true => serde_json::to_string_pretty(record)?,
-        false => serde_json::to_string(record)?,
+    let text = if is_pretty {
+        serde_json::to_string_pretty(record)?
+    } else {
+        serde_json::to_string(record)?
     };
     Ok(if io::stdout().is_terminal() { printable(&text) } else { text })
 }
@@ -282,7 +300,7 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::Array(items) if items.iter().all(Value::is_string) => {
             items.iter().map(plain).collect::<Vec<_>>().join(",")
         }
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 
@@ -292,6 +310,7 @@ pub(crate) fn unformula(cell: String) -> String {
 }
 
 /// The members of a value, with their paths.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all others have one row")]
 fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -304,7 +323,7 @@ fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {
                 flatten(&format!("{path}[{index}]"), value, rows);
             }
         }
-        other => rows.push((path.to_owned(), plain(other))),
+        _ => rows.push((path.to_owned(), plain(value))),
     }
 }
 

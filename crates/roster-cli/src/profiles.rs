@@ -85,9 +85,10 @@ impl Profiles {
             None if name.is_none() => Ok(None),
             None => {
                 let known: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
-                let known = match known.is_empty() {
-                    true => "there are none: roster login URL makes one".to_owned(),
-                    false => format!("the profiles are {}", known.join(", ")),
+                let known = if known.is_empty() {
+                    "there are none: roster login URL makes one".to_owned()
+                } else {
+                    format!("the profiles are {}", known.join(", "))
                 };
                 Err(Failure::usage(format!("no profile has the name {wanted}")).next(known))
             }

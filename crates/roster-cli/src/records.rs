@@ -142,7 +142,7 @@ impl Desk<'_> {
         match (count, more) {
             (0, _) => say(&format!("no {}", self.kind.many)),
             (_, true) => {
-                say(&format!("there are more {}: --limit stopped the list", self.kind.many))
+                say(&format!("there are more {}: --limit stopped the list", self.kind.many));
             }
             _ => {}
         }
@@ -211,9 +211,10 @@ impl Desk<'_> {
         let created = self.resource().create_with(&draft, &write).await;
         let record = created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
         self.output.record(&record)?;
-        match flags.dry_run {
-            true => say("dry run: nothing was created"),
-            false => say(&format!("created {} {}", self.kind.one, text(&record, self.kind.key))),
+        if flags.dry_run {
+            say("dry run: nothing was created");
+        } else {
+            say(&format!("created {} {}", self.kind.one, text(&record, self.kind.key)));
         }
         Ok(record)
     }
@@ -245,7 +246,7 @@ impl Desk<'_> {
         }
         print(&format!("{}: version {} -> {}", label(after), versions.0, versions.1))?;
         let header = ["member", "before", "after"].map(str::to_owned);
-        Table::of(&header, rows).write(&mut std::io::stdout().lock())?;
+        Table::of(&header, &rows).write(&mut std::io::stdout().lock())?;
         Ok(())
     }
 

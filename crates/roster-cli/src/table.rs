@@ -23,12 +23,12 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table as wide as the terminal, or as its longest cells if stdout is none.
-    pub(crate) fn of(header: &[String], rows: Vec<Vec<String>>) -> Self {
+    pub(crate) fn of(header: &[String], rows: &[Vec<String>]) -> Self {
         let terminal = io::stdout().is_terminal().then(terminal_width);
         Self::of_width(header, rows, terminal)
     }
 
-    fn of_width(header: &[String], rows: Vec<Vec<String>>, width: Option<usize>) -> Self {
+    fn of_width(header: &[String], rows: &[Vec<String>], width: Option<usize>) -> Self {
         let one_line = |cell: &String| printable(&cell.replace('\n', " "));
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(one_line).collect()).collect();
@@ -60,7 +60,7 @@ impl Table {
     }
 
     /// Writes a further row.
-    pub(crate) fn row(&self, out: &mut impl Write, row: Vec<String>) -> io::Result<()> {
+    pub(crate) fn row(&self, out: &mut impl Write, row: &[String]) -> io::Result<()> {
         let row: Vec<String> = row.iter().map(|cell| printable(&cell.replace('\n', " "))).collect();
         writeln!(out, "{}", self.line(&row))
     }
@@ -132,8 +132,11 @@ mod tests {
 
     fn written(header: &[&str], rows: &[&[&str]], width: Option<usize>) -> String {
         let owned = |row: &[&str]| row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
-        let table =
-            Table::of_width(&owned(header), rows.iter().map(|row| owned(row)).collect(), width);
+        let table = Table::of_width(
+            &owned(header),
+            &rows.iter().map(|row| owned(row)).collect::<Vec<_>>(),
+            width,
+        );
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()

@@ -1,14 +1,21 @@
 //! `roster users`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use futures_util::TryStreamExt as _;
-use roster_client::Write;
+use roster_client::{Client, Write};
+use serde_json::Value;
 
-use crate::assign::{Assignments, Types};
+use crate::ask::confirm;
+use crate::assign::{Assignments, Types, record_of};
 use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
+use crate::history::{HistoryFlags, history};
+use crate::matching;
 use crate::output::{Output, Record};
-use crate::records::{CreateFlags, Desk, Guard, Kind, ListFlags};
+use crate::records::{CreateFlags, Desk, Guard, Kind, ListFlags, label, text};
+use crate::text::{print, say};
 
 pub(crate) const USERS: Kind = Kind {
     path: "users",
@@ -54,6 +61,25 @@ enum Act {
     /// Change members of users, and show what changed
     #[command(alias = "update", alias = "edit", alias = "patch")]
     Set(SetUsersFlags),
+    /// Replace a whole user by the record in a file
+    Replace(ReplaceFlags),
+    /// Set the status of users to suspended
+    #[command(alias = "disable", alias = "deactivate")]
+    Suspend(ChosenFlags),
+    /// Set the status of users to active
+    #[command(alias = "enable", alias = "unsuspend")]
+    Activate(ChosenFlags),
+    /// Delete users. They can be restored until they are purged
+    #[command(alias = "rm", alias = "remove")]
+    Delete(ChosenFlags),
+    /// Restore deleted users
+    #[command(alias = "undelete")]
+    Restore(DeletedFlags),
+    /// Erase deleted users permanently, with their history
+    Purge(DeletedFlags),
+    /// Show who changed a user, when, and what: old and new values
+    #[command(alias = "log", alias = "events")]
+    History(HistoryFlags),
 }
 
 /// Which users.
@@ -91,8 +117,64 @@ pub(crate) struct SetUsersFlags {
     #[arg(value_name = "USER | MEMBER=VALUE", required = true)]
     words: Vec<String>,
 
+    /// Change all users that match this condition, after a question
+    #[arg(long, value_name = "CONDITION", conflicts_with = "if_version")]
+    filter: Option<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+
     #[command(flatten)]
     guard: Guard,
+}
+
+/// Users that are suspended, activated or deleted.
+#[derive(Debug, Args)]
+pub(crate) struct ChosenFlags {
+    /// Ids, usernames or e-mail addresses
+    #[arg(value_name = "USER", required_unless_present = "filter", conflicts_with = "filter")]
+    users: Vec<String>,
+
+    /// All users that match this condition, such as 'department eq "Sales"', after a question
+    #[arg(long, value_name = "CONDITION", conflicts_with = "if_version")]
+    filter: Option<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    guard: Guard,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplaceFlags {
+    /// Id, username or e-mail address
+    user: String,
+
+    /// The new record, a JSON object; - is stdin. Members that it lacks are cleared
+    #[arg(short, long)]
+    file: PathBuf,
+
+    #[command(flatten)]
+    guard: Guard,
+}
+
+/// Deleted users.
+#[derive(Debug, Args)]
+pub(crate) struct DeletedFlags {
+    /// Ids or usernames of deleted users
+    #[arg(value_name = "USER", required = true)]
+    users: Vec<String>,
+
+    /// Show what would happen, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
 }
 
 pub(crate) async fn run(flags: UsersFlags) -> Outcome {
@@ -109,6 +191,13 @@ pub(crate) async fn run(flags: UsersFlags) -> Outcome {
             Ok(0)
         }
         Act::Set(flags) => set(&desk, flags).await,
+        Act::Replace(flags) => replace(&desk, &flags).await,
+        Act::Suspend(flags) => set_status(&desk, flags, "suspended").await,
+        Act::Activate(flags) => set_status(&desk, flags, "active").await,
+        Act::Delete(flags) => delete(&desk, flags).await,
+        Act::Restore(flags) => restore(&desk, &flags).await,
+        Act::Purge(flags) => purge(&desk, &flags).await,
+        Act::History(flags) => history(&desk, &flags).await,
     }
 }
 
@@ -131,8 +220,7 @@ async fn list(desk: &Desk<'_>, flags: UserListFlags) -> Outcome {
 /// Finds a user by its id, username or one of its addresses.
 pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure> {
     let users = desk.resource();
-    let is_id = name.len() == 36 && name.bytes().filter(|byte| *byte == b'-').count() == 4;
-    if is_id {
+    if is_id(name) {
         match users.get(name).await {
             Err(error) if matches!(error.status(), Some(404)) => {}
             found => return Ok(found?),
@@ -147,19 +235,135 @@ pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure>
     desk.only(name, by_name)
 }
 
+/// Finds a deleted user by its id or username.
+pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, Failure> {
+    let deleted = client.resource::<Record>("deleted-users");
+    if is_id(name) {
+        return Ok(deleted.get(name).await?);
+    }
+    let filter = format!("username eq {}", serde_json::to_string(name)?);
+    let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
+    let kind = Kind { path: "deleted-users", one: "deleted user", many: "deleted users", ..USERS };
+    Desk { kind, client, output: &Output::default() }.only(name, found)
+}
+
 async fn set(desk: &Desk<'_>, flags: SetUsersFlags) -> Outcome {
     let (given, names) = Assignments::divide(&flags.words, USERS.types)?;
     if given.is_empty() {
-        return Err(Failure::usage("no member is given")
-            .next("such as title=Dr, or department= to clear one"));
+        let failure = Failure::usage("no member is given");
+        return Err(failure.next("such as title=Dr, or department= to clear one"));
     }
-    if names.is_empty() {
-        return Err(Failure::usage("no user is named").next("roster users set ada title=Dr"));
+    if names.is_empty() == flags.filter.is_none() {
+        let failure = Failure::usage("name users, or select them by --filter");
+        return Err(failure.next("roster users set ada title=Dr"));
     }
-    for name in &names {
-        let read = find(desk, name).await?;
-        desk.set(&read, &given, &flags.guard).await?;
+    let SetUsersFlags { filter, yes, guard, .. } = flags;
+    change(desk, &names, filter, Some(&given), yes, &guard).await
+}
+
+async fn set_status(desk: &Desk<'_>, flags: ChosenFlags, status: &str) -> Outcome {
+    let (given, _) = Assignments::divide(&[format!("status={status}")], USERS.types)?;
+    let ChosenFlags { users, filter, yes, guard } = flags;
+    change(desk, &users, filter, Some(&given), yes, &guard).await
+}
+
+async fn delete(desk: &Desk<'_>, flags: ChosenFlags) -> Outcome {
+    let ChosenFlags { users, filter, yes, guard } = flags;
+    change(desk, &users, filter, None, yes, &guard).await
+}
+
+/// Changes users, or deletes them if no members are given.
+async fn change(
+    desk: &Desk<'_>,
+    names: &[String],
+    filter: Option<String>,
+    given: Option<&Assignments>,
+    yes: bool,
+    guard: &Guard,
+) -> Outcome {
+    if filter.is_some() {
+        let selection = Selection { filter };
+        return matching::change(desk.client, desk.output, &selection, given, yes, guard.dry_run)
+            .await;
     }
-    flags.guard.tell();
+    let mut found = Vec::new();
+    for name in names {
+        found.push(find(desk, name).await?);
+    }
+    if given.is_none() && found.len() > 1 && !guard.dry_run {
+        confirm(&format!("Delete {} users?", found.len()), yes)?;
+    }
+    for user in &found {
+        let name = label(user);
+        if let Some(given) = given {
+            let after = desk.set(user, given, guard).await?;
+            if !guard.dry_run && after.get("version") != user.get("version") {
+                say(&format!("undo: roster undo {}", text(&after, "id")));
+            }
+            continue;
+        }
+        let id = text(user, "id");
+        desk.resource().delete(&id, &guard.write(user)).await?;
+        print(&format!("{name}: {}", if guard.dry_run { "would be deleted" } else { "deleted" }))?;
+        if !guard.dry_run {
+            say(&format!("undo: roster users restore {id}"));
+        }
+    }
+    guard.tell();
     Ok(0)
+}
+
+async fn replace(desk: &Desk<'_>, flags: &ReplaceFlags) -> Outcome {
+    let read = find(desk, &flags.user).await?;
+    let record = record_of(Some(&flags.file), &Assignments::default())?;
+    // The version in the file is that on which the new record is based.
+    let based = record.get("version").and_then(Value::as_u64);
+    let guard = Guard { if_version: flags.guard.if_version.or(based), ..flags.guard };
+    let id = text(&read, "id");
+    let replaced = desk.resource().replace(&id, &record, &guard.write(&read)).await?;
+    desk.tell_change(&read, &replaced)?;
+    guard.tell();
+    Ok(0)
+}
+
+async fn restore(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
+    let deleted = desk.client.resource::<Record>("deleted-users");
+    for name in &flags.users {
+        let user = find_deleted(desk.client, name).await?;
+        let write = Write { is_dry_run: flags.dry_run, ..Write::default() };
+        deleted.act(&text(&user, "id"), "restore", &write).await?;
+        let done = if flags.dry_run { "would be restored" } else { "restored" };
+        print(&format!("{}: {done}", label(&user)))?;
+    }
+    Guard { dry_run: flags.dry_run, if_version: None }.tell();
+    Ok(0)
+}
+
+async fn purge(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
+    let deleted = desk.client.resource::<Record>("deleted-users");
+    let mut found = Vec::new();
+    for name in &flags.users {
+        found.push(find_deleted(desk.client, name).await?);
+    }
+    if !flags.dry_run {
+        let names: Vec<String> = found.iter().map(label).collect();
+        let question = format!(
+            "Erase {} permanently, with all records of the history? Nobody can undo this.",
+            names.join(", ")
+        );
+        confirm(&question, flags.yes)?;
+    }
+    let guard = Guard { dry_run: flags.dry_run, if_version: None };
+    for user in &found {
+        deleted.delete(&text(user, "id"), &guard.write(user)).await?;
+        let done = if flags.dry_run { "would be purged" } else { "purged" };
+        print(&format!("{}: {done}", label(user)))?;
+    }
+    guard.tell();
+    Ok(0)
+}
+
+/// Whether a name has the form of an id.
+fn is_id(name: &str) -> bool {
+    name.len() == 36 && name.bytes().filter(|byte| *byte == b'-').count() == 4
 }

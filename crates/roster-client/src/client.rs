@@ -20,7 +20,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// The time for a connection, with TLS.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The time for a response, from the request to its last byte.
-const WHOLE: Duration = Duration::from_secs(60);
+const WHOLE: Duration = Duration::from_mins(1);
 /// The largest response that is read: two pages of the largest records.
 const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -202,7 +202,7 @@ impl Client {
             let nothing_happened = match &error {
                 Error::Connect { .. } => true,
                 Error::Problem(problem) => problem.status == 429 || problem.code == "overloaded",
-                _ => false,
+                Error::Broken { .. } | Error::Strange { .. } | Error::Request(_) => false,
             };
             let may_help = nothing_happened
                 || matches!(error, Error::Broken { .. })
@@ -329,10 +329,7 @@ fn seconds(headers: &HeaderMap) -> Option<u64> {
 /// The pause after an attempt: what the service asks for, or 0.2 s, 0.4 s and so on, with a random
 /// part, so that clients do not come back at the same time.
 pub(crate) fn pause(attempt: u32, error: &Error) -> Duration {
-    let asked = match error {
-        Error::Problem(problem) => problem.retry_after_s.map(Duration::from_secs),
-        _ => None,
-    };
+    let asked = error.problem().and_then(|problem| problem.retry_after_s).map(Duration::from_secs);
     let random = getrandom::u32().unwrap_or_default() % 1000;
     let doubled = Duration::from_millis(200) * 2_u32.saturating_pow(attempt - 1).min(64);
     let pause = asked.unwrap_or(doubled).min(PAUSE_MAX);

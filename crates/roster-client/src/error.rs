@@ -41,16 +41,16 @@ pub enum Error {
 }
 
 impl Error {
-    /// The status of the response, if there was one.
+    /// The problem, if the service refused the request.
     #[must_use]
-    pub fn status(&self) -> Option<u16> {
-        if let Self::Problem(problem) = self { Some(problem.status) } else { None }
+    pub fn problem(&self) -> Option<&Problem> {
+        if let Self::Problem(problem) = self { Some(problem) } else { None }
     }
 
-    /// The code of the problem, if the service refused the request.
+    /// The status of the response, if the service refused the request.
     #[must_use]
-    pub fn code(&self) -> Option<&str> {
-        if let Self::Problem(problem) = self { Some(&problem.code) } else { None }
+    pub fn status(&self) -> Option<u16> {
+        self.problem().map(|problem| problem.status)
     }
 }
 

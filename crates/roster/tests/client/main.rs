@@ -1,5 +1,6 @@
 //! The commands that ask a service, run as processes against a service over each engine.
 
+mod events;
 mod login;
 mod users;
 

@@ -10,6 +10,10 @@ over_each_engine! {
     users_are_created_changed_and_listed,
     a_list_follows_all_pages,
     users_need_their_scopes,
+    a_user_is_deleted_restored_and_purged,
+    a_user_is_replaced_by_a_file,
+    a_history_shows_old_and_new_values,
+    a_change_is_undone,
 }
 
 fn users_are_created_changed_and_listed(engine: Engine) {
@@ -70,5 +74,108 @@ fn users_need_their_scopes(engine: Engine) {
     shell.needs("users:read", &["users", "list"]);
     shell.needs("users:read", &["users", "get", "ada"]);
     shell.needs("users:read,users:write", &["users", "set", "ada", "title=Dr"]);
+    shell.service.stop();
+}
+
+fn a_user_is_deleted_restored_and_purged(engine: Engine) {
+    let shell = Shell::new(engine);
+    for name in ["ada", "grace", "mary"] {
+        shell.ok(&["users", "create", &format!("username={name}")]);
+    }
+    let names = || shell.ok(&["users", "list", "--columns", "username", "--sort", "username"]);
+    let dry = shell.run(&["users", "delete", "ada", "grace", "--dry-run"]);
+    assert_eq!(dry.succeeded(), "ada: would be deleted\ngrace: would be deleted\n");
+    // More than one needs an answer.
+    shell.run(&["users", "delete", "ada", "grace"]).failed(2, &["Delete 2 users?", "--yes"]);
+    shell.run(&["users", "delete", "ada", "nobody"]).failed(5, &["nobody"]);
+    assert_eq!(names(), "USERNAME\nada\ngrace\nmary\n");
+    let deleted = shell.run(&["users", "delete", "ada", "grace", "--yes"]);
+    assert!(deleted.err.contains("undo: roster users restore 01"), "{deleted:?}");
+    assert_eq!(
+        (deleted.succeeded(), names()),
+        ("ada: deleted\ngrace: deleted\n".to_owned(), "USERNAME\nmary\n".to_owned(),)
+    );
+    assert_eq!(shell.ok(&["users", "restore", "ada"]), "ada: restored\n");
+    shell.run(&["users", "restore", "ada"]).failed(5, &["no deleted user is called ada"]);
+    shell.run(&["users", "purge", "grace"]).failed(2, &["Erase grace permanently", "--yes"]);
+    assert_eq!(shell.ok(&["users", "purge", "grace", "--yes"]), "grace: purged\n");
+    shell.run(&["users", "restore", "grace"]).failed(5, &[]);
+    assert_eq!(names(), "USERNAME\nada\nmary\n");
+    shell.service.stop();
+}
+
+fn a_user_is_replaced_by_a_file(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.ok(&["users", "create", "username=ada", "title=Dr", "nickname=Ada"]);
+    let record = shell.ok(&["users", "get", "ada", "-o", "json"]);
+    let file = shell.file("ada.json", &record.replace("Dr", "Prof").replace("nickname", "name"));
+    let file = file.to_str().unwrap();
+    let replaced = shell.ok(&["users", "replace", "ada", "-f", file]);
+    assert!(replaced.starts_with("ada: version 1 -> 2\n"), "{replaced}");
+    // The version in the file is old now.
+    shell.run(&["users", "replace", "ada", "-f", file]).failed(6, &["version 2"]);
+    let user = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!((&user["title"], &user["name"]), (&json!("Prof"), &json!("Ada")));
+    assert!(user.get("nickname").is_none());
+    for text in ["", "[1]", "{\"username\":"] {
+        let file = shell.file("wrong.json", text);
+        let ran = shell.run(&["users", "replace", "ada", "-f", file.to_str().unwrap()]);
+        ran.failed(2, &["wrong.json"]);
+    }
+    shell.service.stop();
+}
+
+fn a_history_shows_old_and_new_values(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.ok(&["users", "create", "username=ada", "department=Sales"]);
+    shell.ok(&["users", "set", "ada", "department=Engines", "title=Dr"]);
+    shell.ok(&["users", "set", "ada", "title="]);
+    let all = ["users", "history", "ada", "-o", "csv", "--columns", "type,member,before,after"];
+    assert_eq!(
+        shell.ok(&all),
+        "type,member,before,after\n\
+         user.updated,title,Dr,\n\
+         user.updated,title,,Dr\n\
+         user.updated,department,Sales,Engines\n\
+         user.created,status,,active\n\
+         user.created,username,,ada\n\
+         user.created,department,,Sales\n"
+    );
+    let one = [&all[..], &["--member", "department", "--limit", "1"]].concat();
+    let one = shell.needs("users:read,events:read", &one);
+    assert_eq!(one, "type,member,before,after\nuser.updated,department,Sales,Engines\n");
+    // The log names a key by its id, and the caller may know its name.
+    shell.operate(&["users", "set", "ada", "title=Dame"]).succeeded();
+    let who = shell.operate(&["users", "history", "ada", "--member", "title", "--limit", "1"]);
+    assert!(who.succeeded().contains("(operator)"));
+    shell.operate(&["users", "delete", "ada"]).succeeded();
+    let ran = shell.operate(&["users", "history", "ada", "--limit", "1"]);
+    assert!(ran.out.contains("user.deleted"), "{ran:?}");
+    shell.service.stop();
+}
+
+fn a_change_is_undone(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.ok(&["users", "create", "username=ada", "title=Dr", "email=ada@example.com"]);
+    let before = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    let set = ["users", "set", "ada", "title=", "email=king@example.com", "attributes.team=core"];
+    let ran = shell.run(&set);
+    let undo = format!("undo: roster undo {}", before["id"].as_str().unwrap());
+    assert!(ran.err.contains(&undo), "{ran:?}");
+    let dry = shell.run(&["undo", "ada", "--dry-run"]);
+    assert!(dry.out.contains("ada@example.com") && dry.err.contains("nothing was"), "{dry:?}");
+    shell.ok(&["undo", "ada"]);
+    let mut after = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!(after["version"], 3);
+    after["version"] = json!(1);
+    after["updated_at"] = before["updated_at"].clone();
+    assert_eq!(after, before);
+    shell.ok(&["users", "delete", "ada"]);
+    assert_eq!(shell.ok(&["undo", "ada"]), "ada: restored\n");
+    // The undo of a creation deletes the user.
+    shell.ok(&["users", "create", "username=grace"]);
+    assert_eq!(shell.ok(&["undo", "grace"]), "grace: deleted again\n");
+    shell.run(&["undo", "nobody"]).failed(5, &["nobody"]);
+    shell.needs("users:read,users:write,events:read", &["undo", "ada"]);
     shell.service.stop();
 }

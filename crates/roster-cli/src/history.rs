@@ -1,0 +1,268 @@
+//! `roster users history`, and `roster undo`.
+
+use clap::Args;
+use futures_util::TryStreamExt as _;
+use roster_client::{Client, Event, Write};
+use serde_json::{Map, Value};
+
+use crate::ask::confirm;
+use crate::connection::Remote;
+use crate::events::Names;
+use crate::failure::{Failure, Outcome, exit};
+use crate::output::{Output, Record, Writing, plain};
+use crate::records::{Desk, Guard, label, text};
+use crate::text::{print, say};
+use crate::users::{USERS, find, find_deleted};
+
+/// Events of a page.
+const PAGE: &str = "200";
+
+/// The flags of `roster users history`.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryFlags {
+    /// Id, username or e-mail address, also of a deleted user
+    user: String,
+
+    /// Only changes of this member, such as department
+    #[arg(long)]
+    member: Option<String>,
+
+    /// Stop after this many [default: all]
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<u64>,
+}
+
+/// The flags of `roster undo`.
+#[derive(Debug, Args)]
+pub struct UndoFlags {
+    /// The user whose last change is undone, by id, username or address
+    #[arg(required_unless_present = "request")]
+    user: Option<String>,
+
+    /// Undo all changes of this request, which the command that made them has named
+    #[arg(long, value_name = "ID", requires = "after", conflicts_with = "user")]
+    request: Option<String>,
+
+    /// A position before these changes
+    #[arg(long, value_name = "POSITION", requires = "request")]
+    after: Option<String>,
+
+    /// Show what would be undone, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+/// Shows the changes of a user, the newest first, with old and new values.
+pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
+    let id = match find(desk, &flags.user).await {
+        Ok(user) => text(&user, "id"),
+        Err(failure) if failure.status == exit::NOT_FOUND => {
+            find_deleted(desk.client, &flags.user).await.map(|user| text(&user, "id"))?
+        }
+        Err(failure) => return Err(failure),
+    };
+    let names = Names::read(desk.client).await;
+    let mut writing = Writing::begin(
+        desk.output,
+        desk.output.columns(&["time", "actor", "type", "member", "before", "after"]),
+    )?;
+    let mut events = std::pin::pin!(newest_first(desk.client, &id));
+    let mut event: Option<Event> = events.try_next().await?;
+    let mut count = 0;
+    while let Some(now) = event {
+        let before = events.try_next().await?;
+        let old = before.as_ref().map(record_of).unwrap_or_default();
+        for mut row in changes(&now, &old) {
+            if flags.member.as_ref().is_some_and(|member| text(&row, "member") != *member) {
+                continue;
+            }
+            row.insert("actor".to_owned(), names.of(&now.actor).into());
+            writing.record(desk.output, &row)?;
+            count += 1;
+        }
+        if flags.limit.is_some_and(|limit| count >= limit) {
+            break;
+        }
+        event = before;
+    }
+    writing.end()?;
+    if count == 0 {
+        say("no changes");
+    }
+    Ok(0)
+}
+
+fn newest_first(
+    client: &Client,
+    id: &str,
+) -> impl futures_util::Stream<Item = Result<Event, roster_client::Error>> + use<> {
+    let query = [("sort", "-position"), ("limit", PAGE)];
+    client.resource::<Event>(format!("users/{id}/events")).list(&query)
+}
+
+/// The user of an event, after its change.
+fn record_of(event: &Event) -> Record {
+    let user = event.data.get("user").and_then(Value::as_object);
+    user.cloned().unwrap_or_default().into_iter().collect()
+}
+
+/// A row for each member that an event has changed; one without a member if it changed none.
+fn changes(event: &Event, old: &Record) -> Vec<Record> {
+    let new = record_of(event);
+    let row = |member: &str| {
+        let shown = |record: &Record| record.get(member).map(plain).unwrap_or_default();
+        let is_created = event.r#type == "user.created";
+        let before = if is_created { String::new() } else { shown(old) };
+        let cells = [
+            ("time", event.time.clone()),
+            ("actor", event.actor.clone()),
+            ("type", event.r#type.clone()),
+            ("member", member.to_owned()),
+            ("before", before),
+            ("after", shown(&new)),
+            ("id", event.id.clone()),
+            ("request", event.requestid.clone()),
+        ];
+        cells.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<Record>()
+    };
+    let changed = changed_members(event);
+    if changed.is_empty() { vec![row("")] } else { changed.iter().map(|name| row(name)).collect() }
+}
+
+fn changed_members(event: &Event) -> Vec<String> {
+    let names = event.data.get("changed").and_then(Value::as_array);
+    names.into_iter().flatten().map(plain).collect()
+}
+
+/// What undoes an event.
+enum Reverse {
+    Patch(Map<String, Value>),
+    Restore,
+    Delete,
+}
+
+pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
+    let client = flags.remote.client()?;
+    let desk = Desk { kind: USERS, client: &client, output: &flags.output };
+    let events = match (&flags.user, &flags.request, &flags.after) {
+        (None, Some(request), Some(after)) => of_request(&client, request, after).await?,
+        _ => vec![last_of(&desk, flags.user.as_deref().unwrap_or_default()).await?],
+    };
+    if events.is_empty() {
+        let failure =
+            Failure::new(exit::NOT_FOUND, "the log has no change of users by this request");
+        return Err(failure.next("roster events shows the last changes"));
+    }
+    if events.len() > 1 && !flags.dry_run {
+        confirm(&format!("Undo {} changes?", events.len()), flags.yes)?;
+    }
+    let mut failed = 0;
+    for event in &events {
+        if let Err(failure) = undo_one(&desk, event, flags.dry_run).await {
+            // Another failure concerns all of them.
+            if events.len() == 1 || !matches!(failure.status, exit::CONFLICT | exit::NOT_FOUND) {
+                return Err(failure);
+            }
+            say(&format!("{}: {}", name_in(event), failure.text));
+            failed += 1;
+        }
+    }
+    Guard { dry_run: flags.dry_run, if_version: None }.tell();
+    if failed > 0 {
+        say(&format!("{failed} of {} were changed since, and stay as they are", events.len()));
+        return Ok(exit::SOME_FAILED);
+    }
+    Ok(0)
+}
+
+fn name_in(event: &Event) -> String {
+    let name = label(&record_of(event));
+    if name.is_empty() { event.subject.clone() } else { name }
+}
+
+/// The last event of a user, also of a deleted one.
+async fn last_of(desk: &Desk<'_>, name: &str) -> Result<Event, Failure> {
+    let user = match find(desk, name).await {
+        Err(failure) if failure.status == exit::NOT_FOUND => {
+            find_deleted(desk.client, name).await.map_err(|_| failure)?
+        }
+        found => found?,
+    };
+    let id = text(&user, "id");
+    let mut events = std::pin::pin!(newest_first(desk.client, &id));
+    let event = events.try_next().await?;
+    event
+        .ok_or_else(|| Failure::new(exit::NOT_FOUND, "the log has no change of this user any more"))
+}
+
+/// The events of users that a request has caused, oldest first.
+async fn of_request(client: &Client, request: &str, after: &str) -> Result<Vec<Event>, Failure> {
+    let query = [("after", after), ("type", "user.*"), ("limit", "1000")];
+    let mut pages = std::pin::pin!(client.resource::<Event>("events").pages(&query));
+    let mut found = Vec::new();
+    while let Some(page) = pages.try_next().await? {
+        let before = found.len();
+        found.extend(page.items.into_iter().filter(|event| event.requestid == request));
+        // The events of a request are close to each other.
+        if before > 0 && before == found.len() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+async fn undo_one(desk: &Desk<'_>, event: &Event, is_dry_run: bool) -> Result<(), Failure> {
+    let now = record_of(event);
+    let (id, version) = (text(&now, "id"), event.data.get("version").and_then(Value::as_u64));
+    let write = Write { version, is_dry_run, ..Write::default() };
+    match reverse(desk.client, event, &id).await? {
+        Reverse::Patch(patch) => {
+            let undone: Record = desk.resource().patch(&id, &patch, &write).await?;
+            desk.tell_change(&now, &undone)
+        }
+        Reverse::Delete => {
+            desk.resource().delete(&id, &write).await?;
+            Ok(print(&format!("{}: deleted again", label(&now)))?)
+        }
+        Reverse::Restore => {
+            let deleted = desk.client.resource::<Record>("deleted-users");
+            deleted.act(&id, "restore", &write).await?;
+            Ok(print(&format!("{}: restored", label(&now)))?)
+        }
+    }
+}
+
+/// What undoes an event.
+async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Failure> {
+    match &*event.r#type {
+        "user.created" | "user.restored" => Ok(Reverse::Delete),
+        "user.deleted" => Ok(Reverse::Restore),
+        "user.updated" => {
+            let mut events = std::pin::pin!(newest_first(client, id));
+            while let Some(one) = events.try_next().await? {
+                if one.id == event.id {
+                    break;
+                }
+            }
+            let Some(before) = events.try_next().await? else {
+                let text = format!("the log no longer has what {} was before", name_in(event));
+                return Err(Failure::new(exit::NOT_FOUND, text));
+            };
+            let old = record_of(&before);
+            let value = |name: &String| old.get(name).cloned().unwrap_or(Value::Null);
+            let names = changed_members(event);
+            Ok(Reverse::Patch(names.into_iter().map(|name| (name.clone(), value(&name))).collect()))
+        }
+        other => Err(Failure::new(exit::CONFLICT, format!("{other} cannot be undone"))),
+    }
+}

@@ -1,0 +1,19 @@
+//! Changes of all users that match a condition.
+
+use roster_client::Client;
+
+use crate::assign::Assignments;
+use crate::failure::{Failure, Outcome};
+use crate::output::Output;
+use crate::users::Selection;
+
+pub(crate) async fn change(
+    _client: &Client,
+    _output: &Output,
+    _selection: &Selection,
+    _change: Option<&Assignments>,
+    _yes: bool,
+    _dry_run: bool,
+) -> Outcome {
+    Err(Failure::usage("not yet"))
+}
