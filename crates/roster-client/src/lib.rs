@@ -6,12 +6,14 @@
 //!
 //! ```
 //! use futures_util::TryStreamExt;
-//! use roster_client::{Client, Page, User, Write};
+//! use roster_client::{Client, User, Write};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let service = roster_client::example_service()?;
-//! # let url = service.url();
+//! # use roster_testkit::process::{Engine, Place, Process, built};
+//! # let place = Place::new(Engine::Sqlite);
+//! # let service = Process::start(&mut place.serve(&built()));
+//! # let url = &format!("http://{}", service.address());
 //! let client = Client::builder(url)?.build()?;
 //! let users = client.users();
 //!
@@ -28,8 +30,9 @@
 //! // What happened since the beginning, and then what happens.
 //! let events = client.follow(None, &[]);
 //! futures_util::pin_mut!(events);
-//! let first = events.try_next().await?.expect("a stream of events does not end");
-//! assert_eq!((first.kind.as_str(), first.actor.as_str()), ("user.created", "anonymous"));
+//! let first = events.try_next().await?.expect("it waits for events and does not end");
+//! assert_eq!((&*first.r#type, &*first.actor), ("user.created", "anonymous"));
+//! # service.stop();
 //! # Ok(())
 //! # }
 //! ```

@@ -60,6 +60,18 @@ pub struct Place {
     database: Option<Database>,
 }
 
+/// The binary that `cargo build --workspace` made, for the example of a crate that cannot name it.
+#[must_use]
+pub fn built() -> String {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
+        std::path::PathBuf::from,
+    );
+    let binary = target.join("debug/roster");
+    assert!(binary.exists(), "cargo build --workspace makes {}", binary.display());
+    binary.display().to_string()
+}
+
 /// The maximum wait for a response, for an expected state, and for the end of a process.
 const PATIENCE: Duration = Duration::from_secs(30);
 

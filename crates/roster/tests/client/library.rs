@@ -1,0 +1,136 @@
+//! The records of `roster-client`, compared with the OpenAPI description, and its retries.
+
+use std::{
+    fmt::Debug,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    thread,
+};
+
+use roster_client::{
+    Caller, Client, Error, Event, Group, Key, Member, Problem, Tenant, User, Webhook, Write,
+};
+use roster_testkit::process::Engine;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use tokio::runtime::Builder;
+
+use super::Shell;
+
+/// A value that a schema of the description allows, with all of its members.
+fn sample(description: &Value, schema: &Value) -> Value {
+    if let Some(place) = schema["$ref"].as_str() {
+        let pointed = description.pointer(place.trim_start_matches('#')).unwrap();
+        return sample(description, pointed);
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let parts = parts.iter().map(|part| sample(description, part));
+        let objects = parts.filter_map(|part| part.as_object().cloned());
+        return objects.flatten().collect::<Map<_, _>>().into();
+    }
+    if let Some(members) = schema["properties"].as_object() {
+        let members = members.iter().map(|(name, one)| (name.clone(), sample(description, one)));
+        return members.collect::<Map<_, _>>().into();
+    }
+    if let Some(example) = schema.pointer("/examples/0").or_else(|| schema.pointer("/enum/0")) {
+        return example.clone();
+    }
+    match schema["type"].as_str() {
+        Some("array") => json!([sample(description, &schema["items"])]),
+        Some("object") => json!({}),
+        Some("boolean") => json!(true),
+        Some("integer") => json!(7),
+        _ => schema.get("const").cloned().unwrap_or_else(|| json!("text")),
+    }
+}
+
+/// A record of the description is read without a member that the type lacks, and written back as
+/// it was.
+fn agrees<T: Debug + Serialize + DeserializeOwned>(description: &Value, schema: &str) {
+    let schema = &description["components"]["schemas"][schema];
+    let record = sample(description, schema);
+    assert!(record.as_object().is_some_and(|record| record.len() > 1), "{record}");
+    let read: T = serde_json::from_value(record.clone()).unwrap();
+    let written = serde_json::to_value(&read).unwrap();
+    assert_eq!(written, record);
+    // What the type lacks would be in `other`.
+    let shown = format!("{read:?}");
+    assert_eq!(shown.matches("other: {}").count(), shown.matches("other: {").count(), "{shown}");
+}
+
+#[test]
+fn the_records_are_those_of_the_description() {
+    let shell = Shell::new(Engine::Sqlite);
+    let description = shell.service.get("/openapi.json").body;
+    agrees::<User>(&description, "User");
+    agrees::<User>(&description, "DeletedUser");
+    agrees::<Group>(&description, "Group");
+    agrees::<Member>(&description, "Member");
+    agrees::<Key>(&description, "KeyRevealed");
+    agrees::<Tenant>(&description, "Tenant");
+    agrees::<Webhook>(&description, "WebhookRevealed");
+    agrees::<Event>(&description, "Event");
+    agrees::<Caller>(&description, "Caller");
+    shell.service.stop();
+}
+
+/// A server that gives these responses, one on each connection, and returns the requests.
+fn server(responses: Vec<&'static str>) -> (String, thread::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serving = thread::spawn(move || {
+        let mut requests = Vec::new();
+        for response in responses {
+            let (mut connection, _) = listener.accept().unwrap();
+            let lines = BufReader::new(connection.try_clone().unwrap()).lines();
+            let head = lines.map(Result::unwrap).take_while(|line| !line.is_empty());
+            requests.push(head.collect::<Vec<_>>().join("\n"));
+            connection.write_all(response.as_bytes()).unwrap();
+        }
+        requests
+    });
+    (url, serving)
+}
+
+const USER: &str = "HTTP/1.1 201 Created\r\nConnection: close\r\nContent-Length: 124\r\n\r\n\
+    {\"id\":\"01a1fb98-4b12-74db-aa79-777b1997ebb5\",\"version\":1,\"status\":\"active\",\
+    \"username\":\"ada\",\"created_at\":\"\",\"updated_at\":\"\"}";
+const BUSY: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 0\r\nConnection: close\r\n\
+    Content-Type: application/problem+json\r\n\r\n{\"type\":\"\",\"title\":\"Busy\",\
+    \"status\":503,\"code\":\"unavailable\",\"detail\":\"it may have happened\"}";
+
+/// The request is sent again after a broken connection and a 503, with the same key; a request that
+/// could happen twice is not.
+#[test]
+fn a_request_is_sent_again_only_if_that_is_safe() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let (url, serving) = server(vec!["", BUSY, USER]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let created = runtime.block_on(client.users().create(&json!({"username": "ada"}))).unwrap();
+    assert_eq!(created.username.as_deref(), Some("ada"));
+    let requests = serving.join().unwrap();
+    let key = |request: &str| {
+        let line = request.lines().find(|line| line.starts_with("idempotency-key: \""));
+        line.unwrap_or_else(|| panic!("{request}")).to_owned()
+    };
+    assert_eq!(requests.len(), 3);
+    assert!(key(&requests[0]) == key(&requests[1]) && key(&requests[1]) == key(&requests[2]));
+    // A key may be created by each attempt.
+    let (url, serving) = server(vec![BUSY]);
+    let client = Client::builder(&url).unwrap().credential("rst_secret").unwrap().build().unwrap();
+    let refused = runtime.block_on(client.keys().create(&json!({"name": "x", "scopes": []})));
+    let Err(Error::Problem(problem)) = refused else { panic!("{refused:?}") };
+    let Problem { status, retry_after_s, .. } = *problem;
+    assert_eq!((status, retry_after_s), (503, Some(0)));
+    assert!(!format!("{client:?}").contains("secret"));
+    assert!(serving.join().unwrap()[0].contains("authorization: Bearer rst_secret"));
+    // A redirect is not followed: the key would go elsewhere.
+    let moved = "HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:1/users\r\nConnection: close\r\n\
+                 Content-Length: 0\r\n\r\n";
+    let (url, serving) = server(vec![moved]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let moved = runtime.block_on(client.users().delete("ada", &Write::default()));
+    assert!(matches!(moved, Err(Error::Strange { .. })), "{moved:?}");
+    serving.join().unwrap();
+}
