@@ -9,10 +9,10 @@ use crate::ask::confirm;
 use crate::connection::Remote;
 use crate::events::Names;
 use crate::failure::{Failure, Outcome, exit};
+use crate::find::{USERS, find, find_deleted};
 use crate::output::{Output, Record, Writing, plain};
 use crate::records::{Desk, Guard, label, text};
 use crate::text::{print, say};
-use crate::users::{USERS, find, find_deleted};
 
 /// Events of a page.
 const PAGE: &str = "200";

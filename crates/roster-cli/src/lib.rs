@@ -10,6 +10,7 @@ mod connection;
 mod environment;
 mod events;
 mod failure;
+mod find;
 mod history;
 mod login;
 mod matching;
@@ -38,9 +39,9 @@ use failure::Outcome;
 pub enum Command {
     /// Store the URL and the key of a service, for the commands that ask it
     ///
-    /// Asks for the key without showing it, or reads it from --key-file. The profile is stored in the
-    /// configuration directory of this user, readable by nobody else. The last service that you
-    /// logged in to is asked; --profile names another one.
+    /// Asks for the key without showing it, or reads it from --key-file. The profile is stored in
+    /// the configuration directory of this user, readable by nobody else. The last service that
+    /// you logged in to is asked; --profile names another one.
     Login(login::LoginFlags),
     /// Remove the stored key of a service
     Logout(login::LogoutFlags),
@@ -51,9 +52,9 @@ pub enum Command {
     Users(users::UsersFlags),
     /// Show the last changes, or follow them
     ///
-    /// The change log has every change of users and groups and, for keys that may read them, of keys,
-    /// tenants, webhooks and the policy. --follow waits for a service that restarts or cannot be
-    /// reached, and goes on where it was: no event is lost, and none comes twice.
+    /// The change log has every change of users and groups and, for keys that may read them, of
+    /// keys, tenants, webhooks and the policy. --follow waits for a service that restarts or cannot
+    /// be reached, and goes on where it was: no event is lost, and none comes twice.
     #[command(alias = "event", alias = "log")]
     Events(events::EventsFlags),
     /// Undo the last change of a user, or all changes of a request

@@ -4,8 +4,8 @@ use roster_client::Client;
 
 use crate::assign::Assignments;
 use crate::failure::{Failure, Outcome};
+use crate::find::Selection;
 use crate::output::Output;
-use crate::users::Selection;
 
 pub(crate) async fn change(
     _client: &Client,

@@ -262,7 +262,7 @@ impl Write for Terminal {
     }
 }
 
-/// JSON text. Its escapes of what controls a terminal are those of JSON, so it has the same meaning.
+/// JSON text. What controls a terminal is escaped as JSON does it, so the meaning is the same.
 fn json(record: &Record, is_pretty: bool) -> Result<String, Failure> {
     let text = if is_pretty {
         serde_json::to_string_pretty(record)?

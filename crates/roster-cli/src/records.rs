@@ -68,7 +68,8 @@ pub(crate) struct CreateFlags {
 /// A change of a record.
 #[derive(Debug, Args)]
 pub(crate) struct SetFlags {
-    /// Id or name, then the members: MEMBER=TEXT, MEMBER= to clear one, MEMBER:=JSON for other values
+    /// Id or name, then the members: MEMBER=TEXT, MEMBER= to clear one, MEMBER:=JSON for other
+    /// values
     #[arg(value_name = "NAME | MEMBER=VALUE", required = true)]
     pub(crate) words: Vec<String>,
 

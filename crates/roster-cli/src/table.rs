@@ -111,8 +111,9 @@ fn cut(text: &str, width: usize) -> String {
 /// (Unicode Standard Annex 9).
 fn isolated(cell: &str, is_terminal: bool) -> String {
     let is_from_the_right = |character: char| {
-        matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}'
-            | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+        let code = u32::from(character);
+        matches!(code, 0x590..=0x8ff | 0xfb1d..=0xfdff | 0xfe70..=0xfeff)
+            || matches!(code, 0x10800..=0x10fff | 0x1e800..=0x1efff)
     };
     if is_terminal && cell.contains(is_from_the_right) {
         format!("\u{2068}{cell}\u{2069}")

@@ -3,33 +3,19 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use futures_util::TryStreamExt as _;
-use roster_client::{Client, Write};
+use roster_client::Write;
 use serde_json::Value;
 
 use crate::ask::confirm;
-use crate::assign::{Assignments, Types, record_of};
+use crate::assign::{Assignments, record_of};
 use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
+use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::{Output, Record};
-use crate::records::{CreateFlags, Desk, Guard, Kind, ListFlags, label, text};
+use crate::records::{CreateFlags, Desk, Guard, ListFlags, label, text};
 use crate::text::{print, say};
-
-pub(crate) const USERS: Kind = Kind {
-    path: "users",
-    one: "user",
-    many: "users",
-    columns: &["username", "name", "email", "status", "id"],
-    key: "id",
-    name: "username",
-    types: Types {
-        switches: &["email_verified", "phone_number_verified"],
-        numbers: &[],
-        lists: &[],
-    },
-};
 
 /// The flags of `roster users`.
 #[derive(Debug, Args)]
@@ -80,14 +66,6 @@ enum Act {
     /// Show who changed a user, when, and what: old and new values
     #[command(alias = "log", alias = "events")]
     History(HistoryFlags),
-}
-
-/// Which users.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Selection {
-    /// A condition, such as 'department eq "Sales" and status eq "active"'
-    #[arg(long, value_name = "CONDITION")]
-    pub(crate) filter: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -217,36 +195,6 @@ async fn list(desk: &Desk<'_>, flags: UserListFlags) -> Outcome {
     desk.list(&query, flags.list.limit).await
 }
 
-/// Finds a user by its id, username or one of its addresses.
-pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure> {
-    let users = desk.resource();
-    if is_id(name) {
-        match users.get(name).await {
-            Err(error) if matches!(error.status(), Some(404)) => {}
-            found => return Ok(found?),
-        }
-    }
-    let by_name: Vec<Record> = users.list(&[("username", name)]).try_collect().await?;
-    if by_name.is_empty() && name.contains('@') {
-        let filter = format!("emails.value eq {}", serde_json::to_string(name)?);
-        let by_address: Vec<Record> = users.list(&[("filter", &filter)]).try_collect().await?;
-        return desk.only(name, by_address);
-    }
-    desk.only(name, by_name)
-}
-
-/// Finds a deleted user by its id or username.
-pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, Failure> {
-    let deleted = client.resource::<Record>("deleted-users");
-    if is_id(name) {
-        return Ok(deleted.get(name).await?);
-    }
-    let filter = format!("username eq {}", serde_json::to_string(name)?);
-    let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
-    let kind = Kind { path: "deleted-users", one: "deleted user", many: "deleted users", ..USERS };
-    Desk { kind, client, output: &Output::default() }.only(name, found)
-}
-
 async fn set(desk: &Desk<'_>, flags: SetUsersFlags) -> Outcome {
     let (given, names) = Assignments::divide(&flags.words, USERS.types)?;
     if given.is_empty() {
@@ -361,9 +309,4 @@ async fn purge(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
     }
     guard.tell();
     Ok(0)
-}
-
-/// Whether a name has the form of an id.
-fn is_id(name: &str) -> bool {
-    name.len() == 36 && name.bytes().filter(|byte| *byte == b'-').count() == 4
 }

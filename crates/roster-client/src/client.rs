@@ -12,8 +12,7 @@ use url::Url;
 
 use crate::call::{Answer, Call};
 use crate::error::{Error, Problem};
-use crate::records::{Caller, Group, Key, Tenant, User, Webhook};
-use crate::resource::Resource;
+use crate::records::Caller;
 
 /// The longest pause before a request is sent again.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
@@ -135,48 +134,6 @@ impl Client {
         Ok(tenant)
     }
 
-    /// The users.
-    #[must_use]
-    pub fn users(&self) -> Resource<User> {
-        self.resource("users")
-    }
-
-    /// The deleted users.
-    #[must_use]
-    pub fn deleted_users(&self) -> Resource<User> {
-        self.resource("deleted-users")
-    }
-
-    /// The groups.
-    #[must_use]
-    pub fn groups(&self) -> Resource<Group> {
-        self.resource("groups")
-    }
-
-    /// The API keys.
-    #[must_use]
-    pub fn keys(&self) -> Resource<Key> {
-        self.resource("keys")
-    }
-
-    /// The webhooks.
-    #[must_use]
-    pub fn webhooks(&self) -> Resource<Webhook> {
-        self.resource("webhooks")
-    }
-
-    /// The tenants of the service.
-    #[must_use]
-    pub fn tenants(&self) -> Resource<Tenant> {
-        self.resource("tenants")
-    }
-
-    /// A resource whose records have another type, such as with only some members.
-    #[must_use]
-    pub fn resource<T>(&self, path: impl Into<String>) -> Resource<T> {
-        Resource::new(self.clone(), path.into())
-    }
-
     /// Who calls, and what the credential permits.
     ///
     /// # Errors
@@ -223,11 +180,7 @@ impl Client {
             let response = self.request(call, call.body.clone().into()).await?;
             self.answer(response).await
         };
-        let late = || Error::Broken {
-            url: self.url().to_owned(),
-            why: format!("no complete response within {} s", WHOLE.as_secs()),
-        };
-        tokio::time::timeout(WHOLE, whole).await.unwrap_or_else(|_| Err(late()))
+        tokio::time::timeout(WHOLE, whole).await.unwrap_or_else(|_| Err(self.late(WHOLE)))
     }
 
     /// Sends a request whose body and response have no limits, such as an import. Once only.
@@ -303,6 +256,12 @@ impl Client {
         let (url, is_connect) = (self.url().to_owned(), error.is_connect());
         let why = causes(&error.without_url());
         if is_connect { Error::Connect { url, why } } else { Error::Broken { url, why } }
+    }
+
+    /// The error of a request without a response in this time.
+    pub(crate) fn late(&self, time: Duration) -> Error {
+        let why = format!("no complete response within {} s", time.as_secs());
+        Error::Broken { url: self.url().to_owned(), why }
     }
 
     fn strange(&self, why: &str) -> Error {

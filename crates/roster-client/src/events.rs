@@ -1,9 +1,11 @@
 //! Follows the change log.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use futures_util::stream::{self, Stream};
 use reqwest::Method;
+use tokio::time::timeout;
 
 use crate::call::{Call, owned};
 use crate::client::{Client, pause};
@@ -13,6 +15,8 @@ use crate::resource::Page;
 
 /// How long the service may wait for an event, in seconds.
 const WAIT_S: &str = "20";
+/// How long a response may take. A network that is broken says nothing.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Events of a page.
 const PAGE: &str = "500";
 
@@ -66,7 +70,9 @@ impl Reader {
         if let Some(position) = &self.position {
             call = call.query("after", position.as_str());
         }
-        let answer = self.client.send(&call).await?;
+        let late = || self.client.late(PATIENCE);
+        let answer =
+            timeout(PATIENCE, self.client.send(&call)).await.unwrap_or_else(|_| Err(late()))?;
         let page: Page<Event> = answer.json()?;
         self.ready = page.items.into();
         if let Some(position) = answer.position() {

@@ -1,8 +1,8 @@
 //! A client of Roster: typed records, lists that follow all pages, retries, and the change log.
 //!
 //! A request that a broken connection or a busy service left open is sent again, if that is safe:
-//! reads always, writes of users and groups with an `Idempotency-Key` that stays the same. The key of
-//! the caller is sent to the service alone: redirects are not followed.
+//! reads always, writes of users and groups with an `Idempotency-Key` that stays the same. The key
+//! of the caller is sent to the service alone: redirects are not followed.
 //!
 //! ```
 //! use futures_util::TryStreamExt;

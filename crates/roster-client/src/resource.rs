@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::{Answer, Call, Write, owned};
 use crate::client::Client;
 use crate::error::Error;
+use crate::records::{Group, Key, Tenant, User, Webhook};
 
 /// A collection of records of a type.
 #[derive(Debug, Clone)]
@@ -32,8 +33,52 @@ pub struct Page<T> {
     pub total_relation: Option<String>,
 }
 
+impl Client {
+    /// The users.
+    #[must_use]
+    pub fn users(&self) -> Resource<User> {
+        self.resource("users")
+    }
+
+    /// The deleted users.
+    #[must_use]
+    pub fn deleted_users(&self) -> Resource<User> {
+        self.resource("deleted-users")
+    }
+
+    /// The groups.
+    #[must_use]
+    pub fn groups(&self) -> Resource<Group> {
+        self.resource("groups")
+    }
+
+    /// The API keys.
+    #[must_use]
+    pub fn keys(&self) -> Resource<Key> {
+        self.resource("keys")
+    }
+
+    /// The webhooks.
+    #[must_use]
+    pub fn webhooks(&self) -> Resource<Webhook> {
+        self.resource("webhooks")
+    }
+
+    /// The tenants of the service.
+    #[must_use]
+    pub fn tenants(&self) -> Resource<Tenant> {
+        self.resource("tenants")
+    }
+
+    /// A resource whose records have another type, such as with only some members.
+    #[must_use]
+    pub fn resource<T>(&self, path: impl Into<String>) -> Resource<T> {
+        Resource::new(self.clone(), path.into())
+    }
+}
+
 impl<T> Resource<T> {
-    pub(crate) const fn new(client: Client, path: String) -> Self {
+    const fn new(client: Client, path: String) -> Self {
         Self { client, path, record: PhantomData }
     }
 

@@ -1,0 +1,67 @@
+//! How users are found by the names that people know.
+
+use clap::Args;
+use futures_util::TryStreamExt as _;
+use roster_client::Client;
+
+use crate::assign::Types;
+use crate::failure::Failure;
+use crate::output::{Output, Record};
+use crate::records::{Desk, Kind};
+
+pub(crate) const USERS: Kind = Kind {
+    path: "users",
+    one: "user",
+    many: "users",
+    columns: &["username", "name", "email", "status", "id"],
+    key: "id",
+    name: "username",
+    types: Types {
+        switches: &["email_verified", "phone_number_verified"],
+        numbers: &[],
+        lists: &[],
+    },
+};
+
+/// Which users.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Selection {
+    /// A condition, such as 'department eq "Sales" and status eq "active"'
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) filter: Option<String>,
+}
+
+/// Finds a user by its id, username or one of its addresses.
+pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure> {
+    let users = desk.resource();
+    if is_id(name) {
+        match users.get(name).await {
+            Err(error) if matches!(error.status(), Some(404)) => {}
+            found => return Ok(found?),
+        }
+    }
+    let by_name: Vec<Record> = users.list(&[("username", name)]).try_collect().await?;
+    if by_name.is_empty() && name.contains('@') {
+        let filter = format!("emails.value eq {}", serde_json::to_string(name)?);
+        let by_address: Vec<Record> = users.list(&[("filter", &filter)]).try_collect().await?;
+        return desk.only(name, by_address);
+    }
+    desk.only(name, by_name)
+}
+
+/// Finds a deleted user by its id or username.
+pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, Failure> {
+    let deleted = client.resource::<Record>("deleted-users");
+    if is_id(name) {
+        return Ok(deleted.get(name).await?);
+    }
+    let filter = format!("username eq {}", serde_json::to_string(name)?);
+    let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
+    let kind = Kind { path: "deleted-users", one: "deleted user", many: "deleted users", ..USERS };
+    Desk { kind, client, output: &Output::default() }.only(name, found)
+}
+
+/// Whether a name has the form of an id.
+fn is_id(name: &str) -> bool {
+    name.len() == 36 && name.bytes().filter(|byte| *byte == b'-').count() == 4
+}
