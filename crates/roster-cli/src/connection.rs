@@ -12,6 +12,7 @@ use url::{Host, Url};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::profiles::Profiles;
+use crate::text::quoted;
 
 /// The service that is asked without a profile.
 const DEFAULT: &str = "http://127.0.0.1:8080";
@@ -115,6 +116,28 @@ impl Remote {
     /// A client of the service and tenant.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
         self.target()?.client()
+    }
+
+    /// Whether the key comes from stdin.
+    pub(crate) fn reads_stdin(&self) -> bool {
+        self.key_file.as_ref().is_some_and(|file| file.as_os_str() == "-")
+    }
+
+    /// These flags, as they are written.
+    pub(crate) fn words(&self) -> String {
+        let key_file = self.key_file.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let flags = [
+            ("url", self.url.clone()),
+            ("profile", self.profile.clone()),
+            ("key-file", key_file),
+            ("tenant", self.tenant.clone()),
+        ];
+        let mut words = String::new();
+        for (flag, value) in flags {
+            let value = value.map(|value| format!(" --{flag} {}", quoted(&value)));
+            words.push_str(&value.unwrap_or_default());
+        }
+        words + if self.allow_http { " --allow-http" } else { "" }
     }
 }
 

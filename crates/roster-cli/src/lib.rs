@@ -12,6 +12,9 @@ mod events;
 mod failure;
 mod find;
 mod history;
+mod import;
+mod interrupt;
+mod lines;
 mod login;
 mod matching;
 mod output;
@@ -29,6 +32,7 @@ use clap::Subcommand;
 pub use connection::Remote;
 pub use environment::VARIABLES;
 pub use failure::exit;
+pub use import::ImportFlags;
 pub use progress::Progress;
 pub use text::{print, printable, say};
 
@@ -66,6 +70,16 @@ pub enum Command {
 /// Runs a command, and returns its exit status.
 #[must_use]
 pub fn run(command: Command) -> ExitCode {
+    finish(execute(command))
+}
+
+/// Imports a file into a service, and returns the exit status.
+#[must_use]
+pub fn import(flags: ImportFlags) -> ExitCode {
+    finish(import::run(flags))
+}
+
+fn finish(command: impl Future<Output = Outcome>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -73,7 +87,7 @@ pub fn run(command: Command) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let outcome = runtime.block_on(execute(command));
+    let outcome = runtime.block_on(command);
     // A thread may still wait for stdin.
     runtime.shutdown_background();
     failure::report(outcome)

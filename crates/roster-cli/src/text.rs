@@ -34,9 +34,32 @@ pub fn printable(text: &str) -> String {
     printable.collect()
 }
 
+/// A word as a shell reads it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "-_./:@,=+%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{printable, quoted};
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_is() {
+        for (word, written) in [
+            ("E-Mail:email", "E-Mail:email"),
+            ("First name:", "'First name:'"),
+            ("", "''"),
+            ("it's", r"'it'\''s'"),
+            ("$(x)", "'$(x)'"),
+        ] {
+            assert_eq!(quoted(word), written);
+        }
+    }
 
     #[test]
     fn no_text_controls_the_terminal() {

@@ -104,8 +104,12 @@ impl Call {
     }
 }
 
-/// A key that no other request has.
-fn random_key() -> Result<String, Error> {
+/// An `Idempotency-Key` that no other request has.
+///
+/// # Errors
+///
+/// If the system has no random numbers.
+pub fn random_key() -> Result<String, Error> {
     let random = getrandom::u64().and_then(|high| Ok((high, getrandom::u64()?)));
     let (high, low) = random.map_err(|error| Error::Request(error.to_string()))?;
     Ok(format!("{high:016x}{low:016x}"))

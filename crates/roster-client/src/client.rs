@@ -4,7 +4,8 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::TryStreamExt as _;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, redirect};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
@@ -195,6 +196,15 @@ impl Client {
         } else {
             Err(self.refusal(response).await)
         }
+    }
+
+    /// The content of a response of [`Self::stream`], as it arrives.
+    pub fn pieces(
+        &self,
+        response: Response,
+    ) -> impl Stream<Item = Result<Bytes, Error>> + Unpin + use<> {
+        let client = self.clone();
+        response.bytes_stream().map_err(move |error| client.broken(error)).boxed()
     }
 
     async fn request(&self, call: &Call, body: reqwest::Body) -> Result<Response, Error> {

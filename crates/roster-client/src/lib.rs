@@ -45,11 +45,11 @@ mod records;
 mod resource;
 
 pub use bytes::Bytes;
-pub use call::{Answer, Call, Write};
+pub use call::{Answer, Call, Write, random_key};
 pub use client::{Builder, Client};
 pub use error::{Error, Fault, Problem};
 pub use records::{
     Address, Caller, Entry, Event, Group, Key, Manager, Member, Tenant, User, Webhook,
 };
-pub use reqwest::{Method, StatusCode, header};
+pub use reqwest::{Body, Method, Response, StatusCode, header};
 pub use resource::{Page, Resource};

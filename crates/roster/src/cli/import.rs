@@ -4,7 +4,6 @@
 //! over a store that is being filled. The store gets its place in the data directory only once the
 //! whole file was read.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -30,7 +29,7 @@ use crate::config::{BaseUrl, Config, Given};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, sqlite_settings};
 use crate::service::Service;
-use roster_cli::Progress;
+use roster_cli::{ImportFlags, Progress};
 
 /// Exit status if the store was created without some lines of the file.
 const EXIT_REFUSED: u8 = 7;
@@ -44,30 +43,25 @@ const PROBLEM: &[u8] = b"\"problem\":";
 
 /// The flags of `roster import`.
 #[derive(Debug, Args)]
-pub(super) struct ImportFlags {
-    /// Directory for the data, which has no database yet
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+pub(super) struct Flags {
+    /// Create this data directory from the file, without a service; it has no database yet
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = [
+            "on_conflict", "match_by", "dry_run", "faults", "resume", "restart", "url", "profile",
+            "key_file", "tenant", "allow_http",
+        ],
+        help_heading = "Create a data directory"
+    )]
+    data: Option<PathBuf>,
 
     /// Read settings from this TOML file [env: ROSTER_CONFIG]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "data", help_heading = "Create a data directory")]
     config: Option<PathBuf>,
 
-    /// Give each user the id of its line
-    #[arg(long)]
-    keep_ids: bool,
-
-    /// Read rows of CSV, as from a file whose name ends in .csv
-    #[arg(long)]
-    csv: bool,
-
-    /// The member that a column of CSV has, or `guess` to find members by the names of columns; the
-    /// file is CSV
-    #[arg(long, value_name = "COLUMN:MEMBER")]
-    map: Vec<String>,
-
-    /// The file to read; - is stdin
-    file: PathBuf,
+    #[command(flatten)]
+    import: ImportFlags,
 }
 
 /// The totals of the request.
@@ -76,10 +70,22 @@ struct Totals {
     refused: i64,
 }
 
-/// Imports the file and prints the results of refused lines.
-pub(super) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
-    let data = ("data", flags.data.clone().into_os_string());
-    let given = Given { flags: vec![data], config_file: flags.config.clone(), dev: false };
+/// Imports the file into a service, or into a new data directory.
+pub(super) fn run(flags: Flags) -> anyhow::Result<ExitCode> {
+    match flags.data {
+        Some(data) => create(&data, flags.config, &flags.import),
+        None => Ok(roster_cli::import(flags.import)),
+    }
+}
+
+/// Creates a data directory and prints the results of refused lines.
+fn create(
+    data: &Path,
+    config_file: Option<PathBuf>,
+    flags: &ImportFlags,
+) -> anyhow::Result<ExitCode> {
+    let given = ("data", data.as_os_str().to_owned());
+    let given = Given { flags: vec![given], config_file, dev: false };
     let (mut config, _) = Config::load(&given)?;
     // These are for callers of a service, and the request has no credential.
     (config.rate_limit_per_s, config.log_bytes_per_hour) = (0, 0);
@@ -94,7 +100,7 @@ pub(super) fn run(flags: &ImportFlags) -> anyhow::Result<ExitCode> {
     runtime.shutdown_background();
     directory.close(imported.is_err())?;
     let Totals { created, refused } = imported?;
-    let path = flags.data.display();
+    let path = data.display();
     if refused == 0 {
         say(&format!("{path}: {created} users"));
         return Ok(ExitCode::SUCCESS);
@@ -126,9 +132,9 @@ async fn import(
 async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow::Result<Totals> {
     let (read, name) = (Arc::clone(&source.read), flags.file.display().to_string());
     let mut progress = source.bytes.map(|bytes| Progress::begin("bytes read", bytes, 0));
-    let request = Request::post(flags.target())
+    let request = Request::post(target(flags))
         .header(header::HOST, "127.0.0.1")
-        .header(header::CONTENT_TYPE, flags.media())
+        .header(header::CONTENT_TYPE, media(flags))
         .header(header::ACCEPT, "application/x-ndjson");
     let response = service.respond(request.body(source.into_body())?).await;
     let is_refused = response.status() != StatusCode::OK;
@@ -175,25 +181,18 @@ fn number(result: &[u8], member: &str) -> anyhow::Result<i64> {
     }
 }
 
-impl ImportFlags {
-    fn is_csv(&self) -> bool {
-        let is_named_csv = |end: &OsStr| end.eq_ignore_ascii_case("csv");
-        self.csv || !self.map.is_empty() || self.file.extension().is_some_and(is_named_csv)
-    }
+fn media(flags: &ImportFlags) -> &'static str {
+    if flags.is_csv() { "text/csv" } else { "application/x-ndjson" }
+}
 
-    fn media(&self) -> &'static str {
-        if self.is_csv() { "text/csv" } else { "application/x-ndjson" }
+/// The path and the query of the request.
+fn target(flags: &ImportFlags) -> String {
+    let mut query = Serializer::for_suffix(String::from("/bulk/users?"), "/bulk/users?".len());
+    if flags.keep_ids {
+        query.append_pair("keep_ids", "true");
     }
-
-    /// The path and the query of the request.
-    fn target(&self) -> String {
-        let mut query = Serializer::for_suffix(String::from("/bulk/users?"), "/bulk/users?".len());
-        if self.keep_ids {
-            query.append_pair("keep_ids", "true");
-        }
-        query.extend_pairs(self.map.iter().map(|map| ("map", map)));
-        query.finish()
-    }
+    query.extend_pairs(flags.map.iter().map(|map| ("map", map)));
+    query.finish()
 }
 
 /// The file to import.

@@ -68,12 +68,18 @@ enum Command {
     /// restored change log has a new identity: readers that have read more than the backup has must
     /// start again.
     Restore(restore::RestoreFlags),
-    /// Create a data directory from a file of users
+    /// Import a file of users into a service, or into a new data directory
     ///
-    /// The file has what POST /bulk/users accepts: a JSON object in each line, or rows of CSV. This
-    /// is about twice as fast as a request to a service. If the command is interrupted, there is no
-    /// database. Prints the results of refused lines, and exits with 7 if there are any.
-    Import(import::ImportFlags),
+    /// The file has a JSON object in each line, or rows of CSV. Without --data a running service is
+    /// asked: lines that fail are written to a CSV file with the reasons, and an import that was
+    /// interrupted goes on with --resume.
+    ///
+    /// With --data no service is asked: a new data directory is created from the file, in about half
+    /// the time. If that is interrupted, there is no database. The results of refused lines go to
+    /// stdout.
+    ///
+    /// Exits with 7 if lines failed.
+    Import(import::Flags),
     /// Copy all data from a data directory into an empty PostgreSQL database
     ///
     /// Copies everything: ids, versions, times, deleted users, the change log with its positions,
@@ -129,7 +135,7 @@ pub fn run() -> ExitCode {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),
         Command::Restore(flags) => restore::run(flags),
-        Command::Import(flags) => import::run(&flags),
+        Command::Import(flags) => import::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Prepare(flags) => prepare::run(flags),
         Command::Keys(flags) => keys::run(flags),

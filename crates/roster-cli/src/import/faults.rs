@@ -1,0 +1,102 @@
+//! The faults file: a table that a spreadsheet opens, with the lines that failed and the reasons.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::results::Fault;
+use super::source::{LineReader, Source};
+use super::state::Spool;
+use super::table::{RESULTS, ROW_BYTES_MAX};
+use crate::failure::{Failure, exit};
+use crate::output::unformula;
+
+/// How many faults are shown.
+const SHOWN: usize = 3;
+
+/// Lets a spreadsheet read UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The default name of the faults file.
+pub(super) fn default_path(name: &Path, is_dry_run: bool) -> PathBuf {
+    let stem = name.file_stem().filter(|stem| *stem != "-");
+    let stem = stem.map_or_else(|| "stdin".into(), |stem| stem.to_string_lossy());
+    let middle = if is_dry_run { ".dry-run" } else { "" };
+    PathBuf::from(format!("{stem}{middle}.faults.csv"))
+}
+
+/// Checks that the file can be made, before anything is sent.
+pub(super) fn check(path: &Path, may_replace: bool) -> Result<(), Failure> {
+    let directory = parent(path);
+    if !directory.is_dir() {
+        return Err(Failure::usage(format!("{} is no directory", directory.display())));
+    }
+    if !may_replace && fs::symlink_metadata(path).is_ok() {
+        return Err(Failure::usage(format!("{} exists", path.display()))
+            .next("--faults names another file for the lines that fail; --restart overwrites it"));
+    }
+    Ok(())
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
+}
+
+/// Writes the file. Returns the first faults in words; none if there are no faults, and then there
+/// is no file either.
+pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Result<Vec<String>> {
+    let mut shown = Vec::new();
+    let mut faults = spool.faults()?.peekable();
+    if faults.peek().is_none() {
+        return Ok(shown);
+    }
+    let mut file = NamedTempFile::new_in(parent(path))?;
+    io::Write::write_all(&mut file, MARK)?;
+    let mut table = csv::WriterBuilder::new()
+        .delimiter(source.header.as_ref().map_or(b',', |header| header.delimiter))
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(io::BufWriter::new(&mut file));
+    table.write_record(columns(source))?;
+    let mut lines = LineReader::new(source)?;
+    for fault in faults {
+        let fault = fault?;
+        if shown.len() < SHOWN {
+            shown.push(fault.words());
+        }
+        let limit = u64::try_from(ROW_BYTES_MAX).unwrap_or_default();
+        let text = lines.text(fault.line, fault.end, limit)?;
+        table.write_record(row(source, &fault, &text).into_iter().map(unformula))?;
+    }
+    table.flush()?;
+    drop(table);
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(shown)
+}
+
+fn columns(source: &Source) -> Vec<String> {
+    let Some(header) = &source.header else {
+        return ["status", "code", "line", "member", "detail", "record"].map(str::to_owned).into();
+    };
+    let results = RESULTS.map(str::to_owned);
+    header.columns.iter().cloned().chain(results).collect()
+}
+
+fn row(source: &Source, fault: &Fault, text: &[u8]) -> Vec<String> {
+    let Fault { line, status, code, place, detail, .. } = fault;
+    let result =
+        [status.to_string(), code.clone(), line.to_string(), place.clone(), detail.clone()];
+    if let Some(header) = &source.header {
+        let text = if fault.is_unsafe { &[] } else { text };
+        return header.cells_of(text).into_iter().chain(result).collect();
+    }
+    let record = String::from_utf8_lossy(text).into_owned();
+    result.into_iter().chain([record]).collect()
+}
+
+/// The failure of a file that cannot be written.
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(exit::OTHER, format!("{} cannot be written: {error}", path.display()))
+}
