@@ -9,6 +9,7 @@ mod assign;
 mod connection;
 mod environment;
 mod events;
+mod export;
 mod failure;
 mod find;
 mod history;
@@ -61,6 +62,11 @@ pub enum Command {
     /// be reached, and goes on where it was: no event is lost, and none comes twice.
     #[command(alias = "event", alias = "log")]
     Events(events::EventsFlags),
+    /// Write all users, groups or deleted users into a file
+    ///
+    /// The file gets its name once it is complete. The format is that of its name, NDJSON or CSV; an
+    /// export of users can be imported. A spreadsheet opens CSV that is written with --bom.
+    Export(export::ExportFlags),
     /// Undo the last change of a user, or all changes of a request
     ///
     /// Only what nobody changed since is changed back.
@@ -100,6 +106,7 @@ async fn execute(command: Command) -> Outcome {
         Command::Whoami(flags) => login::whoami(flags).await,
         Command::Users(flags) => users::run(flags).await,
         Command::Events(flags) => events::run(flags).await,
+        Command::Export(flags) => export::run(flags).await,
         Command::Undo(flags) => history::undo(flags).await,
     }
 }

@@ -32,11 +32,6 @@ impl Lines {
         }
     }
 
-    /// Whether the last line has not ended.
-    pub(crate) fn has_more(&self) -> bool {
-        self.start < self.buffer.len()
-    }
-
     pub(crate) fn is_too_long(&self) -> bool {
         self.buffer.len() - self.start > LINE_BYTES_MAX
     }
@@ -57,6 +52,6 @@ mod tests {
             }
         }
         assert_eq!(found, ["ab", "c", "d", "e"]);
-        assert!(lines.has_more() && !lines.is_too_long());
+        assert!(!lines.is_too_long());
     }
 }

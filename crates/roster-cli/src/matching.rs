@@ -1,19 +1,285 @@
 //! Changes of all users that match a condition.
 
-use roster_client::Client;
+use std::collections::HashMap;
 
+use futures_util::{StreamExt as _, stream};
+use roster_client::{Body, Call, Client, Error, Method, Problem, Response, header};
+use serde::Deserialize;
+
+use crate::ask::confirm;
 use crate::assign::Assignments;
-use crate::failure::{Failure, Outcome};
-use crate::find::Selection;
-use crate::output::Output;
+use crate::failure::{Failure, Outcome, exit};
+use crate::find::{Selection, USERS};
+use crate::interrupt::Interrupts;
+use crate::lines::Lines;
+use crate::output::{Output, Record};
+use crate::progress::Progress;
+use crate::records::{label, text};
+use crate::text::{print, say};
 
+/// How many users, and how many failures, are named.
+const NAMED: usize = 5;
+
+/// What a dry run returns.
+#[derive(Deserialize)]
+struct Preview {
+    /// How many users match.
+    count: u64,
+    /// The first of them, as they would be.
+    items: Vec<Record>,
+    /// Those of the first that would fail.
+    failed: Vec<Failed>,
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    id: String,
+    problem: Box<Problem>,
+}
+
+/// One line of the response.
+#[derive(Deserialize)]
+struct Answer {
+    id: Option<String>,
+    problem: Option<Box<Problem>>,
+    #[serde(default)]
+    processed: u64,
+    #[serde(default)]
+    done: bool,
+    #[serde(default)]
+    unchanged: u64,
+}
+
+/// What the results say.
+#[derive(Default)]
+struct Totals {
+    done: u64,
+    unchanged: u64,
+    failed: u64,
+    /// The first failures in words.
+    words: Vec<String>,
+    is_complete: bool,
+}
+
+/// The change of all users that match.
+struct Change<'a> {
+    client: &'a Client,
+    selection: &'a Selection,
+    /// None deletes.
+    given: Option<&'a Assignments>,
+}
+
+/// Changes all users that match, after a dry run and a question. Without a change, deletes them.
 pub(crate) async fn change(
-    _client: &Client,
-    _output: &Output,
-    _selection: &Selection,
-    _change: Option<&Assignments>,
-    _yes: bool,
-    _dry_run: bool,
+    client: &Client,
+    output: &Output,
+    selection: &Selection,
+    change: Option<&Assignments>,
+    yes: bool,
+    dry_run: bool,
 ) -> Outcome {
-    Err(Failure::usage("not yet"))
+    let change = Change { client, selection, given: change };
+    let answer = client.send(&change.call("dry_run", "true")?).await;
+    let preview: Preview = answer.map_err(|error| change.failure(error))?.json()?;
+    if preview.count == 0 {
+        say("no users match");
+        return Ok(0);
+    }
+    let is_renamed = change.given.is_some_and(|given| given.members.contains_key("username"));
+    let name = |user| if is_renamed { text(user, "id") } else { label(user) };
+    let names: HashMap<_, _> =
+        preview.items.iter().map(|user| (text(user, "id"), name(user))).collect();
+    for failed in preview.failed.iter().take(NAMED) {
+        say(&format!("would fail: {}", words(&failed.id, &names, &failed.problem)));
+    }
+    if dry_run {
+        return change.show(output, preview).await;
+    }
+    if !yes {
+        for user in preview.items.iter().take(NAMED) {
+            say(&format!("  {}", name(user)));
+        }
+        if preview.count > u64::try_from(NAMED).unwrap_or_default() {
+            say("  ...");
+        }
+    }
+    confirm(&format!("{} {}?", change.verb("Change", "Delete"), users(preview.count)), yes)?;
+    change.run(&names, preview.count).await
+}
+
+impl Change<'_> {
+    fn verb(&self, change: &'static str, delete: &'static str) -> &'static str {
+        if self.given.is_some() { change } else { delete }
+    }
+
+    fn call(&self, name: &str, value: &str) -> Result<Call, Failure> {
+        let method = if self.given.is_some() { Method::PATCH } else { Method::DELETE };
+        let call = Call::new(method, "bulk/users")
+            .query("filter", self.selection.filter.as_deref().unwrap_or_default())
+            .query(name, value);
+        Ok(match self.given {
+            Some(given) => call.json(&given.members)?,
+            None => call,
+        })
+    }
+
+    /// A failure, with the members as the caller wrote them.
+    fn failure(&self, error: Error) -> Failure {
+        Failure::of_input(error, |fault| self.given?.word_of(fault))
+    }
+
+    /// Shows what would change.
+    async fn show(&self, output: &Output, preview: Preview) -> Outcome {
+        let (shown, failed) = (preview.items.len(), preview.failed.len());
+        let given = self.given.map(|given| &given.members);
+        let changed = given.into_iter().flat_map(|members| members.keys().map(String::as_str));
+        let mut columns = USERS.columns.to_vec();
+        for member in changed {
+            if !columns.contains(&member) {
+                columns.push(member);
+            }
+        }
+        output.list(stream::iter(preview.items.into_iter().map(Ok)), &columns, None).await?;
+        let verb = self.verb("change", "delete");
+        let first = match u64::try_from(shown + failed) {
+            Ok(checked) if checked < preview.count => {
+                format!("; the first {checked} were checked, {failed} would fail")
+            }
+            _ => format!("; {failed} would fail"),
+        };
+        say(&format!("dry run: would {verb} {}{first}", users(preview.count)));
+        Ok(if failed > 0 { exit::SOME_FAILED } else { 0 })
+    }
+
+    /// Changes the users, and says how to undo it.
+    async fn run(&self, names: &HashMap<String, String>, count: u64) -> Outcome {
+        // Who may not read events has no way to undo the change.
+        let latest = Call::new(Method::GET, "events").query("after", "latest").query("limit", "1");
+        let before = self.client.send(&latest).await.ok();
+        let before = before.and_then(|answer| answer.position().map(ToOwned::to_owned));
+        let call = self.call("confirm", &count.to_string())?;
+        let call = call.header(header::ACCEPT, "application/x-ndjson");
+        let body = match self.given {
+            Some(given) => Body::from(serde_json::to_vec(&given.members)?),
+            None => Body::from(Vec::new()),
+        };
+        let mut interrupts = Interrupts::listen()?;
+        let response = self.client.stream(&call, body).await.map_err(|error| {
+            let is_other_count = error.problem().is_some_and(|one| one.code == "count-mismatch");
+            let failure = self.failure(error);
+            if is_other_count {
+                return failure.next("other users match by now: look again with --dry-run");
+            }
+            failure
+        })?;
+        let request = response.headers().get("x-request-id").and_then(|id| id.to_str().ok());
+        let request = request.map(ToOwned::to_owned);
+        let mut totals = Totals::default();
+        let mut progress = Progress::begin(self.verb("change", "delete"), count, 0);
+        let read = self.read(response, names, (&mut totals, &mut progress), &mut interrupts).await;
+        progress.clear();
+        self.tell(&totals)?;
+        let undo = before.zip(request).filter(|_| totals.done > totals.unchanged);
+        if let Some((position, request)) = undo {
+            say(&format!("next: roster undo --after {position} --request {request}"));
+        }
+        match read {
+            Ok(()) if totals.failed > 0 => Ok(exit::SOME_FAILED),
+            Ok(()) => Ok(0),
+            Err(failure) => {
+                let text = format!("{} of {count} users had a result", totals.done + totals.failed);
+                say(&text);
+                Err(failure.next("the same command with --dry-run shows how many are left"))
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        response: Response,
+        names: &HashMap<String, String>,
+        (totals, progress): (&mut Totals, &mut Progress),
+        interrupts: &mut Interrupts,
+    ) -> Result<(), Failure> {
+        let mut pieces = self.client.pieces(response);
+        let mut lines = Lines::default();
+        let url = || self.client.url().to_owned();
+        loop {
+            let piece = tokio::select! {
+                piece = pieces.next() => piece,
+                () = interrupts.next() => return Err(Failure::new(exit::INTERRUPTED, "")),
+            };
+            let Some(piece) = piece else { break };
+            lines.feed(&piece?);
+            while let Some(line) = lines.next() {
+                let answer = serde_json::from_slice(&line)
+                    .map_err(|error| Error::Strange { url: url(), why: error.to_string() })?;
+                totals.take(answer, names)?;
+            }
+            if lines.is_too_long() {
+                let why = "a result is too long".to_owned();
+                return Err(Error::Strange { url: url(), why }.into());
+            }
+            progress.reach(totals.done + totals.failed, &format!("{} failed", totals.failed));
+        }
+        if totals.is_complete {
+            return Ok(());
+        }
+        let why = "the response ended before its last line".to_owned();
+        Err(Error::Broken { url: url(), why }.into())
+    }
+
+    fn tell(&self, totals: &Totals) -> Result<(), Failure> {
+        for words in &totals.words {
+            say(&format!("failed: {words}"));
+        }
+        let shown = u64::try_from(totals.words.len()).unwrap_or_default();
+        if totals.failed > shown {
+            say(&format!("failed: {} more", totals.failed - shown));
+        }
+        let Totals { done, unchanged, failed, .. } = totals;
+        let done = users(done - unchanged);
+        let unchanged = match unchanged {
+            0 => String::new(),
+            count => format!(", {count} had these values before"),
+        };
+        let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
+        print(&format!("{} {done}{unchanged}{failed}", self.verb("changed", "deleted")))?;
+        Ok(())
+    }
+}
+
+impl Totals {
+    fn take(&mut self, answer: Answer, names: &HashMap<String, String>) -> Result<(), Failure> {
+        if answer.done {
+            (self.is_complete, self.unchanged) = (true, answer.unchanged);
+            return Ok(());
+        }
+        let Some(problem) = answer.problem else {
+            self.done += 1;
+            return Ok(());
+        };
+        // The last result of a change that was stopped belongs to a user who was not tried.
+        if answer.processed <= self.done + self.failed {
+            return Err(Error::Problem(problem).into());
+        }
+        self.failed += 1;
+        if self.words.len() < NAMED {
+            self.words.push(words(&answer.id.unwrap_or_default(), names, &problem));
+        }
+        Ok(())
+    }
+}
+
+/// A failure in words.
+fn words(id: &str, names: &HashMap<String, String>, problem: &Problem) -> String {
+    let name = names.get(id).filter(|name| *name != id);
+    let name = name.map(|name| format!("{name} ({id})"));
+    let details: Vec<&str> = problem.errors.iter().map(|fault| &*fault.detail).collect();
+    let details = if details.is_empty() { problem.detail.clone() } else { details.join("; ") };
+    format!("{}: {details}", name.unwrap_or_else(|| id.to_owned()))
+}
+
+fn users(count: u64) -> String {
+    if count == 1 { "1 user".to_owned() } else { format!("{count} users") }
 }

@@ -179,7 +179,9 @@ fn stored(
             let text = format!("no import of {} with these flags was interrupted", source.name);
             let failure = Failure::usage(text);
             Err(match store.others(source, client.url()).first() {
-                Some(other) => failure.next(format!("one was, with{other}")),
+                Some(other) => {
+                    failure.next(format!("roster import {}{other} --resume", source.name))
+                }
                 None => failure,
             })
         }
