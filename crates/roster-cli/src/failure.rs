@@ -28,6 +28,20 @@ pub mod exit {
     pub const NO_SERVICE: u8 = 8;
     /// Interrupted by Ctrl-C.
     pub const INTERRUPTED: u8 = 130;
+
+    /// All of them with their meaning, for the man pages.
+    pub const ALL: [(u8, &str); 10] = [
+        (0, "Success."),
+        (OTHER, "Any other error."),
+        (USAGE, "The command line or the input is not valid."),
+        (NOT_AUTHENTICATED, "The service needs a key, or the key is not valid."),
+        (NOT_ALLOWED, "The key does not permit this."),
+        (NOT_FOUND, "There is no such record."),
+        (CONFLICT, "A conflict with another record, or the record has another version."),
+        (SOME_FAILED, "Some lines or some records failed."),
+        (NO_SERVICE, "The service cannot be reached, or is too busy."),
+        (INTERRUPTED, "Interrupted by Ctrl-C."),
+    ];
 }
 
 /// What a command returns: its exit status.

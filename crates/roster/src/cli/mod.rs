@@ -9,14 +9,17 @@ mod banner;
 mod bind_check;
 mod check;
 mod check_config;
+mod completions;
 mod data_flags;
 mod flags;
+mod groups;
 mod health;
 mod import;
 mod jwt_settings;
 mod keys;
 mod listener;
 mod logging;
+mod man;
 mod migrate;
 mod open_files;
 mod policy;
@@ -26,13 +29,14 @@ mod serve;
 mod stop;
 mod supervisor;
 mod takeover;
+mod tips;
 mod tls_settings;
 mod unverified_tls;
 mod version;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, Error};
 use clap::{Parser, Subcommand};
 use roster_cli::{print, say};
 
@@ -40,9 +44,17 @@ use crate::config::{EXIT_CONFIG, Faults};
 use crate::data_dir::DataDir;
 use flags::{ServeFlags, SettingFlags};
 
+/// What to try first.
+const EXAMPLES: &str = "\
+Examples:
+  roster serve --dev             Start a service with sample users on this machine
+  roster users list              List the users of the service at 127.0.0.1:8080
+  roster login URL               Store the URL and the key of another service
+  roster users list --help       Show what a command does, and its flags";
+
 /// A user directory in one binary: stores users and serves them over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "roster", version)]
+#[command(name = "roster", version, help_template = groups::template(), after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -120,17 +132,44 @@ enum Command {
     /// For the health check of a container without another HTTP client. Exits with 0 if the service
     /// is ready, and with 1 if it is not or does not respond.
     Health(SettingFlags),
-    /// Print the version
-    Version,
     #[command(flatten)]
     Client(roster_cli::Command),
+    #[command(flatten)]
+    Other(Other),
+}
+
+/// The commands that need no store and no service.
+#[derive(Debug, Subcommand)]
+enum Other {
+    /// Print the version
+    Version,
+    /// Print the script with which a shell completes commands and flags
+    ///
+    /// For this shell only: `source <(roster completions bash)`, the same for zsh, or `roster
+    /// completions fish | source`. The Debian package installs these scripts for all users.
+    #[command(alias = "completion")]
+    Completions {
+        /// The shell
+        shell: completions::Shell,
+    },
+    /// Write the man pages into a directory
+    ///
+    /// One page for the program and one for each command, such as roster-users-list.1. `man -l`
+    /// shows such a file; below a directory of MANPATH they belong into `man1`.
+    Man {
+        /// The directory, which is created if it is missing
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 /// Runs the command and returns the exit status.
 pub fn run() -> ExitCode {
-    // Files that a command creates may contain personal data, so only their owner may read them.
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    let cli = Cli::try_parse().unwrap_or_else(|error| with_tip(error).exit());
+    let cli = Cli::try_parse().unwrap_or_else(|error| tips::with_tip(error).exit());
+    if !matches!(cli.command, Command::Other(_)) {
+        // Files that a command creates may contain personal data, so only their owner may read them.
+        rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    }
     let outcome = match cli.command {
         Command::Serve(flags) => flags.load().map_err(anyhow::Error::from).and_then(serve::start),
         Command::Backup(flags) => backup::run(flags),
@@ -143,29 +182,15 @@ pub fn run() -> ExitCode {
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Health(flags) => health::run(&flags),
-        Command::Version => version::run(),
         Command::Client(command) => return roster_cli::run(command),
+        Command::Other(Other::Version) => version::run(),
+        Command::Other(Other::Completions { shell }) => completions::run(shell),
+        Command::Other(Other::Man { directory }) => man::run(&directory),
     };
     outcome.unwrap_or_else(|error| {
         say(&format!("error: {error:#}"));
         if error.is::<Faults>() { ExitCode::from(EXIT_CONFIG) } else { ExitCode::FAILURE }
     })
-}
-
-/// Suggests `--listen` for flags such as `--port`, whose names are not similar to it.
-fn with_tip(mut error: Error) -> Error {
-    let is_of_the_address = error.get(ContextKind::InvalidArg).is_some_and(|argument| {
-        ["--port", "--host", "--bind", "--address", "-p"].contains(&&*argument.to_string())
-    });
-    let takes_listen = error.get(ContextKind::Usage).is_some_and(|usage| {
-        let usage = usage.to_string();
-        ["serve", "check-config", "health"].iter().any(|name| usage.contains(name))
-    });
-    if is_of_the_address && takes_listen {
-        let tip = "use --listen ADDRESS:PORT, such as --listen 127.0.0.1:8080";
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    error
 }
 
 /// Warns if other users may enter or change the data directory.
