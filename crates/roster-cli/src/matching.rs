@@ -181,7 +181,7 @@ impl Change<'_> {
         self.tell(&totals)?;
         let undo = before.zip(request).filter(|_| totals.done > totals.unchanged);
         if let Some((position, request)) = undo {
-            say(&format!("next: roster undo --after {position} --request {request}"));
+            say(&format!("undo: roster undo --after {position} --request {request}"));
         }
         match read {
             Ok(()) if totals.failed > 0 => Ok(exit::SOME_FAILED),

@@ -1,9 +1,9 @@
 //! The curl examples of a document: `console` blocks of `$ curl` lines with their responses.
 
 use crate::answer::{Words, folded};
-use roster_testkit::process::Process;
+use roster_testkit::process::{Place, Process};
 
-use crate::service::curl;
+use crate::service::output;
 
 /// A document, split at its examples.
 pub(crate) struct Examples {
@@ -40,8 +40,8 @@ impl Examples {
                 continue;
             }
             if inside && line.starts_with("$ ") {
-                let known =
-                    ["$ curl ", "$ jq ", "$ python3 "].iter().any(|one| line.starts_with(one));
+                let known = ["$ curl ", "$ jq ", "$ python3 ", "$ roster ", "$ printf "];
+                let known = known.iter().any(|one| line.starts_with(one));
                 assert!(known, "this does not run in a console block: {line}");
                 parts.push(Part::Example { command: String::new(), told: String::new() });
                 continued = true;
@@ -60,7 +60,7 @@ impl Examples {
     }
 
     /// Runs the examples in order.
-    pub(crate) fn run(self, service: &Process) -> Outcome {
+    pub(crate) fn run(self, place: &Place, service: &Process) -> Outcome {
         let mut words = Words::default();
         let mut outcome = Outcome { count: 0, difference: None, text: String::new() };
         for part in self.parts {
@@ -69,11 +69,13 @@ impl Examples {
                 Part::Example { command, told } => {
                     outcome.count += 1;
                     let line = command.trim_start_matches("$ ").trim_end();
-                    let answer = curl(service, &words.translated(line));
+                    let answer = output(place, service, &words.translated(line));
                     let difference = words.compare(&told, &answer);
                     outcome.text.push_str(&command);
                     if let Some(difference) = difference {
-                        outcome.text.push_str(&folded(&words.told_again(&answer)));
+                        let again = words.told_again(&answer);
+                        let is_table = line.starts_with("roster ");
+                        outcome.text.push_str(&if is_table { again } else { folded(&again) });
                         let report = format!("$ {line}\n{difference}\nanswered:\n{answer}");
                         outcome.difference.get_or_insert(report);
                     } else {

@@ -58,14 +58,15 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/schema.md", 4),
     ("docs/groups.md", 6),
     ("docs/tenants.md", 10),
+    ("docs/cli.md", 14),
 ];
 
 /// Runs every example of a document.
 fn check_examples(document: &str) {
     let text = read(document);
     let least = WITH_EXAMPLES.iter().find(|(known, _)| *known == document).unwrap().1;
-    let (_place, service) = serve();
-    let outcome = Examples::of(&text).run(&service);
+    let (place, service) = serve();
+    let outcome = Examples::of(&text).run(&place, &service);
     assert!(outcome.count >= least, "{document} has {} examples", outcome.count);
     if let Some(difference) = outcome.difference {
         let path = write_corrected(document, &outcome.text);
@@ -114,6 +115,11 @@ fn the_examples_of_filters_are_current() {
 #[test]
 fn the_examples_of_bring_your_users_are_current() {
     check_examples("docs/bring-your-users.md");
+}
+
+#[test]
+fn the_examples_of_the_command_line_are_current() {
+    check_examples("docs/cli.md");
 }
 
 #[test]
