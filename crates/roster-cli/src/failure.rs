@@ -91,7 +91,11 @@ impl Failure {
 
 /// Where a fault is, if the caller did not write it on the command line.
 fn place(fault: &Fault) -> Option<String> {
-    let parameter = fault.parameter.as_ref().map(|name| format!("--{}", name.replace('_', "-")));
+    let parameter = fault.parameter.as_ref().map(|name| match name.as_str() {
+        "fields" => "--columns".to_owned(),
+        "q" => "the words".to_owned(),
+        name => format!("--{}", name.replace('_', "-")),
+    });
     let member = fault.pointer.as_ref().map(|pointer| {
         let parts = pointer.trim_start_matches('/').replace("~1", "/").replace("~0", "~");
         parts.replace('/', ".")

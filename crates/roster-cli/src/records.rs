@@ -202,10 +202,14 @@ impl Desk<'_> {
     ) -> Result<Record, Failure> {
         let (given, others) = Assignments::divide(&flags.members, self.kind.types)?;
         if let Some(word) = others.first() {
-            let text = format!("{word} is no MEMBER=VALUE");
-            let name = if word.contains('@') { "email" } else { self.kind.name };
-            return Err(Failure::usage(text)
-                .next(format!("roster {} create {name}={word}", self.kind.path)));
+            let create = format!("roster {} create", self.kind.path);
+            let next = if word.starts_with('{') {
+                format!("{create} -f FILE reads JSON from a file, and -f - from stdin")
+            } else {
+                let name = if word.contains('@') { "email" } else { self.kind.name };
+                format!("{create} {name}={word}")
+            };
+            return Err(Failure::usage(format!("{word} is no MEMBER=VALUE")).next(next));
         }
         let draft = record_of(flags.file.as_deref(), &given)?;
         let write = Write { is_dry_run: flags.dry_run, ..write };

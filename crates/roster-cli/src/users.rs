@@ -33,7 +33,7 @@ pub struct UsersFlags {
 #[derive(Debug, Subcommand)]
 enum Act {
     /// List users
-    #[command(visible_alias = "ls")]
+    #[command(visible_alias = "ls", alias = "find", alias = "search")]
     List(UserListFlags),
     /// Show one user
     #[command(alias = "show", alias = "view")]
