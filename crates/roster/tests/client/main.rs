@@ -4,8 +4,11 @@
 #![expect(clippy::panic, reason = "this is how a test fails")]
 
 mod events;
+mod export;
+mod import;
 mod library;
 mod login;
+mod matching;
 mod users;
 
 use std::{

@@ -1,0 +1,367 @@
+//! `roster import` into a service.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread::sleep,
+    time::Duration,
+};
+
+use roster_testkit::over_each_engine;
+use roster_testkit::process::{Engine, Place, Process};
+
+use super::{Ran, Shell, run};
+
+over_each_engine! {
+    faults_are_listed_and_can_be_corrected,
+    lines_of_json_are_imported_and_conflicts_settled,
+    an_interrupted_import_goes_on,
+    an_import_survives_the_end_of_the_service,
+    what_cannot_be_imported_is_refused,
+    importing_needs_its_scope,
+}
+
+const FAULTY: &str = "username,email,given_name,attributes.note\n\
+                      hedy,hedy@example.com,Hedy,\"two\nlines\"\n\
+                      vera,vera at example.com,Vera,x\n\
+                      \n\
+                      rosa,rosa@example.com,Rosa,+49 30\n\
+                      kurt,\"kurt@example.com,Kurt,\n\
+                      emil,emil at example.com,'=Emil,\"a\nb\"\n\
+                      hedy,,,\n\
+                      ivan,ivan@example.com\n";
+
+fn faults_are_listed_and_can_be_corrected(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.file("people.csv", FAULTY);
+    let dry = shell.run(&["import", "people.csv", "--dry-run"]);
+    dry.failed(7, &["column given_name: given_name", "would be: 2 created", "5 failed"]);
+    assert_eq!(shell.ok(&["users", "list"]), "");
+    let ran = shell.run(&["import", "people.csv"]);
+    ran.failed(
+        7,
+        &[
+            "people.csv: 2 created, 0 replaced, 0 skipped, 5 failed",
+            "line 4: email: write an address",
+            "line 7: email: a quotation mark",
+            "line 8: email: ",
+            "and 2 more; all are in people.faults.csv",
+            "next: correct people.faults.csv and import it: roster import people.faults.csv",
+        ],
+    );
+    let path = shell.home.path().join("people.faults.csv");
+    let faults = fs::read_to_string(&path).unwrap();
+    let (mark, faults) = faults.split_at(3);
+    assert_eq!(mark, "\u{feff}");
+    let rows: Vec<Vec<String>> = csv_rows(faults);
+    assert_eq!(
+        rows[0].join(","),
+        "username,email,given_name,attributes.note,status,code,line,column,detail"
+    );
+    let short: Vec<String> =
+        rows[1..].iter().map(|row| [&row[..4], &row[4..8]].concat().join("|")).collect();
+    assert_eq!(
+        short,
+        [
+            "vera|vera at example.com|Vera|x|422|invalid-email|4|email",
+            "||||400|misquoted-cell|7|email",
+            "emil|emil at example.com|'=Emil|a\nb|422|invalid-email|8|email",
+            "hedy||||409|username-taken|10|username",
+            "||||400|missing-cell|11|given_name",
+        ]
+    );
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    // It is not overwritten, and can be corrected and imported.
+    shell.run(&["import", "people.csv"]).failed(2, &["people.faults.csv exists", "--restart"]);
+    shell.file("people.faults.csv", &faults.replace(" at ", "@"));
+    let ran = shell.run(&["import", "people.faults.csv"]);
+    ran.failed(7, &["2 created, 0 replaced, 0 skipped, 3 failed", "line 6: username: choose"]);
+    let emil = shell.run(&["users", "get", "emil", "-o", "json"]).json();
+    assert_eq!(
+        (&emil["given_name"], &emil["attributes"]["note"]),
+        (&"=Emil".into(), &"a\nb".into())
+    );
+    let again = shell.run(&["import", "people.csv", "--restart", "--on-conflict", "skip"]);
+    again.failed(7, &["0 created, 0 replaced, 3 skipped, 4 failed"]);
+    assert!(states(&shell).is_empty());
+    shell.service.stop();
+}
+
+/// The cells of a table that this command wrote.
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut is_quoted) = (vec![], vec![], String::new(), false);
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => cell.push(other),
+        }
+    }
+    rows
+}
+
+fn lines_of_json_are_imported_and_conflicts_settled(engine: Engine) {
+    let shell = Shell::new(engine);
+    let people = "{\"username\":\"ada\",\"title\":\"Dr\"}\n{\"username\":\"bob\",\"emial\":\"b\"}\n\
+                  \n{\"username\":\"cleo\"}";
+    shell.file("people.ndjson", people);
+    shell.run(&["import", "people.ndjson"]).failed(7, &["2 created", "1 failed", "line 2: emial"]);
+    let faults = fs::read_to_string(shell.home.path().join("people.faults.csv")).unwrap();
+    assert_eq!(
+        faults,
+        "\u{feff}status,code,line,member,detail,record\r\n422,unknown-member,2,emial,emial: did \
+         you mean email?,\"{\"\"username\"\":\"\"bob\"\",\"\"emial\"\":\"\"b\"\"}\"\r\n"
+    );
+    let stdin = |arguments: &[&str], text: &str| {
+        run(shell.command(arguments).env("ROSTER_URL", shell.url()), text)
+    };
+    let merged = stdin(
+        &["import", "-", "--on-conflict", "merge"],
+        "{\"username\":\"ADA\",\"name\":\"A\"}\n",
+    );
+    assert!(merged.err.contains("stdin: 0 created, 1 replaced"), "{merged:?}");
+    merged.succeeded();
+    let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!((&ada["title"], &ada["name"]), (&"Dr".into(), &"A".into()));
+    let table = "Login;Vorname;Hat\nada;Ada;7\n";
+    stdin(&["import", "-", "--csv"], table).failed(
+        2,
+        &[
+            "Login: did you mean username? --map COLUMN:MEMBER names its member",
+            "Hat: --map",
+            "--map guess",
+        ],
+    );
+    let guessed = ["import", "-", "--map", "guess", "--map", "Hat:", "--on-conflict", "replace"];
+    stdin(&guessed, table).succeeded();
+    let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!((&ada["title"], &ada["given_name"]), (&().into(), &"Ada".into()));
+    let kept = "{\"id\":\"019b76da-a800-7000-8000-00000000000a\",\"username\":\"kept\"}";
+    stdin(&["import", "-", "--keep-ids"], kept).succeeded();
+    shell.ok(&["users", "get", "019b76da-a800-7000-8000-00000000000a"]);
+    shell.service.stop();
+}
+
+/// A service that executes so many lines in a second.
+fn slow(engine: Engine, lines: &str) -> Shell {
+    let place = Place::new(engine);
+    let mut serve = place.serve(env!("CARGO_BIN_EXE_roster"));
+    let service =
+        Process::start(serve.args(["--rate-limit-per-s", lines, "--rate-limit-burst", "10"]));
+    let home = tempfile::tempdir().unwrap();
+    Shell { service, home, place, operator: Default::default() }
+}
+
+/// The same service without a limit, at the same address.
+fn quick(shell: &Shell) -> Process {
+    let address = shell.service.address();
+    let mut serve = shell.place.serve(env!("CARGO_BIN_EXE_roster"));
+    let at = serve.get_args().position(|word| word == "127.0.0.1:0").unwrap();
+    let mut words: Vec<_> = serve.get_args().map(ToOwned::to_owned).collect();
+    words[at] = address.into();
+    let mut command = Command::new(serve.get_program());
+    command.args(words).current_dir(serve.get_current_dir().unwrap()).env_clear();
+    serve = command;
+    Process::start(&mut serve)
+}
+
+/// A file of large rows with line ends, every tenth without a valid address. What is sent cannot be
+/// stopped, so there is more than a connection takes.
+fn large(shell: &Shell, rows: usize) -> PathBuf {
+    let cell = "x\n".repeat(20_000);
+    let mut text = "username,email,pad\r\n".to_owned();
+    for row in 0..rows {
+        let sign = if row % 10 == 9 { " at " } else { "@" };
+        write!(text, "u{row},u{row}{sign}example.com,\"{cell}\"\r\n").unwrap();
+    }
+    shell.file("large.csv", &text)
+}
+
+fn import(shell: &Shell, arguments: &[&str]) -> Child {
+    let mut command = shell.command(&["import", "large.csv", "--map", "pad:"]);
+    command.args(arguments).env("ROSTER_URL", shell.url());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+fn end(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        status: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The files in which imports are remembered.
+fn states(shell: &Shell) -> Vec<PathBuf> {
+    let directory = shell.home.path().join(".local/state/roster/imports");
+    fs::read_dir(directory).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Checks that an import of the large file is complete and exact.
+#[track_caller]
+fn is_exact(shell: &Shell, address: &str, rows: usize) {
+    let address = format!("http://{address}");
+    let names = run(
+        &mut shell.command(&[
+            "users",
+            "list",
+            "--url",
+            &address,
+            "-o",
+            "csv",
+            "--columns",
+            "username",
+        ]),
+        "",
+    );
+    let mut names: Vec<String> = names.succeeded().lines().skip(1).map(ToOwned::to_owned).collect();
+    let mut expected: Vec<String> =
+        (0..rows).filter(|row| row % 10 != 9).map(|row| format!("u{row}")).collect();
+    names.sort();
+    expected.sort();
+    assert_eq!(names, expected);
+    let faults = fs::read_to_string(shell.home.path().join("large.faults.csv")).unwrap();
+    let rows = csv_rows(faults.trim_start_matches('\u{feff}'));
+    let lines: Vec<&str> = rows[1..].iter().map(|row| &*row[5]).collect();
+    let lines_of_all = (0..names.len() + rows.len() - 1).map(|row| 2 + row * 20_001);
+    let bad: Vec<String> = lines_of_all.skip(9).step_by(10).map(|line| line.to_string()).collect();
+    assert_eq!(lines, bad);
+    assert!(rows[1..].iter().all(|row| row[2].len() == 40_000 && row[1].contains(" at ")));
+    assert!(states(shell).is_empty());
+}
+
+fn an_interrupted_import_goes_on(engine: Engine) {
+    const ROWS: usize = 160;
+    let mut shell = slow(engine, "20");
+    large(&shell, ROWS);
+    // Lines that were sent still get their results.
+    let first = import(&shell, &["--faults", "large.faults.csv"]);
+    sleep(Duration::from_secs(1));
+    signal(&first, "INT");
+    let next = "next: roster import large.csv --map pad: --faults large.faults.csv --resume";
+    end(first).failed(130, &["are done", "large.csv: ", next]);
+    let state = states(&shell).into_iter().find(|path| path.extension().unwrap() == "json");
+    let state = state.unwrap();
+    assert_eq!(fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o600);
+    let parent = state.parent().unwrap();
+    assert_eq!(fs::metadata(parent).unwrap().permissions().mode() & 0o777, 0o700);
+    end(import(&shell, &[]))
+        .failed(6, &["was interrupted before line", "--resume, or", "--restart"]);
+    shell.run(&["import", "large.csv", "--resume"]).failed(2, &["--map pad: --resume"]);
+    // A second signal ends it at once, and so does one that cannot be caught.
+    let second = import(&shell, &["--resume"]);
+    sleep(Duration::from_millis(600));
+    signal(&second, "TERM");
+    sleep(Duration::from_millis(50));
+    signal(&second, "TERM");
+    end(second).failed(130, &["going on at line", "--resume"]);
+    let mut third = import(&shell, &["--resume"]);
+    sleep(Duration::from_millis(600));
+    third.kill().unwrap();
+    third.wait().unwrap();
+    // Another process over the same file is refused while one runs.
+    let running = import(&shell, &["--resume"]);
+    sleep(Duration::from_millis(300));
+    end(import(&shell, &["--resume"])).failed(6, &["another process"]);
+    signal(&running, "KILL");
+    end(running);
+    // A file that was changed since is another one.
+    let path = shell.home.path().join("large.csv");
+    let text = fs::read(&path).unwrap();
+    touch(&path);
+    end(import(&shell, &["--resume"])).failed(6, &["was changed since", "--restart"]);
+    // With --restart, what the interrupted import created is no conflict.
+    assert_eq!(fs::read(&path).unwrap(), text);
+    shell.service.signal("KILL");
+    shell.service.end();
+    shell.service = quick(&shell);
+    let failed = "144 created, 0 replaced, 0 skipped, 16 failed";
+    end(import(&shell, &["--restart"])).failed(7, &[failed]);
+    is_exact(&shell, shell.service.address(), ROWS);
+    shell.service.stop();
+}
+
+/// Changes the time of a file.
+fn touch(path: &Path) {
+    let touched = Command::new("touch").args(["-d", "2020-01-01"]).arg(path).status();
+    assert!(touched.unwrap().success());
+}
+
+fn an_import_survives_the_end_of_the_service(engine: Engine) {
+    const ROWS: usize = 120;
+    let mut shell = slow(engine, "20");
+    large(&shell, ROWS);
+    let running = import(&shell, &[]);
+    sleep(Duration::from_millis(1200));
+    shell.service.signal("KILL");
+    shell.service.end();
+    sleep(Duration::from_millis(1200));
+    shell.service = quick(&shell);
+    let ran = end(running);
+    ran.failed(7, &["trying again in 1 s", "108 created, 0 replaced, 0 skipped, 12 failed"]);
+    is_exact(&shell, shell.service.address(), ROWS);
+    shell.service.stop();
+}
+
+fn what_cannot_be_imported_is_refused(engine: Engine) {
+    let shell = Shell::new(engine);
+    fs::write(shell.home.path().join("utf16.csv"), b"\xFF\xFEu\0s\0").unwrap();
+    fs::write(shell.home.path().join("book.csv"), b"PK\x03\x04\0\0\0\0").unwrap();
+    fs::write(shell.home.path().join("binary"), [0, 1, 2, 3, 0, 0, 0, 0]).unwrap();
+    fs::create_dir(shell.home.path().join("directory")).unwrap();
+    shell.file("empty.csv", "\n\n");
+    shell.file("array.json", "[{\"username\":\"a\"}]");
+    shell.file("plain.txt", "username\nada\n");
+    shell.file("open.csv", "user\"name\nada\n");
+    shell.file("good.csv", "username\nada\n");
+    for (arguments, word) in [
+        (&["nobody.csv"][..], "No such file"),
+        (&["directory"], "it is a directory"),
+        (&["utf16.csv"], "save it as CSV UTF-8"),
+        (&["book.csv"], "it is a spreadsheet"),
+        (&["binary"], "it is no text"),
+        (&["empty.csv"], "it is empty"),
+        (&["array.json"], "jq -c '.[]' array.json"),
+        (&["plain.txt"], "if it is CSV, use --csv"),
+        (&["open.csv"], "a quotation mark in it is wrong"),
+        (&["good.csv", "--resume"], "no import of good.csv"),
+        (&["good.csv", "--resume", "--restart"], "cannot be used with"),
+        (&["good.csv", "--faults", "none/x.csv"], "none is no directory"),
+        (&["good.csv", "--match", "title"], "match"),
+        (&["good.csv", "--data", "d", "--on-conflict", "skip"], "cannot be used with"),
+        (&["good.csv", "--config", "x"], "--data"),
+    ] {
+        shell.run(&[&["import"], arguments].concat()).failed(2, &[word]);
+    }
+    let stdin = |arguments: &[&str], text: &str| {
+        run(shell.command(arguments).env("ROSTER_URL", shell.url()), text)
+    };
+    stdin(&["import", "-"], "").failed(2, &["it is empty"]);
+    stdin(&["import", "-", "--resume"], "{}").failed(2, &["it can be read once"]);
+    stdin(&["import", "-", "--key-file", "-"], "{}").failed(2, &["either the users or the key"]);
+    assert!(states(&shell).is_empty());
+    assert_eq!(shell.ok(&["users", "list"]), "");
+    shell.service.stop();
+}
+
+fn importing_needs_its_scope(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.file("people.csv", "username\nada\n");
+    shell.needs("users:write", &["import", "people.csv"]);
+    shell.operate(&["users", "get", "ada"]).succeeded();
+    assert!(states(&shell).is_empty());
+    shell.service.stop();
+}
