@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks what the binary generates from its command line: the completions load in bash, zsh and fish
 # and complete there, and man renders each page without a warning. Needs Debian's packages `zsh`,
-# `fish`, `man-db` and `groff`.
+# `fish` and `man-db`.
 #
 #   tools/command_line.sh BINARY
 set -uo pipefail

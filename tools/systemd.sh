@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Checks the units of deploy/systemd with systemd's own tools, without a running systemd: they must
-# be well formed, and the exposure of the service at most 2.0 of 10. Needs the programs of Debian's
-# package `systemd`.
+# Checks the units of deploy/systemd, or those of another directory, with systemd's own tools,
+# without a running systemd: they must be well formed, and the exposure of the service at most 2.0
+# of 10. Needs the programs of Debian's package `systemd`.
+#
+#   tools/systemd.sh [DIR]
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+units=$(realpath -e -- "${1:-$(dirname "${BASH_SOURCE[0]}")/../deploy/systemd}") || exit 1
 exposure_max=2.0
 
 # `verify` requires an existing program, so another one replaces it.
 place=$(mktemp -d) || exit 1
 trap 'rm -rf "$place"' EXIT
-cp deploy/systemd/roster.* "$place" &&
-    sed -i 's|^ExecStart=/usr/local/bin/roster |ExecStart=/usr/bin/env |' "$place/roster.service" ||
+cp "$units"/roster.{service,socket} "$place" &&
+    sed -i 's|^ExecStart=[^ ]*/roster |ExecStart=/usr/bin/env |' "$place/roster.service" ||
     exit 1
 
 # `verify` only warns about unknown settings. A warning is an error here, too.

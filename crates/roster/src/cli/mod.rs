@@ -167,7 +167,7 @@ enum Other {
 pub fn run() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| tips::with_tip(error).exit());
     if !matches!(cli.command, Command::Other(_)) {
-        // Files that a command creates may contain personal data, so only their owner may read them.
+        // The files of all others may contain personal data, so only their owner may read them.
         rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     }
     let outcome = match cli.command {

@@ -30,8 +30,8 @@ const TIPS: &[Tip] = &[
     Tip {
         given: PORTS,
         takes: Some("url"),
-        text: "use --url, such as --url :9000 or --url https://directory.example.com; --profile NAME \
-               is a service that you logged in to",
+        text: "use --url, such as --url :9000 or --url https://directory.example.com; --profile \
+               NAME is a service that you logged in to",
     },
     Tip {
         given: PORTS,
