@@ -63,6 +63,11 @@ impl Remote {
         self.tenant.clone().or_else(|| Environment::read().tenant)
     }
 
+    /// Whether a flag names a service.
+    pub(crate) fn is_given(&self) -> bool {
+        self.url.is_some() || self.profile.is_some() || self.key_file.is_some()
+    }
+
     /// Whether a service is named, by a flag, the environment or a login.
     ///
     /// # Errors
@@ -70,8 +75,7 @@ impl Remote {
     /// The profiles cannot be read, as a text.
     pub fn names_a_service(&self) -> Result<bool, String> {
         let environment = Environment::read();
-        let given = self.url.is_some() || self.profile.is_some() || self.key_file.is_some();
-        if given || environment.url.is_some() || environment.profile.is_some() {
+        if self.is_given() || environment.url.is_some() || environment.profile.is_some() {
             return Ok(true);
         }
         let profiles = Profiles::read().map_err(|failure| failure.text)?;

@@ -49,7 +49,7 @@ pub(crate) type Outcome = Result<u8, Failure>;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     pub(crate) status: u8,
     pub(crate) text: String,
     /// What to do next.
@@ -57,7 +57,8 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(status: u8, text: impl Into<String>) -> Self {
+    /// With an exit status, and what went wrong.
+    pub fn new(status: u8, text: impl Into<String>) -> Self {
         Self { status, text: text.into(), next: None }
     }
 
@@ -65,7 +66,9 @@ impl Failure {
         Self::new(exit::USAGE, text)
     }
 
-    pub(crate) fn next(mut self, next: impl Into<String>) -> Self {
+    /// With what to do next.
+    #[must_use]
+    pub fn next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());
         self
     }
@@ -120,6 +123,9 @@ fn next(problem: &Problem, status: u8) -> Option<String> {
         (exit::NOT_AUTHENTICATED, _) => "roster login URL stores a key; --key-file names one",
         (exit::NOT_ALLOWED, "insufficient-scope") => {
             "roster whoami shows what the key permits; a key with more: roster keys create"
+        }
+        (exit::NOT_ALLOWED, "operator-key-required") => {
+            "roster keys create NAME --scope all --all-tenants makes a key for all tenants"
         }
         (exit::CONFLICT, "version-mismatch") => {
             "get it again, and repeat the change if it still fits"

@@ -23,6 +23,14 @@ pub(crate) const USERS: Kind = Kind {
     },
 };
 
+pub(crate) const DELETED: Kind = Kind {
+    path: "deleted-users",
+    one: "deleted user",
+    many: "deleted users",
+    columns: &["username", "name", "email", "deleted_at", "purge_at", "id"],
+    ..USERS
+};
+
 /// Which users.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Selection {
@@ -49,16 +57,18 @@ pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure>
     desk.only(name, by_name)
 }
 
-/// Finds a deleted user by its id or username.
+/// Finds a deleted user by its id, username or one of its addresses.
 pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, Failure> {
-    let deleted = client.resource::<Record>("deleted-users");
+    let deleted = client.resource::<Record>(DELETED.path);
     if is_id(name) {
         return Ok(deleted.get(name).await?);
     }
-    let filter = format!("username eq {}", serde_json::to_string(name)?);
+    let quoted = serde_json::to_string(name)?;
+    let of_address = format!(" or emails.value eq {quoted}");
+    let or = if name.contains('@') { of_address.as_str() } else { "" };
+    let filter = format!("username eq {quoted}{or}");
     let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
-    let kind = Kind { path: "deleted-users", one: "deleted user", many: "deleted users", ..USERS };
-    Desk { kind, client, output: &Output::default() }.only(name, found)
+    Desk { kind: DELETED, client, output: &Output::default() }.only(name, found)
 }
 
 /// Whether a name has the form of an id.

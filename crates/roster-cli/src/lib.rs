@@ -7,14 +7,17 @@
 mod ask;
 mod assign;
 mod connection;
+mod deleted_users;
 mod environment;
 mod events;
 mod export;
 mod failure;
 mod find;
+mod groups;
 mod history;
 mod import;
 mod interrupt;
+mod keys;
 mod lines;
 mod login;
 mod matching;
@@ -22,9 +25,13 @@ mod output;
 mod profiles;
 mod progress;
 mod records;
+mod schema;
+mod service_keys;
 mod table;
+mod tenants;
 mod text;
 mod users;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -32,8 +39,10 @@ use clap::Subcommand;
 
 pub use connection::Remote;
 pub use environment::VARIABLES;
-pub use failure::exit;
+pub use failure::{Failure, exit};
 pub use import::ImportFlags;
+pub use keys::{Days, Keys, KeysFlags, NewKey, SCOPES};
+pub use output::Record;
 pub use progress::Progress;
 pub use text::{print, printable, say};
 
@@ -55,6 +64,25 @@ pub enum Command {
     /// List, get, create, change, delete, restore and purge users
     #[command(alias = "user", subcommand_required = true, arg_required_else_help = true)]
     Users(users::UsersFlags),
+    /// List and get deleted users
+    #[command(visible_alias = "deleted", alias = "deleted-user")]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    DeletedUsers(deleted_users::DeletedUsersFlags),
+    /// List, get, create, change and delete groups, and change their members
+    #[command(alias = "group", subcommand_required = true, arg_required_else_help = true)]
+    Groups(groups::GroupsFlags),
+    /// List, get, create, change, delete, restore and purge tenants
+    ///
+    /// A tenant is a directory of its own within the service. These commands need a key for all
+    /// tenants.
+    #[command(alias = "tenant", subcommand_required = true, arg_required_else_help = true)]
+    Tenants(tenants::TenantsFlags),
+    /// List, get, create, change, test and delete webhooks, to which the service sends changes
+    #[command(alias = "webhook", subcommand_required = true, arg_required_else_help = true)]
+    Webhooks(webhooks::WebhooksFlags),
+    /// Show and change the schema of users: what the members of attributes may be
+    #[command(alias = "schemas", subcommand_required = true, arg_required_else_help = true)]
+    Schema(schema::SchemaFlags),
     /// Show the last changes, or follow them
     ///
     /// The change log has every change of users and groups and, for keys that may read them, of
@@ -85,6 +113,13 @@ pub fn import(flags: ImportFlags) -> ExitCode {
     finish(import::run(flags))
 }
 
+/// Runs `roster keys` on the service that is named, or else on this store. `names_store` says
+/// whether flags name the store.
+#[must_use]
+pub fn keys(flags: KeysFlags, names_store: bool, store: impl Keys) -> ExitCode {
+    finish(keys::run(flags, names_store, store))
+}
+
 fn finish(command: impl Future<Output = Outcome>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -105,6 +140,11 @@ async fn execute(command: Command) -> Outcome {
         Command::Logout(flags) => login::logout(&flags),
         Command::Whoami(flags) => login::whoami(flags).await,
         Command::Users(flags) => users::run(flags).await,
+        Command::DeletedUsers(flags) => deleted_users::run(flags).await,
+        Command::Groups(flags) => groups::run(flags).await,
+        Command::Tenants(flags) => tenants::run(flags).await,
+        Command::Webhooks(flags) => webhooks::run(flags).await,
+        Command::Schema(flags) => schema::run(flags).await,
         Command::Events(flags) => events::run(flags).await,
         Command::Export(flags) => export::run(flags).await,
         Command::Undo(flags) => history::undo(flags).await,

@@ -14,7 +14,7 @@ use crate::table::Table;
 use crate::text::printable;
 
 /// A record, its members in the order of the service.
-pub(crate) type Record = IndexMap<String, Value>;
+pub type Record = IndexMap<String, Value>;
 
 /// Rows of which the width of the columns is that of the longest cell.
 const MEASURED_ROWS: usize = 200;

@@ -17,6 +17,20 @@ use crate::text::{print, say};
 /// The records of a page.
 const PAGE: u64 = 500;
 
+/// Members that change although nobody changes the record.
+const UNTOLD: [&str; 10] = [
+    "version",
+    "updated_at",
+    "users",
+    "deleted_users",
+    "groups",
+    "position",
+    "lag",
+    "failing_since",
+    "attempts",
+    "next_attempt_at",
+];
+
 /// Members that say what a record is, in this order, for people.
 const NAMES: [&str; 4] = ["username", "display_name", "name", "id"];
 
@@ -47,6 +61,17 @@ pub(crate) struct ListFlags {
 pub(crate) struct NameFlags {
     /// Id or name
     pub(crate) name: String,
+}
+
+/// A change of records without further values.
+#[derive(Debug, Args)]
+pub(crate) struct NamesFlags {
+    /// Ids or names
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) guard: Guard,
 }
 
 /// A new record.
@@ -90,6 +115,17 @@ pub(crate) struct DeleteFlags {
 
     #[command(flatten)]
     pub(crate) guard: Guard,
+}
+
+impl CreateFlags {
+    /// With a first word that is no assignment as the name of the record: `create acme` is
+    /// `create name=acme`.
+    pub(crate) fn named(mut self, member: &str) -> Self {
+        if let Some(first) = self.members.first_mut().filter(|first| !first.contains('=')) {
+            *first = format!("{member}={first}");
+        }
+        self
+    }
 }
 
 /// What protects a change.
@@ -162,6 +198,11 @@ impl Desk<'_> {
         if self.kind.key == self.kind.name {
             return Err(self.nobody(name));
         }
+        // The service finds the group, without regard to case.
+        if self.kind.path == "groups" {
+            let query = [(self.kind.name, name)];
+            return self.only(name, self.resource().list(&query).try_collect().await?);
+        }
         let all: Vec<Record> = self.resource().list(&[]).try_collect().await?;
         let is_named = |record: &&Record| record.get(self.kind.name).is_some_and(|of| of == name);
         self.only(name, all.iter().filter(is_named).cloned().collect())
@@ -185,7 +226,14 @@ impl Desk<'_> {
 
     fn nobody(&self, name: &str) -> Failure {
         let text = format!("no {} is called {name}", self.kind.one);
-        Failure::new(exit::NOT_FOUND, text).next(format!("roster {} list", self.kind.path))
+        let next = match self.kind.path {
+            "tenants" => {
+                "roster tenants list; roster tenants deleted lists those to restore".into()
+            }
+            "deleted-tenants" => "roster tenants deleted".into(),
+            path => format!("roster {path} list"),
+        };
+        Failure::new(exit::NOT_FOUND, text).next(next)
     }
 
     pub(crate) async fn get(&self, name: &str) -> Outcome {
@@ -194,8 +242,24 @@ impl Desk<'_> {
         Ok(0)
     }
 
-    /// Creates a record, and says its id.
+    /// Creates a record, shows it, and says its id.
     pub(crate) async fn create(
+        &self,
+        flags: &CreateFlags,
+        write: Write,
+    ) -> Result<Record, Failure> {
+        let record = self.created(flags, write).await?;
+        self.output.record(&record)?;
+        if flags.dry_run {
+            say("dry run: nothing was created");
+        } else {
+            say(&format!("created {} {}", self.kind.one, text(&record, self.kind.key)));
+        }
+        Ok(record)
+    }
+
+    /// Creates a record.
+    pub(crate) async fn created(
         &self,
         flags: &CreateFlags,
         write: Write,
@@ -214,14 +278,29 @@ impl Desk<'_> {
         let draft = record_of(flags.file.as_deref(), &given)?;
         let write = Write { is_dry_run: flags.dry_run, ..write };
         let created = self.resource().create_with(&draft, &write).await;
-        let record = created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
-        self.output.record(&record)?;
-        if flags.dry_run {
-            say("dry run: nothing was created");
-        } else {
-            say(&format!("created {} {}", self.kind.one, text(&record, self.kind.key)));
+        created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))
+    }
+
+    /// Changes members of the records that the words name.
+    pub(crate) async fn set_words(&self, flags: &SetFlags) -> Outcome {
+        let (given, names) = Assignments::divide(&flags.words, self.kind.types)?;
+        if given.is_empty() {
+            return Err(Failure::usage("no member is given")
+                .next("MEMBER=TEXT sets a member, MEMBER= clears one"));
         }
-        Ok(record)
+        if names.is_empty() {
+            return Err(Failure::usage(format!("no {} is named", self.kind.one))
+                .next(format!("roster {} set NAME MEMBER=VALUE", self.kind.path)));
+        }
+        let mut found = Vec::new();
+        for name in &names {
+            found.push(self.find(name).await?);
+        }
+        for read in &found {
+            self.set(read, &given, &flags.guard).await?;
+        }
+        flags.guard.tell();
+        Ok(0)
     }
 
     /// Changes members of a record, and shows what changed.
@@ -291,7 +370,7 @@ fn differences(before: &Record, after: &Record) -> Vec<Vec<String>> {
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     let shown = |value: Option<&Value>| value.map_or_else(|| "(none)".to_owned(), plain);
     names
-        .filter(|name| !matches!(name.as_str(), "version" | "updated_at"))
+        .filter(|name| !UNTOLD.contains(&name.as_str()))
         .filter(|name| before.get(*name) != after.get(*name))
         .map(|name| vec![name.clone(), shown(before.get(name)), shown(after.get(name))])
         .collect()

@@ -81,7 +81,7 @@ pub(crate) struct UserListFlags {
     status: Option<String>,
 
     /// The order, such as username or -updated_at
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     sort: Option<String>,
 
     #[command(flatten)]

@@ -87,7 +87,11 @@ impl Call {
 
     /// With what a write can have. `is_keyed` says whether the operation takes an
     /// `Idempotency-Key`.
-    pub(crate) fn write(mut self, write: &Write, is_keyed: bool) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// If this system has no random numbers.
+    pub fn write(mut self, write: &Write, is_keyed: bool) -> Result<Self, Error> {
         if let Some(version) = write.version {
             self = self.header(reqwest::header::IF_MATCH, &format!("\"{version}\""));
         }

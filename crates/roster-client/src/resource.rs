@@ -100,6 +100,15 @@ impl<T> Resource<T> {
         self.client.send(&self.call(Method::DELETE, self.at(id)?, write)?).await
     }
 
+    /// Adds a record that its id alone describes, such as a member of a group.
+    ///
+    /// # Errors
+    ///
+    /// If there is no response, or if the service refuses the request.
+    pub async fn add(&self, id: &str, write: &Write) -> Result<Answer, Error> {
+        self.client.send(&self.call(Method::PUT, self.at(id)?, write)?).await
+    }
+
     /// Sends a request about a record, such as `restore`, `rotate` or `test`.
     ///
     /// # Errors

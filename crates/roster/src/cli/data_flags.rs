@@ -40,7 +40,7 @@ impl DataFlags {
 }
 
 /// The flags for a store: a data directory or a database.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct StoreFlags {
     /// Directory of the data [default: ./roster-data] [env: ROSTER_DATA]
     #[arg(long, value_name = "DIR", global = true)]
@@ -56,6 +56,11 @@ pub(super) struct StoreFlags {
 }
 
 impl StoreFlags {
+    /// Whether a flag says where the store is.
+    pub(super) fn is_given(&self) -> bool {
+        self.data.is_some() || self.database.is_some() || self.config.is_some()
+    }
+
     /// Whether the flags name a directory and no database.
     pub(super) fn is_directory(&self) -> bool {
         self.data.is_some() && self.database.is_none()

@@ -104,12 +104,15 @@ enum Command {
     /// `roster serve` does the same if its role owns the schema. Run this as the owner if the
     /// service has its own role, which may only read and write rows (--service-role).
     Prepare(prepare::PrepareFlags),
-    /// Create, list, rotate and revoke API keys
+    /// Create, list, rotate and revoke API keys, of a running service or in a store
     ///
-    /// Works on a data directory that is not served, or on a PostgreSQL database, also while it is
-    /// served. `list` also works on a data directory that is served. A running service does the
-    /// same over HTTP, at /keys.
-    Keys(keys::KeysFlags),
+    /// Asks a running service if one is named: by --url, --profile or --key-file, by ROSTER_URL or
+    /// ROSTER_PROFILE, or by `roster login`. That needs a key with keys:admin. Works on the store
+    /// itself, without its service, if --data, --database or --config is given, or if no service is
+    /// named: on a data directory that is not served, or on a PostgreSQL database, also while it is
+    /// served. `list` also works on a data directory that is served. Says on stderr which it was.
+    #[command(alias = "key", subcommand_required = true, arg_required_else_help = true)]
+    Keys(keys::KeysCommand),
     /// Print or change which values users may share
     ///
     /// The policy belongs to the store: all processes that serve it apply the same one. The store
@@ -177,7 +180,7 @@ pub fn run() -> ExitCode {
         Command::Import(flags) => import::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Prepare(flags) => prepare::run(flags),
-        Command::Keys(flags) => keys::run(flags),
+        Command::Keys(flags) => return keys::run(flags),
         Command::Policy(flags) => policy::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),

@@ -3,13 +3,19 @@
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
 #![expect(clippy::panic, reason = "this is how a test fails")]
 
+mod deleted_users;
 mod events;
 mod export;
+mod groups;
 mod import;
+mod keys;
 mod library;
 mod login;
 mod matching;
+mod schema;
+mod tenants;
 mod users;
+mod webhooks;
 
 use std::{
     cell::RefCell,
@@ -47,8 +53,13 @@ struct Ran {
 impl Shell {
     /// An open service.
     fn new(engine: Engine) -> Self {
+        Self::serving(engine, &[])
+    }
+
+    /// An open service with further flags.
+    fn serving(engine: Engine, flags: &[&str]) -> Self {
         let place = Place::new(engine);
-        let service = Process::start(&mut place.serve(env!("CARGO_BIN_EXE_roster")));
+        let service = Process::start(place.serve(env!("CARGO_BIN_EXE_roster")).args(flags));
         let home = tempfile::tempdir().unwrap();
         Self { service, home, place, operator: RefCell::default() }
     }
@@ -166,6 +177,11 @@ impl Ran {
         let text = self.succeeded();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
+}
+
+/// The words of each line.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split_whitespace().collect()).collect()
 }
 
 /// Runs a command with this text on stdin.

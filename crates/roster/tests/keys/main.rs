@@ -26,6 +26,8 @@ const BINARY: &str = env!("CARGO_BIN_EXE_roster");
 fn keys(place: &Place, arguments: &[&str]) -> Output {
     let mut command = Command::new(BINARY);
     command.arg("keys").args(arguments).env_clear().current_dir(place.path());
+    // Nobody is logged in there.
+    command.env("HOME", place.path());
     if let Some(database) = place.database() {
         command.args(["--database", &database.url()]);
     }
@@ -38,7 +40,11 @@ fn out(output: &Output) -> String {
 }
 
 fn refused(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(1));
+    refused_with(1, output)
+}
+
+fn refused_with(status: i32, output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
@@ -62,7 +68,8 @@ over_each_engine! {
 
 fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
     let place = Place::new(engine);
-    refused(&keys(&place, &["create", "x", "--scope", "root"]));
+    refused_with(2, &keys(&place, &["create", "x", "--scope", "root"]));
+    out(&keys(&place, &["create", "x", "--scope", "scim", "--dry-run"]));
     let files = place.path().read_dir().unwrap().count();
     assert_eq!(files, 0, "a key that is refused creates no data directory");
     let one = out(&keys(&place, &["create", "Billing", "--scope", "users:read,events:read"]));
@@ -71,27 +78,29 @@ fn keys_are_made_listed_rotated_and_revoked_offline(engine: Engine) {
         &["create", "admin", "--scope", "all", "--days", "never", "--all-tenants"],
     ));
     let listed = out(&keys(&place, &["list"]));
-    assert!(listed.contains("Billing  [users:read events:read]"), "{listed}");
-    assert!(listed.contains("] in all tenants"), "{listed}");
-    assert!(!listed.contains(&one) && listed.lines().count() == 2, "{listed}");
+    assert!(listed.contains("Billing  active  users:read,events:read  "), "{listed}");
+    assert!(listed.lines().any(|line| line.ends_with(" all")), "{listed}");
+    assert!(!listed.contains(&one) && listed.lines().count() == 3, "{listed}");
     let new = out(&keys(&place, &["rotate", id(&one), "--overlap", "0"]));
     assert_eq!(id(&new), id(&one));
-    out(&keys(&place, &["revoke", id(&all)]));
+    assert!(refused_with(2, &keys(&place, &["revoke", id(&all)])).contains("Revoke "));
+    out(&keys(&place, &["revoke", id(&all), "--yes"]));
 
     let service = Process::start(&mut place.serve(BINARY));
     assert_eq!([&new, &one, &all].map(|key| users(&service, key)), [200, 401, 401]);
     assert_eq!(service.ask("GET", "/users", "").status, 401);
     service.stop();
 
-    for (arguments, words) in [
-        (vec!["create", "x", "--scope", "root"], "is not a scope; scopes are users:read"),
-        (vec!["create", "", "--scope", "scim"], "say what the key is for"),
-        (vec!["create", "x", "--scope", "scim", "--days", "0"], "not a number of days"),
-        (vec!["rotate", id(&all)], "revoked or has expired"),
-        (vec!["revoke", "3hGk9PzQ7a"], "no key has this id"),
-        (vec!["revoke", "x"], "is not the id of a key"),
+    for (status, arguments, words) in [
+        (2, vec!["create", "x", "--scope", "root"], "[possible values: all, users:read, "),
+        (2, vec!["create", "", "--scope", "scim"], "say what the key is for"),
+        (1, vec!["create", "a\u{7}", "--scope", "scim"], "the key is not valid: "),
+        (2, vec!["create", "x", "--scope", "scim", "--days", "0"], "not a number of days"),
+        (6, vec!["rotate", id(&all)], "is revoked"),
+        (5, vec!["revoke", "3hGk9PzQ7a"], "no key has the id or the name 3hGk9PzQ7a"),
+        (5, vec!["revoke", "x"], "no key has the id or the name x"),
     ] {
-        let said = refused(&keys(&place, &arguments));
+        let said = refused_with(status, &keys(&place, &arguments));
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
 }
@@ -109,11 +118,14 @@ fn keys_of_tenants_are_listed_and_revoked_offline(engine: Engine) {
     post("/tenants/acme/keys", r#"{"name":"Okta of Acme","scopes":["scim"]}"#);
     service.stop();
     let listed = out(&keys(&place, &["list"]));
-    let of_acme = listed.lines().find(|line| line.ends_with("Okta of Acme  [scim] in tenant acme"));
-    let (id, _) = of_acme.unwrap().split_once(' ').unwrap();
+    let of_acme = listed.lines().find(|line| line.ends_with(" acme")).unwrap();
+    assert!(of_acme.contains("  Okta of Acme  active  scim  "), "{listed}");
+    let (id, _) = of_acme.split_once(' ').unwrap();
     out(&keys(&place, &["rotate", id]));
-    assert!(out(&keys(&place, &["revoke", id])).ends_with("is revoked"));
-    assert!(out(&keys(&place, &["list"])).contains(&format!("{id}  revoked")));
+    assert!(out(&keys(&place, &["revoke", "Okta of Acme", "-y"])).ends_with("is revoked"));
+    let listed = out(&keys(&place, &["list", "--tenant", "acme"]));
+    assert!(listed.contains(&format!("{id}  Okta of Acme  revoked  ")), "{listed}");
+    assert_eq!(listed.lines().count(), 2, "{listed}");
 }
 
 fn a_key_of_a_tenant_is_created_offline(engine: Engine) {
@@ -141,7 +153,7 @@ fn a_key_of_a_tenant_is_created_offline(engine: Engine) {
     assert!(said.contains("the tenant \"gone\" is deleted; restore it first"), "{said}");
     let key = out(&keys(&place, &create("acme")));
     let listed = out(&keys(&place, &["list"]));
-    assert!(listed.contains("scim of acme  [scim] in tenant acme"), "{listed}");
+    assert!(listed.lines().any(|line| line.ends_with(" acme")), "{listed}");
     let both = keys(&place, &[&create("acme")[..], &["--all-tenants"]].concat());
     assert!(!both.status.success());
     let service = Process::start(&mut place.serve(BINARY));
@@ -167,8 +179,10 @@ fn a_key_that_is_revoked_twice_is_logged_once(engine: Engine) {
     service.signal("TERM");
     let (_, log) = service.end();
     assert_eq!(log.matches("a key was revoked").count(), 1, "{log}");
-    assert!(out(&keys(&place, &["revoke", id(&two)])).ends_with("(two) is revoked"));
-    assert!(out(&keys(&place, &["revoke", id(&two)])).ends_with("(two) was revoked before"));
+    assert!(out(&keys(&place, &["revoke", id(&two), "--yes"])).ends_with("(two) is revoked"));
+    assert!(
+        out(&keys(&place, &["revoke", id(&two), "--yes"])).ends_with("(two) was revoked before")
+    );
 }
 
 fn a_service_that_requires_a_key_starts_without_one(engine: Engine) {
@@ -241,14 +255,13 @@ fn a_key_revoked_through_one_process_opens_no_other_a_second_later() {
 #[test]
 fn a_served_directory_says_where_to_ask_for_keys() {
     let place = Place::new(Engine::Sqlite);
+    let one = out(&keys(&place, &["create", "one", "--scope", "all"]));
     let service = Process::start(&mut place.serve(BINARY));
-    for (arguments, operation) in [
-        (&["create", "x", "--scope", "scim"][..], "use POST /keys\n"),
-        (&["rotate", "3hGk9PzQ7a"], "use POST /keys/{key_id}/rotate"),
-        (&["revoke", "3hGk9PzQ7a"], "use DELETE /keys/{key_id}"),
-    ] {
+    for arguments in
+        [&["create", "x", "--scope", "scim"][..], &["rotate", id(&one)], &["revoke", "one", "-y"]]
+    {
         let said = refused(&keys(&place, arguments));
-        assert!(said.contains(operation) && said.contains("roster.lock"), "{said}");
+        assert!(said.contains("roster.lock") && said.contains("`roster login URL`"), "{said}");
     }
     service.stop();
 }
@@ -262,7 +275,7 @@ fn the_keys_of_a_served_directory_can_be_listed() {
     let two = r#"{"name":"two","scopes":["scim"]}"#;
     assert_eq!(service.ask_with(&line, "POST", "/keys", two).status, 201);
     let listed = out(&keys(&place, &["list"]));
-    assert!(listed.lines().count() == 2 && listed.contains("two  [scim]"), "{listed}");
+    assert!(listed.lines().count() == 3 && listed.contains("two   active  scim  "), "{listed}");
     service.stop();
 }
 

@@ -104,7 +104,7 @@ fn every_rejection_is_counted_and_logged_without_secrets() {
     let admin = out(&keys(&place, &["create", "admin", "--scope", "all"]));
     let reader = out(&keys(&place, &["create", "reader", "--scope", "users:read"]));
     let revoked = out(&keys(&place, &["create", "gone", "--scope", "all"]));
-    out(&keys(&place, &["revoke", id(&revoked)]));
+    out(&keys(&place, &["revoke", id(&revoked), "--yes"]));
     let writers = ["a", "b", "c", "d", "e"]
         .map(|name| out(&keys(&place, &["create", name, "--scope", "users:write"])));
     let logged_service = LoggedService::start(

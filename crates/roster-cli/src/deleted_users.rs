@@ -1,0 +1,73 @@
+//! `roster deleted-users`.
+
+use clap::{Args, Subcommand};
+
+use crate::connection::Remote;
+use crate::failure::Outcome;
+use crate::find::{DELETED, find_deleted};
+use crate::output::Output;
+use crate::records::{Desk, ListFlags};
+
+/// The flags of `roster deleted-users`.
+#[derive(Debug, Args)]
+pub struct DeletedUsersFlags {
+    #[command(subcommand)]
+    act: Act,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// List deleted users, the last one that was deleted first
+    #[command(visible_alias = "ls")]
+    List(DeletedListFlags),
+    /// Show a deleted user as it was, and when it is purged
+    #[command(alias = "show", alias = "view")]
+    Get {
+        /// Id, username or e-mail address
+        user: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct DeletedListFlags {
+    /// Words to find in names and addresses
+    words: Vec<String>,
+
+    /// A condition, such as 'department eq "Sales"'
+    #[arg(long, value_name = "CONDITION")]
+    filter: Option<String>,
+
+    /// The order: deleted_at or -deleted_at
+    #[arg(long, allow_hyphen_values = true)]
+    sort: Option<String>,
+
+    #[command(flatten)]
+    list: ListFlags,
+}
+
+pub(crate) async fn run(flags: DeletedUsersFlags) -> Outcome {
+    let client = flags.remote.client()?;
+    let desk = Desk { kind: DELETED, client: &client, output: &flags.output };
+    match flags.act {
+        Act::List(flags) => list(&desk, flags).await,
+        Act::Get { user } => {
+            desk.output.record(&find_deleted(&client, &user).await?)?;
+            Ok(0)
+        }
+    }
+}
+
+async fn list(desk: &Desk<'_>, flags: DeletedListFlags) -> Outcome {
+    let words = Some(flags.words.join(" ")).filter(|words| !words.is_empty());
+    let fields = desk.output.fields(DELETED.columns);
+    let given = [("q", words), ("filter", flags.filter), ("sort", flags.sort), ("fields", fields)];
+    let query: Vec<(&str, &str)> =
+        given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
+    desk.list(&query, flags.list.limit).await
+}

@@ -1,0 +1,168 @@
+//! `roster tenants`.
+
+use clap::{Args, Subcommand};
+use roster_client::Write;
+
+use crate::ask::confirm;
+use crate::assign::Types;
+use crate::connection::Remote;
+use crate::failure::Outcome;
+use crate::output::{Output, Record};
+use crate::records::{
+    CreateFlags, DeleteFlags, Desk, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, text,
+};
+use crate::text::{print, say};
+
+const TENANTS: Kind = Kind {
+    path: "tenants",
+    one: "tenant",
+    many: "tenants",
+    columns: &["name", "status", "users", "groups", "display_name", "external_id"],
+    key: "name",
+    name: "name",
+    types: Types { switches: &[], numbers: &["users_max"], lists: &[] },
+};
+
+const DELETED: Kind = Kind {
+    path: "deleted-tenants",
+    one: "deleted tenant",
+    many: "deleted tenants",
+    columns: &["name", "users", "groups", "display_name", "deleted_at", "purge_at"],
+    ..TENANTS
+};
+
+/// The flags of `roster tenants`.
+#[derive(Debug, Args)]
+pub struct TenantsFlags {
+    #[command(subcommand)]
+    act: Act,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// List tenants
+    #[command(visible_alias = "ls")]
+    List(TenantListFlags),
+    /// Show one tenant
+    #[command(alias = "show", alias = "view")]
+    Get(NameFlags),
+    /// Create a tenant, such as: roster tenants create acme display_name='Acme Ltd'
+    #[command(alias = "add", alias = "new")]
+    Create(CreateFlags),
+    /// Change members of tenants, such as status=suspended, and show what changed
+    #[command(alias = "update", alias = "edit", alias = "patch")]
+    Set(SetFlags),
+    /// Delete tenants; for some time they can be restored
+    #[command(visible_alias = "rm", alias = "remove")]
+    Delete(DeleteFlags),
+    /// List deleted tenants, which can be restored
+    Deleted(ListFlags),
+    /// Bring deleted tenants back, with all that was in them
+    #[command(alias = "undelete")]
+    Restore(NamesFlags),
+    /// Erase deleted tenants and all that was in them, forever
+    Purge(DeleteFlags),
+}
+
+#[derive(Debug, Args)]
+struct TenantListFlags {
+    /// Only tenants with this id of another system
+    #[arg(long, value_name = "ID")]
+    external_id: Option<String>,
+
+    #[command(flatten)]
+    list: ListFlags,
+}
+
+pub(crate) async fn run(flags: TenantsFlags) -> Outcome {
+    // Tenants belong to the service, also if a tenant is named.
+    let client = flags.remote.target()?.service()?;
+    let desk = Desk { kind: TENANTS, client: &client, output: &flags.output };
+    let deleted = Desk { kind: DELETED, client: &client, output: &flags.output };
+    match flags.act {
+        Act::List(flags) => {
+            let external_id = flags.external_id.as_deref().map(|id| ("external_id", id));
+            desk.list(external_id.as_slice(), flags.list.limit).await
+        }
+        Act::Get(flags) => desk.get(&flags.name).await,
+        Act::Create(flags) => create(&desk, flags.named(TENANTS.name)).await,
+        Act::Set(flags) => desk.set_words(&flags).await,
+        Act::Delete(flags) => {
+            desk.delete(&flags).await?;
+            if !flags.guard.dry_run {
+                let names = flags.names.join(" ");
+                say(&format!("roster tenants restore {names} brings back all that was there"));
+            }
+            Ok(0)
+        }
+        Act::Deleted(flags) => deleted.list(&[], flags.limit).await,
+        Act::Restore(flags) => restore(&deleted, &flags).await,
+        Act::Purge(flags) => purge(&deleted, &flags).await,
+    }
+}
+
+async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
+    let tenant = desk.create(&flags, Write::default()).await?;
+    if !flags.dry_run {
+        let name = text(&tenant, "name");
+        say(&format!("next: roster keys create NAME --scope SCOPES --tenant {name} makes its key"));
+    }
+    Ok(0)
+}
+
+async fn restore(deleted: &Desk<'_>, flags: &NamesFlags) -> Outcome {
+    let mut found = Vec::new();
+    for name in &flags.names {
+        found.push(deleted.find(name).await?);
+    }
+    for read in &found {
+        let name = text(read, "name");
+        let write = flags.guard.write(read);
+        let tenant = deleted.resource().act(&name, "restore", &write).await?.json::<Record>()?;
+        if deleted.output.is_table() {
+            let done = if flags.guard.dry_run { "would restore" } else { "restored" };
+            print(&format!("{done} tenant {name}, {}", contents(read)))?;
+        } else {
+            deleted.output.record(&tenant)?;
+        }
+    }
+    flags.guard.tell();
+    Ok(0)
+}
+
+/// Purges deleted tenants, after a question that says what is lost.
+async fn purge(deleted: &Desk<'_>, flags: &DeleteFlags) -> Outcome {
+    let mut found = Vec::new();
+    for name in &flags.names {
+        found.push(deleted.find(name).await?);
+    }
+    if !flags.guard.dry_run {
+        let lost = found.iter().map(|one| format!("{} ({})", text(one, "name"), contents(one)));
+        let question = format!(
+            "Purge {}? All data, keys and webhooks in it are lost forever, and the name is free.",
+            lost.collect::<Vec<_>>().join(", ")
+        );
+        confirm(&question, flags.yes)?;
+    }
+    for read in &found {
+        let name = text(read, "name");
+        deleted.resource().delete(&name, &flags.guard.write(read)).await?;
+        let done = if flags.guard.dry_run { "would purge" } else { "purged" };
+        print(&format!("{done} tenant {name}, {}", contents(read)))?;
+    }
+    flags.guard.tell();
+    Ok(0)
+}
+
+/// How much is in a tenant.
+fn contents(tenant: &Record) -> String {
+    let count = |member| text(tenant, member);
+    let (users, deleted, groups) = (count("users"), count("deleted_users"), count("groups"));
+    format!("{users} users, {deleted} deleted users, {groups} groups")
+}

@@ -1,0 +1,252 @@
+//! `roster webhooks`.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, Subcommand};
+use roster_client::{Call, Method, Write, header};
+use serde_json::Value;
+
+use crate::assign::{Assignments, Types};
+use crate::connection::Remote;
+use crate::failure::{Failure, Outcome, exit};
+use crate::output::{Output, Record};
+use crate::records::{
+    CreateFlags, DeleteFlags, Desk, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label, text,
+};
+use crate::text::{print, say};
+
+const WEBHOOKS: Kind = Kind {
+    path: "webhooks",
+    one: "webhook",
+    many: "webhooks",
+    columns: &["name", "status", "lag", "types", "url", "id"],
+    key: "id",
+    name: "name",
+    types: Types { switches: &[], numbers: &["batch_max"], lists: &["types"] },
+};
+
+const DELIVERY_COLUMNS: [&str; 7] =
+    ["at", "status", "error", "attempt", "events", "duration_ms", "id"];
+
+/// The flags of `roster webhooks`.
+#[derive(Debug, Args)]
+pub struct WebhooksFlags {
+    #[command(subcommand)]
+    act: Act,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    remote: Remote,
+}
+
+#[derive(Debug, Subcommand)]
+enum Act {
+    /// List webhooks
+    #[command(visible_alias = "ls")]
+    List(ListFlags),
+    /// Show one webhook
+    #[command(alias = "show", alias = "view")]
+    Get(NameFlags),
+    /// Create a webhook, and print its secret once
+    ///
+    /// Such as: roster webhooks create search url=https://search.example.com/roster 'types=user.*'.
+    /// Without types it sends all but audit events; after=POSITION sends those after a position of
+    /// the change log. The secret alone goes to stdout, so that > FILE keeps it.
+    #[command(alias = "add", alias = "new")]
+    Create(CreateFlags),
+    /// Change members of webhooks, and show what changed
+    #[command(alias = "update", alias = "edit", alias = "patch")]
+    Set(SetFlags),
+    /// Delete webhooks
+    #[command(visible_alias = "rm", alias = "remove")]
+    Delete(DeleteFlags),
+    /// Send a test to the receiver, and show what became of it
+    ///
+    /// Exits with 1 unless the receiver accepts it.
+    Test(NameFlags),
+    /// List the last requests, the newest first
+    Deliveries(NameFlags),
+    /// Send no events for now
+    Pause(NamesFlags),
+    /// Send events again, from where it stopped
+    #[command(alias = "unpause")]
+    Resume(NamesFlags),
+    /// Send the events after a position: some again, or without some that are skipped
+    Replay(ReplayFlags),
+    /// Create a new secret, and print it once
+    Rotate(RotateFlags),
+}
+
+#[derive(Debug, Args)]
+struct ReplayFlags {
+    /// Id or name
+    name: String,
+
+    /// A position of the change log, such as the id of an event
+    #[arg(long, value_name = "POSITION")]
+    after: String,
+
+    #[command(flatten)]
+    guard: VersionFlags,
+}
+
+#[derive(Debug, Args)]
+struct RotateFlags {
+    /// Id or name
+    name: String,
+
+    /// Seconds for which requests are signed with the old secret too [default: 86400]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=2_592_000))]
+    overlap: Option<u64>,
+
+    #[command(flatten)]
+    guard: VersionFlags,
+}
+
+/// The version that a webhook must have.
+#[derive(Debug, Args)]
+struct VersionFlags {
+    /// Change nothing unless the webhook has this version [default: the version that is read first]
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<u64>,
+}
+
+impl VersionFlags {
+    fn version(&self, read: &Record) -> Option<u64> {
+        self.if_version.or_else(|| read.get("version").and_then(Value::as_u64))
+    }
+}
+
+pub(crate) async fn run(flags: WebhooksFlags) -> Outcome {
+    let client = flags.remote.client()?;
+    let desk = Desk { kind: WEBHOOKS, client: &client, output: &flags.output };
+    match flags.act {
+        Act::List(flags) => desk.list(&[], flags.limit).await,
+        Act::Get(flags) => desk.get(&flags.name).await,
+        Act::Create(flags) => create(&desk, with_url(flags.named(WEBHOOKS.name))).await,
+        Act::Set(flags) => desk.set_words(&flags).await,
+        Act::Delete(flags) => desk.delete(&flags).await,
+        Act::Test(flags) => test(&desk, &flags.name).await,
+        Act::Deliveries(flags) => deliveries(&desk, &flags.name).await,
+        Act::Pause(flags) => set_status(&desk, &flags, "paused").await,
+        Act::Resume(flags) => set_status(&desk, &flags, "active").await,
+        Act::Replay(flags) => replay(&desk, &flags).await,
+        Act::Rotate(flags) => rotate(&desk, &flags).await,
+    }
+}
+
+/// With a word that is a URL as the URL of the webhook.
+fn with_url(mut flags: CreateFlags) -> CreateFlags {
+    for word in &mut flags.members {
+        if word.starts_with("https://") || word.starts_with("http://") {
+            *word = format!("url={word}");
+        }
+    }
+    flags
+}
+
+async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
+    let webhook = desk.created(&flags, Write::default()).await?;
+    if flags.dry_run {
+        desk.output.record(&webhook)?;
+        say("dry run: nothing was created");
+        return Ok(0);
+    }
+    let (id, name) = (text(&webhook, "id"), label(&webhook));
+    let sends = format!("{} to {}", text(&webhook, "types"), text(&webhook, "url"));
+    say(&format!("created webhook {id} ({name}): sends {sends}"));
+    reveal(desk, &webhook)?;
+    say(&format!("next: roster webhooks test {id}"));
+    Ok(0)
+}
+
+/// Prints the secret alone, or the record with it for programs.
+fn reveal(desk: &Desk<'_>, webhook: &Record) -> Result<(), Failure> {
+    if !desk.output.is_table() {
+        return desk.output.record(webhook);
+    }
+    say("the secret of its signatures, which is shown only once:");
+    Ok(print(&text(webhook, "secret"))?)
+}
+
+async fn test(desk: &Desk<'_>, name: &str) -> Outcome {
+    let webhook = desk.find(name).await?;
+    let sent = desk.resource().act(&text(&webhook, "id"), "test", &Write::default()).await?;
+    let delivery: Record = sent.json()?;
+    desk.output.record(&delivery)?;
+    let status = delivery.get("status").and_then(Value::as_u64);
+    let why = match status {
+        Some(200..=299) => return Ok(0),
+        Some(status) => format!("it answered {status}"),
+        None => text(&delivery, "error"),
+    };
+    let url = text(&webhook, "url");
+    Err(Failure::new(exit::OTHER, format!("{url} does not accept the test: {why}")))
+}
+
+async fn deliveries(desk: &Desk<'_>, name: &str) -> Outcome {
+    let webhook = desk.find(name).await?;
+    let path = format!("webhooks/{}/deliveries", text(&webhook, "id"));
+    let records = desk.client.resource(path).list(&[]);
+    let (count, _) = desk.output.list(records, &DELIVERY_COLUMNS, None).await?;
+    if count == 0 {
+        say(&format!("no requests of {name} yet"));
+    }
+    Ok(0)
+}
+
+async fn set_status(desk: &Desk<'_>, flags: &NamesFlags, status: &str) -> Outcome {
+    let (given, _) = Assignments::divide(&[format!("status={status}")], WEBHOOKS.types)?;
+    let mut found = Vec::new();
+    for name in &flags.names {
+        found.push(desk.find(name).await?);
+    }
+    for read in &found {
+        desk.set(read, &given, &flags.guard).await?;
+    }
+    flags.guard.tell();
+    Ok(0)
+}
+
+async fn replay(desk: &Desk<'_>, flags: &ReplayFlags) -> Outcome {
+    let read = desk.find(&flags.name).await?;
+    let mut call = Call::new(Method::POST, format!("webhooks/{}/replay", text(&read, "id")))
+        .json(&BTreeMap::from([("after", &flags.after)]))?;
+    if let Some(version) = flags.guard.version(&read) {
+        call = call.header(header::IF_MATCH, &format!("\"{version}\""));
+    }
+    let sent = desk.client.send(&call).await;
+    let shown = |_: &roster_client::Fault| Some(format!("--after {}", flags.after));
+    let webhook: Record = sent.map_err(|error| Failure::of_input(error, shown))?.json()?;
+    if !desk.output.is_table() {
+        desk.output.record(&webhook)?;
+        return Ok(0);
+    }
+    let (before, after) = (text(&read, "position"), text(&webhook, "position"));
+    print(&format!("{}: position {before} -> {after}, {}", label(&webhook), behind(&webhook)))?;
+    Ok(0)
+}
+
+fn behind(webhook: &Record) -> String {
+    format!("status {}, {} positions behind the log", text(webhook, "status"), text(webhook, "lag"))
+}
+
+async fn rotate(desk: &Desk<'_>, flags: &RotateFlags) -> Outcome {
+    let read = desk.find(&flags.name).await?;
+    let overlap = flags.overlap.map(|seconds| ("overlap_s".to_owned(), seconds.to_string()));
+    let version = flags.guard.version(&read);
+    let write = Write { version, query: overlap.into_iter().collect(), ..Write::default() };
+    let sent = desk.resource().act(&text(&read, "id"), "rotate", &write).await?;
+    let webhook: Record = sent.json()?;
+    let until = text(&webhook, "former_secret_until");
+    let old = if until.is_empty() {
+        "the old secret signs no more".to_owned()
+    } else {
+        format!("the old secret signs too until {until}")
+    };
+    say(&format!("rotated the secret of webhook {} ({}); {old}", text(&read, "id"), label(&read)));
+    reveal(desk, &webhook)?;
+    Ok(0)
+}
