@@ -191,7 +191,7 @@ async fn into_file(
         if tries > RETRIES || !can_heal(&error, tries) {
             let is_broken = matches!(error, Error::Broken { .. });
             let mut failure = Failure::from(error);
-            failure.text += &format!("\n{shown} was not written");
+            failure.text = format!("{}\n{shown} was not written", failure.text);
             return Err(if is_broken { failure.next("try again") } else { failure });
         }
         let pause = Duration::from_secs(1 << (tries - 1));

@@ -92,8 +92,8 @@ pub enum Command {
     Events(events::EventsFlags),
     /// Write all users, groups or deleted users into a file
     ///
-    /// The file gets its name once it is complete. The format is that of its name, NDJSON or CSV; an
-    /// export of users can be imported. A spreadsheet opens CSV that is written with --bom.
+    /// The file gets its name once it is complete. The format is that of its name, NDJSON or CSV;
+    /// an export of users can be imported. A spreadsheet opens CSV that is written with --bom.
     Export(export::ExportFlags),
     /// Undo the last change of a user, or all changes of a request
     ///

@@ -66,8 +66,8 @@ struct SetSchemaFlags {
     #[arg(value_name = "MEMBER=VALUE", required_unless_present = "file")]
     words: Vec<String>,
 
-    /// Replace the schema with the JSON object in this file; - is stdin. Its version, if it has one,
-    /// must be that of the schema
+    /// Replace the schema with the JSON object in this file; - is stdin. Its version, if it has
+    /// one, must be that of the schema
     #[arg(short, long)]
     file: Option<PathBuf>,
 
@@ -269,7 +269,8 @@ mod tests {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let (given, _) = Assignments::divide(&words, SCHEMA.types)?;
         let schema = json!({"attributes": [
-            {"name": "badge", "type": "string", "unique": true}, {"name": "tags", "type": "string"}]});
+            {"name": "badge", "type": "string", "unique": true},
+            {"name": "tags", "type": "string"}]});
         edited(schema, &given)
     }
 

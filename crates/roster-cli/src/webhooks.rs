@@ -98,7 +98,8 @@ struct RotateFlags {
     name: String,
 
     /// Seconds for which requests are signed with the old secret too [default: 86400]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=2_592_000))]
+    #[arg(long, value_name = "SECONDS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=2_592_000))]
     overlap: Option<u64>,
 
     #[command(flatten)]

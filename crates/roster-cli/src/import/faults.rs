@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::results::Fault;
 use super::source::{LineReader, Source};
-use super::state::Spool;
+use super::spool::{Fault, Spool};
 use super::table::{RESULTS, ROW_BYTES_MAX};
 use crate::failure::{Failure, exit};
 use crate::output::unformula;

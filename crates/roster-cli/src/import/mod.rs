@@ -5,12 +5,14 @@
 //! so it is sent again with the same `Idempotency-Key` and the same number.
 
 mod attempt;
+mod bytes;
 mod faults;
 mod flags;
 mod report;
 mod results;
 mod sending;
 mod source;
+mod spool;
 mod state;
 mod table;
 
@@ -26,7 +28,8 @@ use crate::interrupt::Interrupts;
 use crate::progress::Progress;
 use attempt::Ended;
 use source::Source;
-use state::{Spool, State, Store};
+use spool::Spool;
+use state::{State, Store};
 
 /// How often a request is sent again that gets nowhere, with pauses of 1 s, 2 s, 4 s and so on.
 const RETRIES: u32 = 5;

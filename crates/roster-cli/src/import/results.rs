@@ -6,7 +6,7 @@ use roster_client::{Error, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::state::Spool;
+use super::spool::{Fault, Spool};
 use crate::failure::{Failure, exit};
 use crate::lines::Lines;
 
@@ -23,21 +23,6 @@ impl Tally {
     pub(super) const fn all(&self) -> u64 {
         self.created + self.replaced + self.skipped + self.failed
     }
-}
-
-/// A line that failed.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Fault {
-    pub(super) line: u64,
-    /// Where the next line or row begins.
-    pub(super) end: u64,
-    pub(super) status: u16,
-    pub(super) code: String,
-    /// The column, or the member.
-    pub(super) place: String,
-    pub(super) detail: String,
-    /// Whether the row would be read as another one if it was sent again.
-    pub(super) is_unsafe: bool,
 }
 
 /// One line of the response.
@@ -238,12 +223,4 @@ impl Fault {
     pub(super) fn words(&self) -> String {
         format!("line {}: {}", self.line, self.detail)
     }
-}
-
-/// Writes a record of the spool.
-pub(super) fn write_fault(fault: &Fault, mut out: impl io::Write) -> io::Result<u64> {
-    let mut line = serde_json::to_vec(fault)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    Ok(u64::try_from(line.len()).unwrap_or_default())
 }

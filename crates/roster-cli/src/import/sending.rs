@@ -12,7 +12,8 @@ use memchr::memchr;
 use roster_client::{Body, Bytes};
 use tokio::sync::mpsc;
 
-use super::source::{Place, Source, Stamp, newlines_in, read_at};
+use super::bytes::{newlines_in, read_at};
+use super::source::{Place, Source, Stamp};
 
 /// Bytes that are read at a time, and how many of these are read ahead.
 const CHUNK: usize = 64 * 1024;

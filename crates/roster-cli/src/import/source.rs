@@ -2,11 +2,12 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use memchr::{memchr, memchr_iter};
 
+use super::bytes::{newlines_in, read_at};
 use super::table::{Header, header};
 use crate::failure::Failure;
 use crate::text::say;
@@ -134,24 +135,6 @@ pub(super) struct Place {
     pub(super) offset: u64,
     /// How many line ends are before it.
     pub(super) newlines: u64,
-}
-
-pub(super) fn newlines_in(bytes: &[u8]) -> u64 {
-    u64::try_from(memchr_iter(b'\n', bytes).count()).unwrap_or_default()
-}
-
-/// Reads at a place, as much as there is.
-pub(super) fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset + u64::try_from(done).unwrap_or_default()) {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 fn copy(mut from: impl io::Read) -> io::Result<File> {

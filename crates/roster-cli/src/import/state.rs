@@ -1,7 +1,7 @@
 //! What is remembered of an import that may be interrupted, in files that only this user can read.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,10 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::results::{Fault, Tally, write_fault};
-use super::source::{Source, Stamp, read_at};
+use super::bytes::read_at;
+use super::results::Tally;
+use super::source::{Source, Stamp};
+use super::spool::Spool;
 use crate::environment::state_directory;
 use crate::failure::{Failure, exit};
 
@@ -158,7 +160,7 @@ impl Store {
         }
         file.set_len(bytes)?;
         (&file).seek(SeekFrom::Start(bytes))?;
-        Ok(Spool { out: BufWriter::new(file), bytes })
+        Ok(Spool::new(file, bytes))
     }
 
     /// Removes the files.
@@ -204,32 +206,4 @@ fn directory() -> Result<PathBuf, Failure> {
         Failure::new(exit::OTHER, format!("{} cannot be made: {error}", directory.display()))
     })?;
     Ok(directory)
-}
-
-/// The faults so far, in a file.
-pub(super) struct Spool {
-    out: BufWriter<File>,
-    bytes: u64,
-}
-
-impl Spool {
-    pub(super) fn add(&mut self, fault: &Fault) -> io::Result<()> {
-        self.bytes += write_fault(fault, &mut self.out)?;
-        Ok(())
-    }
-
-    /// Writes what is in memory, and returns the length.
-    pub(super) fn flush(&mut self) -> io::Result<u64> {
-        self.out.flush()?;
-        Ok(self.bytes)
-    }
-
-    /// All faults, in the order of their lines.
-    pub(super) fn faults(&mut self) -> io::Result<impl Iterator<Item = io::Result<Fault>>> {
-        self.out.flush()?;
-        let mut file = self.out.get_ref().try_clone()?;
-        file.rewind()?;
-        let lines = BufReader::new(file).lines();
-        Ok(lines.map(|line| Ok(serde_json::from_str(&line?)?)))
-    }
 }

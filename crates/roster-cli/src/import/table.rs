@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 
-use super::source::{newlines_in, read_at};
+use super::bytes::{newlines_in, read_at};
 
 /// Columns with the results of an earlier import. The service ignores them at the end of a file.
 pub(super) const RESULTS: [&str; 5] = ["status", "code", "line", "column", "detail"];

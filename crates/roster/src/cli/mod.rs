@@ -86,9 +86,9 @@ enum Command {
     /// asked: lines that fail are written to a CSV file with the reasons, and an import that was
     /// interrupted goes on with --resume.
     ///
-    /// With --data no service is asked: a new data directory is created from the file, in about half
-    /// the time. If that is interrupted, there is no database. The results of refused lines go to
-    /// stdout.
+    /// With --data no service is asked: a new data directory is created from the file, in about
+    /// half the time. If that is interrupted, there is no database. The results of refused lines go
+    /// to stdout.
     ///
     /// Exits with 7 if lines failed.
     Import(import::Flags),

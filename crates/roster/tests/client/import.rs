@@ -1,6 +1,7 @@
 //! `roster import` into a service.
 
 use std::{
+    cell::RefCell,
     fmt::Write as _,
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -156,7 +157,7 @@ fn slow(engine: Engine, lines: &str) -> Shell {
     let service =
         Process::start(serve.args(["--rate-limit-per-s", lines, "--rate-limit-burst", "10"]));
     let home = tempfile::tempdir().unwrap();
-    Shell { service, home, place, operator: Default::default() }
+    Shell { service, home, place, operator: RefCell::default() }
 }
 
 /// The same service without a limit, at the same address.

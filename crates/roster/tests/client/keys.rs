@@ -146,12 +146,11 @@ fn keys_of_a_tenant_work_there(engine: Engine) {
 
 fn a_store_or_a_service_is_named(engine: Engine) {
     let shell = Shell::new(engine);
-    let served = match shell.place.database() {
-        Some(database) => ["--database".to_owned(), database.url()],
-        None => {
-            let data = shell.place.path().join("roster-data");
-            ["--data".to_owned(), data.to_str().unwrap().to_owned()]
-        }
+    let served = if let Some(database) = shell.place.database() {
+        ["--database".to_owned(), database.url()]
+    } else {
+        let data = shell.place.path().join("roster-data");
+        ["--data".to_owned(), data.to_str().unwrap().to_owned()]
     };
     let [flag, store] = served.each_ref().map(String::as_str);
     let place =

@@ -36,7 +36,7 @@ fn users_that_match_are_changed_after_a_question(engine: Engine) {
     assert!(out.lines().nth(1).unwrap().ends_with(",Engines"), "{out}");
     shell.run(&with(&set, &[])).failed(2, &["Change 120 users?", "--yes", "  u000", "..."]);
     let changed = shell.run(&with(&set, &["--yes"]));
-    assert!(changed.err.contains("next: roster undo --after "), "{changed:?}");
+    assert!(changed.err.contains("undo: roster undo --after "), "{changed:?}");
     assert_eq!(changed.succeeded(), "changed 120 users\n");
     assert_eq!(shell.ok(&with(&set, &["--yes"])), "changed 0 users, 120 had these values before\n");
     // What is wrong for all of them changes nothing; what fails for some is listed.
