@@ -26,7 +26,6 @@ mod profiles;
 mod progress;
 mod records;
 mod schema;
-mod service_keys;
 mod table;
 mod tenants;
 mod text;

@@ -270,7 +270,8 @@ mod tests {
         let (given, _) = Assignments::divide(&words, SCHEMA.types)?;
         let schema = json!({"attributes": [
             {"name": "badge", "type": "string", "unique": true},
-            {"name": "tags", "type": "string"}]});
+            {"name": "tags", "type": "string"},
+        ]});
         edited(schema, &given)
     }
 

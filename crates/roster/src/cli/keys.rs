@@ -66,15 +66,12 @@ enum Purpose {
 type Store = Arc<dyn OfflineKeyStore>;
 
 impl Keys for StoreKeys {
-    fn place(&self) -> String {
-        match self.flags.clone().load() {
-            Ok(config) => match &config.database {
-                Some(database) => format!("the database {database}"),
-                None => format!("the data directory {}", config.data.display()),
-            },
-            // The operation reports it.
-            Err(_) => "the store".to_owned(),
-        }
+    fn place(&self) -> Option<String> {
+        let config = self.flags.clone().load().ok()?;
+        Some(match &config.database {
+            Some(database) => format!("the database {database}"),
+            None => format!("the data directory {}", config.data.display()),
+        })
     }
 
     async fn list(&self) -> Result<Vec<Record>, Failure> {

@@ -67,7 +67,7 @@ fn keys_of_a_service_are_made_rotated_and_revoked(engine: Engine) {
     let last = key(&out);
     assert_eq!([first, last].map(|key| users(&shell, key)), [401, 200]);
 
-    operate(&["keys", "revoke", "billing"]).failed(2, &["loses access at once", "--yes"]);
+    operate(&["keys", "revoke", "billing"]).failed(2, &["lose access at once", "--yes"]);
     let dry = operate(&["keys", "revoke", "billing", "--dry-run"]);
     assert!(dry.out.starts_with(&format!("would revoke {id}: billing")), "{dry:?}");
     operate(&["keys", "revoke", "billing", "nobody", "--yes"]).failed(5, &["nobody"]);

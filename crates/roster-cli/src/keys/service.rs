@@ -5,9 +5,9 @@ use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use roster_client::{Call, Caller, Client, Error, Fault, Method, Resource, Write};
 use serde_json::{Value, json};
 
+use super::place::{Days, Keys, NewKey};
 use crate::connection::Remote;
 use crate::failure::{Failure, exit};
-use crate::keys::{Days, Keys, NewKey};
 use crate::output::Record;
 use crate::records::text;
 use crate::text::say;
@@ -50,8 +50,8 @@ impl ServiceKeys {
 }
 
 impl Keys for ServiceKeys {
-    fn place(&self) -> String {
-        format!("the service {}", self.client.url())
+    fn place(&self) -> Option<String> {
+        Some(format!("the service {}", self.client.url()))
     }
 
     async fn list(&self) -> Result<Vec<Record>, Failure> {

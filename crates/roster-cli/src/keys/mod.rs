@@ -1,5 +1,8 @@
 //! `roster keys`: the same commands on the keys of a service, or on those of a store.
 
+mod place;
+mod service;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use futures_util::stream;
@@ -10,8 +13,10 @@ use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record};
 use crate::records::{label, text};
-use crate::service_keys::ServiceKeys;
 use crate::text::{print, say};
+use service::ServiceKeys;
+
+pub use place::{Days, Keys, NewKey};
 
 /// The scopes of keys.
 pub const SCOPES: [&str; 13] = [
@@ -124,66 +129,6 @@ struct CreateKeyFlags {
     dry_run: bool,
 }
 
-/// How long a key lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Days {
-    /// A number of days.
-    Count(u32),
-    /// It does not expire.
-    Never,
-}
-
-/// A key to create.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewKey {
-    /// What it is for.
-    pub name: String,
-    /// What it permits.
-    pub scopes: Vec<String>,
-    /// None is a year.
-    pub days: Option<Days>,
-    /// Whether it has its scopes in all tenants.
-    pub has_all_tenants: bool,
-}
-
-/// Where keys are kept. Records of keys have the members that the service shows.
-pub trait Keys {
-    /// What people call it, such as `the data directory /data`.
-    fn place(&self) -> String;
-
-    /// All keys.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
-    fn list(&self) -> impl Future<Output = Result<Vec<Record>, Failure>>;
-
-    /// Creates a key. In a dry run it only checks what can be checked by reading.
-    ///
-    /// # Errors
-    ///
-    /// If the key is not valid, or cannot be created.
-    fn create(
-        &self,
-        key: &NewKey,
-        is_dry_run: bool,
-    ) -> impl Future<Output = Result<Record, Failure>>;
-
-    /// Gives the key with this id a new secret.
-    ///
-    /// # Errors
-    ///
-    /// If the key is not valid any more, or cannot be changed.
-    fn rotate(&self, id: &str, overlap_s: u64) -> impl Future<Output = Result<Record, Failure>>;
-
-    /// Revokes the key with this id.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be changed.
-    fn revoke(&self, id: &str) -> impl Future<Output = Result<(), Failure>>;
-}
-
 impl KeysFlags {
     /// The tenant that is named, by the flag or the environment.
     #[must_use]
@@ -221,7 +166,9 @@ pub(crate) async fn run(flags: KeysFlags, names_store: bool, store: impl Keys) -
 }
 
 async fn execute(act: Act, output: &Output, keys: &impl Keys) -> Outcome {
-    say(&format!("in {}", keys.place()));
+    if let Some(place) = keys.place() {
+        say(&format!("in {place}"));
+    }
     match act {
         Act::List => list(output, keys).await,
         Act::Create(flags) => create(output, keys, flags).await,
@@ -334,7 +281,7 @@ async fn revoke(keys: &impl Keys, names: &[String], is_yes: bool, is_dry_run: bo
         let names: Vec<String> =
             valid.iter().map(|key| format!("{} ({})", text(key, "id"), label(key))).collect();
         let question = format!(
-            "Revoke {}? Whoever uses it loses access at once, and nothing brings it back.",
+            "Revoke {}? Programs that use it lose access at once, and nothing brings it back.",
             names.join(", ")
         );
         confirm(&question, is_yes)?;
