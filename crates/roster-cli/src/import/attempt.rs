@@ -65,6 +65,7 @@ impl Import<'_> {
         let mut results = Results::new(state.line, state.tally, spool);
         let (mut saved, mut heard) = (Instant::now(), Instant::now());
         let begun = (Instant::now(), state.tally.all());
+        let is_first = !state.has_begun();
         let ended = loop {
             let is_silent = sending.is_stopping() && sending.end().is_some();
             let piece = tokio::select! {
@@ -104,7 +105,9 @@ impl Import<'_> {
                 }
             }
         };
-        super::report::tell_columns(&results.columns, progress);
+        if is_first {
+            super::report::tell_columns(&results.columns, progress);
+        }
         match save(store, state, source, sending, &mut results) {
             Ok(()) => ended,
             Err(failure) => Ended::Failed(failure),

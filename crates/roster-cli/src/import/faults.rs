@@ -1,5 +1,6 @@
 //! The faults file: a table that a spreadsheet opens, with the lines that failed and the reasons.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,14 +27,21 @@ pub(super) fn default_path(name: &Path, is_dry_run: bool) -> PathBuf {
     PathBuf::from(format!("{stem}{middle}.faults.csv"))
 }
 
+/// The name of the file, from where the command runs.
+pub(super) fn shown(path: &Path) -> String {
+    let here = env::current_dir().ok();
+    let path = here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
+    path.display().to_string()
+}
+
 /// Checks that the file can be made, before anything is sent.
 pub(super) fn check(path: &Path, may_replace: bool) -> Result<(), Failure> {
     let directory = parent(path);
     if !directory.is_dir() {
-        return Err(Failure::usage(format!("{} is no directory", directory.display())));
+        return Err(Failure::usage(format!("{} is no directory", shown(directory))));
     }
     if !may_replace && fs::symlink_metadata(path).is_ok() {
-        return Err(Failure::usage(format!("{} exists", path.display()))
+        return Err(Failure::usage(format!("{} exists", shown(path)))
             .next("--faults names another file for the lines that fail; --restart overwrites it"));
     }
     Ok(())
@@ -97,5 +105,5 @@ fn row(source: &Source, fault: &Fault, text: &[u8]) -> Vec<String> {
 
 /// The failure of a file that cannot be written.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(exit::OTHER, format!("{} cannot be written: {error}", path.display()))
+    Failure::new(exit::OTHER, format!("{} cannot be written: {error}", shown(path)))
 }

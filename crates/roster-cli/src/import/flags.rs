@@ -148,9 +148,8 @@ impl ImportFlags {
     }
 
     /// The command for a file of CSV with the same columns, into the same service.
-    pub(super) fn command_of(&self, file: &Path) -> String {
-        let name = quoted(&file.to_string_lossy());
-        format!("roster import {name}{}{}", self.meaning(), self.remote.words())
+    pub(super) fn command_of(&self, file: &str) -> String {
+        format!("roster import {}{}{}", quoted(file), self.meaning(), self.remote.words())
     }
 
     /// The command for this file or another one, with these flags and a further one.

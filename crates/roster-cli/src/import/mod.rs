@@ -72,6 +72,8 @@ impl<'a> Import<'a> {
         let given = flags.service.faults.clone();
         let default = || faults::default_path(&flags.file, is_dry_run);
         let path = given.clone().or_else(|| state.faults.clone()).unwrap_or_else(default);
+        // The import may go on from another directory.
+        let path = std::path::absolute(path)?;
         // The faults of the last dry run are of no use to this one.
         let is_own = state.faults.as_ref() == Some(&path) || (is_dry_run && given.is_none());
         faults::check(&path, is_own || flags.service.restart)?;

@@ -22,9 +22,10 @@ impl Import<'_> {
             return Ok(0);
         }
         if self.source.header.is_some() && !self.flags.service.dry_run {
-            let command = self.flags.command_of(&path);
+            let name = faults::shown(&path);
+            let command = self.flags.command_of(&name);
             return Err(Failure::new(exit::SOME_FAILED, "")
-                .next(format!("correct {} and import it: {command}", path.display())));
+                .next(format!("correct {name} and import it: {command}")));
         }
         Ok(exit::SOME_FAILED)
     }
@@ -112,7 +113,7 @@ impl Import<'_> {
                 0 => String::new(),
                 more => format!("and {more} more; "),
             };
-            say(&format!("  {more}all are in {}", self.faults.display()));
+            say(&format!("  {more}all are in {}", faults::shown(&self.faults)));
         }
     }
 }
