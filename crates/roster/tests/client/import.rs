@@ -4,6 +4,7 @@ use std::{
     cell::RefCell,
     fmt::Write as _,
     fs,
+    io::Write as _,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -21,6 +22,8 @@ over_each_engine! {
     lines_of_json_are_imported_and_conflicts_settled,
     an_interrupted_import_goes_on,
     an_import_survives_the_end_of_the_service,
+    an_import_of_a_file_that_grows_stops,
+    an_import_goes_on_with_another_key,
     what_cannot_be_imported_is_refused,
     importing_needs_its_scope,
 }
@@ -274,11 +277,10 @@ fn an_interrupted_import_goes_on(engine: Engine) {
     third.kill().unwrap();
     third.wait().unwrap();
     // Another process over the same file is refused while one runs.
-    let running = import(&shell, &["--resume"]);
-    sleep(Duration::from_millis(300));
+    let spool = fs::File::open(state.with_extension("faults")).unwrap();
+    spool.lock().unwrap();
     end(import(&shell, &["--resume"])).failed(6, &["another process"]);
-    signal(&running, "KILL");
-    end(running);
+    drop(spool);
     // A file that was changed since is another one.
     let path = shell.home.path().join("large.csv");
     let text = fs::read(&path).unwrap();
@@ -314,6 +316,42 @@ fn an_import_survives_the_end_of_the_service(engine: Engine) {
     let ran = end(running);
     ran.failed(7, &["trying again in 1 s", "108 created, 0 replaced, 0 skipped, 12 failed"]);
     is_exact(&shell, shell.service.address(), ROWS);
+    shell.service.stop();
+}
+
+fn an_import_of_a_file_that_grows_stops(engine: Engine) {
+    let shell = slow(engine, "20");
+    let path = large(&shell, 120);
+    let running = import(&shell, &[]);
+    sleep(Duration::from_millis(700));
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"late,").unwrap();
+    end(running).failed(6, &["it became longer while it was read", "large.csv: ", "--restart"]);
+    shell.service.stop();
+}
+
+fn an_import_goes_on_with_another_key(engine: Engine) {
+    const ROWS: usize = 120;
+    let mut shell = slow(engine, "20");
+    large(&shell, ROWS);
+    let operator = format!("Authorization: Bearer {}\r\n", shell.operator());
+    let body = r#"{"name": "first", "scopes": ["users:write"]}"#;
+    let first = shell.service.ask_with(&operator, "POST", "/keys", body).body;
+    let file = shell.file("first", first["key"].as_str().unwrap());
+    let running = import(&shell, &["--key-file", file.to_str().unwrap()]);
+    sleep(Duration::from_millis(700));
+    let path = format!("/keys/{}", first["id"].as_str().unwrap());
+    assert_eq!(shell.service.ask_with(&operator, "DELETE", &path, "").status, 204);
+    let login = "next: roster login URL stores a key";
+    end(running).failed(3, &[login, "; then roster import large.csv --map pad: --key-file"]);
+    end(import(&shell, &["--resume"])).failed(3, &[login]);
+    let other = shell.key_file("users:write");
+    shell.service.signal("KILL");
+    shell.service.end();
+    shell.service = quick(&shell);
+    let key = ["--resume", "--key-file", other.to_str().unwrap()];
+    end(import(&shell, &key)).failed(7, &["108 created, 0 replaced, 0 skipped, 12 failed"]);
+    assert!(states(&shell).is_empty());
     shell.service.stop();
 }
 
