@@ -40,6 +40,11 @@ pub(crate) fn config_directory() -> Option<PathBuf> {
     Some(choose_base_strategy().ok()?.config_dir().join("roster"))
 }
 
+/// Where the command runs.
+pub(crate) fn working_directory() -> Option<PathBuf> {
+    std::env::current_dir().ok()
+}
+
 /// The directory for what a command must remember, such as `~/.local/state/roster`.
 pub(crate) fn state_directory() -> Option<PathBuf> {
     let strategy = choose_base_strategy().ok()?;

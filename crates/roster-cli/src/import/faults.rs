@@ -1,6 +1,5 @@
 //! The faults file: a table that a spreadsheet opens, with the lines that failed and the reasons.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use tempfile::NamedTempFile;
 use super::source::{LineReader, Source};
 use super::spool::{Fault, Spool};
 use super::table::{RESULTS, ROW_BYTES_MAX};
+use crate::environment::working_directory;
 use crate::failure::{Failure, exit};
 use crate::output::unformula;
 
@@ -29,7 +29,7 @@ pub(super) fn default_path(name: &Path, is_dry_run: bool) -> PathBuf {
 
 /// The name of the file, from where the command runs.
 pub(super) fn shown(path: &Path) -> String {
-    let here = env::current_dir().ok();
+    let here = working_directory();
     let path = here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
     path.display().to_string()
 }

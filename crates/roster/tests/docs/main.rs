@@ -58,7 +58,7 @@ const WITH_EXAMPLES: &[(&str, usize)] = &[
     ("docs/schema.md", 4),
     ("docs/groups.md", 6),
     ("docs/tenants.md", 10),
-    ("docs/cli.md", 14),
+    ("docs/cli.md", 18),
 ];
 
 /// Runs every example of a document.
