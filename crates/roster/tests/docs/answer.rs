@@ -25,6 +25,8 @@ enum Kind {
     Release,
     /// An API key. Its id is part of it, and also a word of its own.
     Key,
+    /// The id of an API key whose key is not shown.
+    KeyId,
 }
 
 impl Words {
@@ -42,14 +44,23 @@ impl Words {
 
     /// Returns the first difference, if there is one. Records the words of this run.
     pub(crate) fn compare(&mut self, told: &str, given: &str) -> Option<String> {
-        let (told, given) = (plain(told), plain(given));
-        let (told, given) = (words(&told), words(&given));
+        self.compare_words(&plain(told), &plain(given))
+    }
+
+    /// The same for text that is no response: white space separates its words.
+    pub(crate) fn compare_text(&mut self, told: &str, given: &str) -> Option<String> {
+        let one_space = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.compare_words(&one_space(told), &one_space(given))
+    }
+
+    fn compare_words(&mut self, told: &str, given: &str) -> Option<String> {
+        let (told, given) = (words(told), words(given));
         for (told, given) in key_ids(&told).zip(key_ids(&given)) {
             self.0.insert(told.to_owned(), given.to_owned());
             self.0.insert(format!("key:{told}"), format!("key:{given}"));
         }
         let kinds = [Kind::Id, Kind::Time, Kind::Stamp, Kind::Request, Kind::Cursor, Kind::Release];
-        for kind in kinds.into_iter().chain([Kind::Key]) {
+        for kind in kinds.into_iter().chain([Kind::Key, Kind::KeyId]) {
             let of_kind = |word: &&&str| Kind::of(word) == Some(kind);
             for (told, given) in told.iter().filter(of_kind).zip(given.iter().filter(of_kind)) {
                 self.0.entry((*told).to_owned()).or_insert_with(|| (*given).to_owned());
@@ -99,6 +110,8 @@ impl Kind {
         let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
         if word.starts_with("rst_") && word.split('_').count() == 4 {
             Some(Self::Key)
+        } else if is_key_id(word) {
+            Some(Self::KeyId)
         } else if lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| hex(part)) {
             Some(Self::Id)
         } else if word.len() == 24 && word.ends_with('Z') && word.find('T') == Some(10) {
@@ -119,6 +132,16 @@ impl Kind {
             None
         }
     }
+}
+
+/// Whether a word has ten letters and digits of both cases, perhaps before a colon.
+fn is_key_id(word: &str) -> bool {
+    let id = word.strip_suffix(':').unwrap_or(word);
+    let has = |kind: fn(&char) -> bool| id.chars().skip(1).any(|one| kind(&one));
+    id.len() == 10
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && has(char::is_ascii_uppercase)
+        && has(char::is_ascii_lowercase)
 }
 
 /// A response without irrelevant parts: the date, line ends, white space between the words of JSON.

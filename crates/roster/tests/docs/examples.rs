@@ -70,11 +70,15 @@ impl Examples {
                     outcome.count += 1;
                     let line = command.trim_start_matches("$ ").trim_end();
                     let answer = output(place, service, &words.translated(line));
-                    let difference = words.compare(&told, &answer);
+                    let is_table = line.starts_with("roster ");
+                    let difference = if is_table {
+                        words.compare_text(&told, &answer)
+                    } else {
+                        words.compare(&told, &answer)
+                    };
                     outcome.text.push_str(&command);
                     if let Some(difference) = difference {
                         let again = words.told_again(&answer);
-                        let is_table = line.starts_with("roster ");
                         outcome.text.push_str(&if is_table { again } else { folded(&again) });
                         let report = format!("$ {line}\n{difference}\nanswered:\n{answer}");
                         outcome.difference.get_or_insert(report);
