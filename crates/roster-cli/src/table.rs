@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_cut_leaves_whole_characters() {
         let family = "👩‍👩‍👧";
-        for width in 2..9 {
+        for width in 2..8 {
             let short = cut(&family.repeat(4), width);
             assert!(short.width() <= width && short.ends_with('…'), "{width}: {short}");
             assert_eq!(short.trim_end_matches('…').len() % family.len(), 0, "{short}");

@@ -131,7 +131,7 @@ mod tests {
     fn the_header_row_is_found() {
         for (file, length, delimiter, columns) in [
             ("a,b\r\n1,2", 5, b',', &["a", "b"][..]),
-            ("\u{feff}\nsep=;\na;\"b,\nc\"\n1", 20, b';', &["a", "b,\nc"]),
+            ("\u{feff}\nsep=;\na;\"b,\nc\"\n1", 19, b';', &["a", "b,\nc"]),
             ("a\tb,c\td", 7, b'\t', &["a", "b,c", "d"]),
             ("a,status,code,line,column,detail\n", 33, b',', &["a"]),
         ] {
