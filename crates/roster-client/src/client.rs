@@ -156,19 +156,14 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            // Nothing was sent, or the service says that it has executed nothing.
-            let nothing_happened = match &error {
-                Error::Connect { .. } => true,
-                Error::Problem(problem) => problem.status == 429 || problem.code == "overloaded",
-                Error::Broken { .. } | Error::Strange { .. } | Error::Request(_) => false,
-            };
-            let may_help = nothing_happened
-                || matches!(error, Error::Broken { .. })
-                || matches!(error.status(), Some(502..=504));
-            if attempt >= self.settings.attempts
-                || !may_help
-                || !(call.is_repeatable || nothing_happened)
-            {
+            // A service that cannot be reached is told at once: it may not be there at all.
+            let may_help = matches!(error, Error::Broken { .. })
+                || matches!(error.status(), Some(429 | 502..=504));
+            let has_executed_nothing = error
+                .problem()
+                .is_some_and(|problem| problem.status == 429 || problem.code == "overloaded");
+            let is_safe = call.is_repeatable || has_executed_nothing;
+            if attempt >= self.settings.attempts || !may_help || !is_safe {
                 return Err(error);
             }
             tokio::time::sleep(pause(attempt, &error)).await;
