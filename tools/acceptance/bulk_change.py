@@ -224,7 +224,7 @@ def change(run, count, users):
 
 
 def main():
-    options = arguments(__doc__, engines=True, users=(100_000, 4_000, "users to change"))
+    options = arguments(__doc__, engines=True, users=(100_000, 2_000, "users to change"))
     memory = Memory()
     with Workplace("bulk_change") as place, engine(options) as store:
         run = Run(options, store, place, memory)

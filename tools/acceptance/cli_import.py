@@ -89,7 +89,7 @@ class Command:
     """A running `roster import`. Its memory is watched."""
 
     def __init__(self, run, address, home, *flags):
-        words = [run.options.binary, "import", run.file.csv, "--map", MAP, *flags]
+        words = [Path(run.options.binary).resolve(), "import", run.file.csv, "--map", MAP, *flags]
         environment = {"HOME": str(home), "ROSTER_URL": f"http://{address[0]}:{address[1]}"}
         self.home, self.began, self.most, self.lines = home, time.monotonic(), 0.0, []
         self.process = subprocess.Popen(

@@ -232,8 +232,8 @@ def main():
         __doc__,
         engines=True,
         users=(1_000_000, 5_000, "users over which the indexes are built"),
-        lookups=(3000, 1000, "lookups of each kind in a round"),
-        races=(300, 20, "races for one value"),
+        lookups=(3000, 300, "lookups of each kind in a round"),
+        races=(300, 8, "races for one value"),
     )
 
     def command():

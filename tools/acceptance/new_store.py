@@ -92,7 +92,7 @@ def main():
     options = arguments(
         __doc__,
         users=(1_000_000, 20_000, "lines of the file"),
-        kills=(30, 10, "imports that are killed"),
+        kills=(30, 5, "imports that are killed"),
         sample=(5000, 500, "users to find"),
     )
 

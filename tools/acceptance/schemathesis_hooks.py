@@ -1,5 +1,5 @@
-"""Hooks for schemathesis: NDJSON bodies are sent and read as text, a dry run deletes nothing,
-deleted resources may stay visible, and the key of the run must not be revoked.
+"""Hooks for schemathesis: NDJSON bodies are sent and read as text, a dry run creates and deletes
+nothing, deleted resources may stay visible, and the key of the run must not be revoked.
 """
 
 import os
@@ -16,6 +16,7 @@ QUERY_MAX = 12_000
 OWN_KEY = os.environ.get("OWN_KEY_ID")
 NOBODYS_KEY = "00000000-0000-7000-8000-000000000000"
 STRICT = schemathesis.checks.use_after_free
+AVAILABLE = schemathesis.checks.ensure_resource_availability
 
 
 @schemathesis.serializer(LINES)
@@ -70,6 +71,16 @@ def use_after_free(context, response, case):
         if any(is_dry_run(other) for other in deletes):
             return None
         raise
+
+
+@schemathesis.check
+@wraps(AVAILABLE)
+def ensure_resource_availability(context, response, case):
+    """A created resource must be there, unless its creation was a dry run."""
+    parent = context.internals.find_parent(case_id=case.id)
+    if parent is not None and is_dry_run(parent):
+        return None
+    return AVAILABLE(context, response, case)
 
 
 def is_dry_run(case):

@@ -10,7 +10,7 @@ pub(crate) fn confirm(question: &str, is_yes: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Err(Failure::usage(format!("{question} This needs an answer"))
+        return Err(Failure::usage(format!("there is no terminal to ask: {question}"))
             .next("--yes confirms it, --dry-run shows what would change"));
     }
     write!(io::stderr().lock(), "{question} [y/N] ").and_then(|()| io::stderr().flush())?;

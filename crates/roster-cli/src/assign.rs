@@ -46,7 +46,8 @@ impl Assignments {
         let is = |names: &[&str]| names.contains(&name);
         let wrong = |why: &str| Failure::usage(format!("{word}: {why}"));
         let (name, value) = if let Some(name) = name.strip_suffix(':') {
-            let value = serde_json::from_str(text).map_err(|error| wrong(&error.to_string()))?;
+            let value = serde_json::from_str(text)
+                .map_err(|error| wrong(&format!(":= takes JSON, and = takes text ({error})")))?;
             (name, value)
         } else if text.is_empty() {
             (name, Value::Null)
@@ -77,6 +78,12 @@ impl Assignments {
         }
         self.written.push((name.replace('.', "/"), word.to_owned()));
         Ok(())
+    }
+
+    /// The text of a member that is the only one.
+    pub(crate) fn only(&self, member: &str) -> Option<String> {
+        let value = self.members.get(member).filter(|_| self.members.len() == 1)?;
+        value.as_str().map(ToOwned::to_owned)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -69,12 +69,12 @@ pub struct EventsFlags {
 pub(crate) async fn run(flags: EventsFlags) -> Outcome {
     let client = flags.remote.client()?;
     let mut query = vec![("type", flags.types.join(","))];
-    query.extend(flags.actor.iter().map(|actor| ("actor", actor.clone())));
+    let names = Names::read(&client).await;
+    query.extend(flags.actor.iter().map(|actor| ("actor", names.actor(actor))));
     query.push(("subject", flags.subject.clone().unwrap_or_default()));
     query.push(("tenants", if flags.all_tenants { "all" } else { "" }.to_owned()));
     query.retain(|(_, value)| !value.is_empty());
     let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, &**value)).collect();
-    let names = Names::read(&client).await;
     if flags.follow {
         follow(&flags, &client, &query, &names).await
     } else {
@@ -134,6 +134,14 @@ async fn follow(
     names: &Names,
 ) -> Outcome {
     let after = flags.after.clone().unwrap_or_else(|| "latest".to_owned());
+    // What waiting does not mend is told at once.
+    client
+        .resource::<Event>("events")
+        .pages(&[("after", &after), ("limit", "1")])
+        .boxed()
+        .next()
+        .await
+        .transpose()?;
     let mut writing = Writing::begin(&flags.output, flags.output.columns(&COLUMNS))?;
     writing.expect(&USUAL.map(ToOwned::to_owned))?;
     let mut events = std::pin::pin!(client.follow(Some(&after), query));
@@ -210,6 +218,12 @@ impl Names {
         let keys = client.keys().list(&[("limit", "1000")]).try_collect::<Vec<_>>().await;
         let keys = keys.unwrap_or_default();
         Self(keys.into_iter().map(|key| (format!("key:{}", key.id), key.name)).collect())
+    }
+
+    /// The actor that a caller means: by the name of its key, or as the log names it.
+    fn actor(&self, named: &str) -> String {
+        let found = self.0.iter().find(|(_, name)| *name == named);
+        found.map_or_else(|| named.to_owned(), |(actor, _)| actor.clone())
     }
 
     pub(crate) fn of(&self, actor: &str) -> String {

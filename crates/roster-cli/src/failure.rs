@@ -78,7 +78,14 @@ impl Failure {
     pub(crate) fn of_input(error: Error, shown: impl Fn(&Fault) -> Option<String>) -> Self {
         let Error::Problem(problem) = error else { return error.into() };
         let is_whole = problem.errors.is_empty();
-        let mut text = if is_whole { problem.to_string() } else { problem.title.clone() };
+        let mut text = if problem.code == "version-mismatch" {
+            let now = problem.detail.split(';').next().unwrap_or_default();
+            format!("it was changed meanwhile: {now}")
+        } else if is_whole {
+            problem.to_string()
+        } else {
+            problem.title.clone()
+        };
         for fault in &problem.errors {
             let place = shown(fault).or_else(|| place(fault)).unwrap_or_default();
             let colon = if place.is_empty() { "" } else { ": " };
@@ -131,14 +138,26 @@ fn next(problem: &Problem, status: u8) -> Option<String> {
             "get it again, and repeat the change if it still fits"
         }
         (exit::NO_SERVICE, _) => "try again later",
+        (_, "tenant-not-found") => "roster tenants list",
+        (_, "invalid-query") if problem.errors.iter().any(is_of_filter) => {
+            "a condition is like 'department eq \"Sales\" and status eq \"active\"'"
+        }
         _ => return None,
     };
     Some(next.to_owned())
 }
 
+fn is_of_filter(fault: &Fault) -> bool {
+    fault.parameter.as_deref() == Some("filter")
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
+            Error::Connect { ref why, .. } if why.contains("InvalidContentType") => {
+                Self::new(exit::NO_SERVICE, error.to_string())
+                    .next("the service speaks http:// there")
+            }
             Error::Problem(_) => Self::of_input(error, |_| None),
             Error::Connect { .. } => Self::new(exit::NO_SERVICE, error.to_string())
                 .next("roster serve starts a service; roster login URL or --url names another one"),

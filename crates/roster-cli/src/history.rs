@@ -67,7 +67,8 @@ pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
     let id = match find(desk, &flags.user).await {
         Ok(user) => text(&user, "id"),
         Err(failure) if failure.status == exit::NOT_FOUND => {
-            find_deleted(desk.client, &flags.user).await.map(|user| text(&user, "id"))?
+            let deleted = find_deleted(desk.client, &flags.user).await.map_err(|_| failure)?;
+            text(&deleted, "id")
         }
         Err(failure) => return Err(failure),
     };
@@ -78,11 +79,12 @@ pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
     )?;
     let mut events = std::pin::pin!(newest_first(desk.client, &id));
     let mut event: Option<Event> = events.try_next().await?;
-    let mut count = 0;
+    let (mut count, mut seen) = (0, Vec::new());
     while let Some(now) = event {
         let before = events.try_next().await?;
         let old = before.as_ref().map(record_of).unwrap_or_default();
         for mut row in changes(&now, &old) {
+            seen.push(text(&row, "member"));
             if flags.member.as_ref().is_some_and(|member| text(&row, "member") != *member) {
                 continue;
             }
@@ -97,7 +99,10 @@ pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
     }
     writing.end()?;
     if count == 0 {
-        say("no changes");
+        let member = flags.member.as_deref().unwrap_or_default();
+        seen.sort_unstable();
+        seen.dedup();
+        say(&format!("no change of {member:?}; changed were {}", seen.join(", ")));
     }
     Ok(0)
 }
@@ -163,8 +168,13 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
             Failure::new(exit::NOT_FOUND, "the log has no change of users by this request");
         return Err(failure.next("roster events shows the last changes"));
     }
-    if events.len() > 1 && !flags.dry_run {
-        confirm(&format!("Undo {} changes?", events.len()), flags.yes)?;
+    let deletes = events.iter().any(|event| event.r#type == "user.created");
+    if (events.len() > 1 || deletes) && !flags.dry_run {
+        let what = match &*events {
+            [event] => format!("Delete {}, which undoes its creation?", name_in(event)),
+            _ => format!("Undo {} changes?", events.len()),
+        };
+        confirm(&what, flags.yes)?;
     }
     let mut failed = 0;
     for event in &events {
@@ -232,7 +242,8 @@ async fn undo_one(desk: &Desk<'_>, event: &Event, is_dry_run: bool) -> Result<()
         }
         Reverse::Delete => {
             desk.resource().delete(&id, &write).await?;
-            Ok(print(&format!("{}: deleted again", label(&now)))?)
+            say(&format!("undo: roster users restore {id}"));
+            Ok(print(&format!("{}: deleted, as before its creation", label(&now)))?)
         }
         Reverse::Restore => {
             let deleted = desk.client.resource::<Record>("deleted-users");

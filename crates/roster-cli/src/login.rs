@@ -1,6 +1,7 @@
 //! `roster login`, `roster logout` and `roster whoami`.
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use clap::Args;
 use roster_client::Client;
@@ -87,8 +88,11 @@ fn ask_for_key(target: &Target) -> Result<String, Failure> {
     let (url, tenant, profile) = (target.url.clone(), None, None);
     Target { url, key, tenant, profile, allow_http: target.allow_http }.service()?;
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage("there is no terminal to ask for the key")
-            .next("--key-file FILE reads it from a file, --key-file - from stdin"));
+        return read_credential(Path::new("-")).map_err(|failure| {
+            let next = "--key-file FILE reads it from a file, --key-file - from stdin";
+            Failure::usage(format!("there is no terminal to ask for the key, and {}", failure.text))
+                .next(next)
+        });
     }
     let key = rpassword::prompt_password(format!("Key for {}: ", target.url))?;
     let key = key.trim();

@@ -103,7 +103,13 @@ pub(crate) async fn change(
             say("  ...");
         }
     }
-    confirm(&format!("{} {}?", change.verb("Change", "Delete"), users(preview.count)), yes)?;
+    let status = change.given.and_then(|given| given.only("status"));
+    let verb = match status.as_deref() {
+        Some("suspended") => "Suspend",
+        Some("active") => "Activate",
+        _ => change.verb("Change", "Delete"),
+    };
+    confirm(&format!("{verb} {}?", users(preview.count)), yes)?;
     change.run(&names, preview.count).await
 }
 

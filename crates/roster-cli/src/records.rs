@@ -12,7 +12,7 @@ use crate::assign::{Assignments, Types, record_of};
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record, plain};
 use crate::table::Table;
-use crate::text::{print, say};
+use crate::text::{print, quoted, say};
 
 /// The records of a page.
 const PAGE: u64 = 500;
@@ -103,7 +103,7 @@ pub(crate) struct SetFlags {
 }
 
 /// A deletion.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DeleteFlags {
     /// Ids or names
     #[arg(value_name = "NAME", required = true)]
@@ -231,6 +231,11 @@ impl Desk<'_> {
                 "roster tenants list; roster tenants deleted lists those to restore".into()
             }
             "deleted-tenants" => "roster tenants deleted".into(),
+            // Of an address the first part: the rest may be wrong.
+            "users" => {
+                let word = name.split('@').next().unwrap_or_default();
+                format!("roster users list {}; roster deleted-users list", quoted(word))
+            }
             path => format!("roster {path} list"),
         };
         Failure::new(exit::NOT_FOUND, text).next(next)

@@ -40,7 +40,9 @@ impl Table {
         };
         let mut widths: Vec<usize> = (0..count).map(longest).collect();
         if let Some(width) = width {
-            fit(&mut widths, width.saturating_sub(GAP * count.saturating_sub(1)));
+            // An id that is cut is of no use.
+            let is_cut = |column: usize| header.get(column).is_none_or(|name| name != "ID");
+            fit(&mut widths, is_cut, width.saturating_sub(GAP * count.saturating_sub(1)));
         }
         Self { header, rows, widths, is_cut: width.is_some() }
     }
@@ -81,9 +83,10 @@ impl Table {
 }
 
 /// Makes the widest columns narrower until all fit.
-fn fit(widths: &mut [usize], room: usize) {
+fn fit(widths: &mut [usize], is_cut: impl Fn(usize) -> bool, room: usize) {
     while widths.iter().sum::<usize>() > room {
-        let Some(widest) = widths.iter_mut().max() else { return };
+        let columns = widths.iter_mut().enumerate().filter(|(column, _)| is_cut(*column));
+        let Some(widest) = columns.map(|(_, width)| width).max() else { return };
         if *widest <= NARROWEST {
             return;
         }

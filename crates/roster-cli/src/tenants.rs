@@ -94,7 +94,15 @@ pub(crate) async fn run(flags: TenantsFlags) -> Outcome {
         Act::Create(flags) => create(&desk, flags.named(TENANTS.name)).await,
         Act::Set(flags) => desk.set_words(&flags).await,
         Act::Delete(flags) => {
-            desk.delete(&flags).await?;
+            if !flags.guard.dry_run {
+                for name in &flags.names {
+                    desk.find(name).await?;
+                }
+                let names = flags.names.join(", ");
+                let question = format!("Delete {names}? All keys in it stop working at once.");
+                confirm(&question, flags.yes)?;
+            }
+            desk.delete(&DeleteFlags { yes: true, ..flags.clone() }).await?;
             if !flags.guard.dry_run {
                 let names = flags.names.join(" ");
                 say(&format!("roster tenants restore {names} brings back all that was there"));
@@ -111,7 +119,9 @@ async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
     let tenant = desk.create(&flags, Write::default()).await?;
     if !flags.dry_run {
         let name = text(&tenant, "name");
-        say(&format!("next: roster keys create NAME --scope SCOPES --tenant {name} makes its key"));
+        let url = text(&tenant, "base_url");
+        say(&format!("its SCIM URL for an identity provider: {url}/scim/v2"));
+        say(&format!("next: roster keys create NAME --scope scim,users:read --tenant {name}"));
     }
     Ok(0)
 }

@@ -184,9 +184,9 @@ async fn list(desk: &Desk<'_>, flags: UserListFlags) -> Outcome {
     let fields = desk.output.fields(USERS.columns);
     let mut query = Vec::new();
     let mut add = |name, value: Option<&str>| {
-        query.extend(value.filter(|value| !value.is_empty()).map(|value| (name, value.to_owned())));
+        query.extend(value.map(|value| (name, value.to_owned())));
     };
-    add("q", Some(&words));
+    add("q", Some(&*words).filter(|words| !words.is_empty()));
     add("filter", flags.selection.filter.as_deref());
     add("status", flags.status.as_deref());
     add("sort", flags.sort.as_deref());
@@ -234,12 +234,17 @@ async fn change(
         return matching::change(desk.client, desk.output, &selection, given, yes, guard.dry_run)
             .await;
     }
-    let mut found = Vec::new();
+    let mut found: Vec<Record> = Vec::new();
     for name in names {
-        found.push(find(desk, name).await?);
+        let user = find(desk, name).await?;
+        if found.iter().all(|other| other.get("id") != user.get("id")) {
+            found.push(user);
+        }
     }
     if given.is_none() && found.len() > 1 && !guard.dry_run {
-        confirm(&format!("Delete {} users?", found.len()), yes)?;
+        let names: Vec<String> = found.iter().take(5).map(label).collect();
+        let more = if found.len() > names.len() { ", ..." } else { "" };
+        confirm(&format!("Delete {} users: {}{more}?", found.len(), names.join(", ")), yes)?;
     }
     for user in &found {
         let name = label(user);

@@ -96,7 +96,14 @@ fn row(source: &Source, fault: &Fault, text: &[u8]) -> Vec<String> {
     let result =
         [status.to_string(), code.clone(), line.to_string(), place.clone(), detail.clone()];
     if let Some(header) = &source.header {
-        let text = if fault.is_unsafe { &[] } else { text };
+        // Its cells may be those of other columns, so it is told whole instead.
+        let (text, result) = if fault.is_unsafe {
+            let [status, code, line, place, detail] = result;
+            let whole = String::from_utf8_lossy(text);
+            (&[][..], [status, code, line, place, format!("{detail}; the row: {whole}")])
+        } else {
+            (text, result)
+        };
         return header.cells_of(text).into_iter().chain(result).collect();
     }
     let record = String::from_utf8_lossy(text).into_owned();

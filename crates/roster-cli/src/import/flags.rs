@@ -22,8 +22,8 @@ pub struct ImportFlags {
     #[arg(long)]
     pub csv: bool,
 
-    /// The member that a column of CSV has, or `guess` to find members by the names of columns; the
-    /// file is CSV. May be repeated; COLUMN: ignores a column
+    /// The member that a column of CSV has; COLUMN: ignores it. May be repeated. A service also
+    /// guesses members by usual names of columns, and with --data `--map guess` asks for that
     #[arg(long, value_name = "COLUMN:MEMBER")]
     pub map: Vec<String>,
 
@@ -111,6 +111,9 @@ impl ImportFlags {
     /// The parameters of the request.
     pub(super) fn query(&self) -> Vec<(&'static str, String)> {
         let mut query: Vec<_> = self.map.iter().map(|map| ("map", map.clone())).collect();
+        if self.is_csv() && !self.map.iter().any(|map| map == "guess") {
+            query.push(("map", "guess".to_owned()));
+        }
         let service = &self.service;
         query.extend(service.on_conflict.map(|what| ("on_conflict", what.name().to_owned())));
         query.extend(service.match_by.iter().map(|member| ("match", member.clone())));

@@ -130,5 +130,5 @@ pub(super) fn tell_columns(columns: &[(String, Option<String>)], progress: &Prog
 pub(super) fn columns(error: Error) -> Failure {
     let mut failure = Failure::from(error);
     failure.text = failure.text.replace("map=", "--map ");
-    failure.next("--map COLUMN:MEMBER for each, or --map guess")
+    failure.next("--map COLUMN:MEMBER for each, or --map COLUMN: to ignore it")
 }

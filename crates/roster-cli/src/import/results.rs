@@ -206,7 +206,7 @@ impl Fault {
         if problem.more > 0 {
             details.push(format!("and {} more", problem.more));
         }
-        let is_of_text = |code: &str| matches!(code, "invalid-encoding" | "formula");
+        let is_of_text = |code: &str| code == "invalid-encoding";
         Self {
             line,
             end,

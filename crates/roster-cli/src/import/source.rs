@@ -165,9 +165,7 @@ fn refusal(head: &[u8], is_csv: bool) -> Option<(&'static str, &'static str)> {
             "it is one JSON array; each user must be on a line",
             "jq -c '.[]' FILE | roster import -",
         )),
-        (false, _) => {
-            Some(("its first line is no JSON object", "if it is CSV, use --csv or --map guess"))
-        }
+        (false, _) => Some(("its first line is no JSON object", "if it is CSV, use --csv")),
     }
 }
 

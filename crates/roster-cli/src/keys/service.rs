@@ -92,6 +92,9 @@ impl Keys for ServiceKeys {
         };
         let created = self.resource().create_with(&body, &Write::default()).await;
         let record = created.map_err(|error| Failure::of_input(error, shown))?;
+        if key.scopes.iter().any(|scope| scope == "scim") {
+            say(&format!("the SCIM URL for an identity provider: {}/scim/v2", self.client.url()));
+        }
         if caller.open {
             say("this first key closes the service: from now on every caller needs a key or token");
             if !key.scopes.iter().any(|scope| scope == "keys:admin") {

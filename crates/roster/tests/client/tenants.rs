@@ -58,8 +58,8 @@ fn tenants_come_and_go(engine: Engine) {
     operate(&old).failed(6, &["version 2"]);
     operate(&["tenants", "set", "nobody", "users_max=1"]).failed(5, &["no tenant", "deleted"]);
 
-    operate(&["tenants", "rm", "acme", "globex"]).failed(2, &["Delete 2 tenants?"]);
-    operate(&["tenants", "rm", "acme", "--if-version", "9"]).failed(6, &["version 1"]);
+    operate(&["tenants", "rm", "acme", "globex"]).failed(2, &["Delete acme, globex?"]);
+    operate(&["tenants", "rm", "acme", "--if-version", "9", "--yes"]).failed(6, &["version 1"]);
     ok(&["tenants", "rm", "acme", "--dry-run"]);
     let gone = operate(&["tenants", "rm", "acme", "globex", "--yes"]);
     assert!(gone.err.contains("roster tenants restore acme globex"), "{gone:?}");
@@ -78,7 +78,7 @@ fn purge_and_restore(operate: &impl Fn(&[&str]) -> Ran) {
     assert!(restored.starts_with("restored tenant globex, 1 users"), "{restored}");
     operate(&["tenants", "restore", "globex"]).failed(5, &["no deleted tenant"]);
     operate(&["tenants", "purge", "globex", "--yes"]).failed(5, &["roster tenants deleted"]);
-    operate(&["tenants", "delete", "globex"]).succeeded();
+    operate(&["tenants", "delete", "globex", "--yes"]).succeeded();
     operate(&["tenants", "purge", "globex"])
         .failed(2, &["Purge globex (1 users, 0 deleted users, 0 groups)?", "lost forever"]);
     let dry = operate(&["tenants", "purge", "globex", "--dry-run"]);
@@ -95,7 +95,7 @@ fn tenants_need_a_key_for_all_tenants(engine: Engine) {
         &["tenants", "create", "acme"],
         &["tenants", "list"],
         &["tenants", "set", "acme", "users_max=1"],
-        &["tenants", "delete", "acme"],
+        &["tenants", "delete", "acme", "--yes"],
         &["tenants", "restore", "acme"],
         &["tenants", "get", "acme"],
     ];

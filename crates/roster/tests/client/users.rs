@@ -86,7 +86,9 @@ fn a_user_is_deleted_restored_and_purged(engine: Engine) {
     let dry = shell.run(&["users", "delete", "ada", "grace", "--dry-run"]);
     assert_eq!(dry.succeeded(), "ada: would be deleted\ngrace: would be deleted\n");
     // More than one needs an answer.
-    shell.run(&["users", "delete", "ada", "grace"]).failed(2, &["Delete 2 users?", "--yes"]);
+    shell
+        .run(&["users", "delete", "ada", "grace"])
+        .failed(2, &["Delete 2 users: ada, grace?", "--yes"]);
     shell.run(&["users", "delete", "ada", "nobody"]).failed(5, &["nobody"]);
     assert_eq!(names(), "USERNAME\nada\ngrace\nmary\n");
     let deleted = shell.run(&["users", "delete", "ada", "grace", "--yes"]);
@@ -174,7 +176,8 @@ fn a_change_is_undone(engine: Engine) {
     assert_eq!(shell.ok(&["undo", "ada"]), "ada: restored\n");
     // The undo of a creation deletes the user.
     shell.ok(&["users", "create", "username=grace"]);
-    assert_eq!(shell.ok(&["undo", "grace"]), "grace: deleted again\n");
+    shell.run(&["undo", "grace"]).failed(2, &["Delete grace", "--yes"]);
+    assert_eq!(shell.ok(&["undo", "grace", "--yes"]), "grace: deleted, as before its creation\n");
     shell.run(&["undo", "nobody"]).failed(5, &["nobody"]);
     shell.needs("users:read,users:write,events:read", &["undo", "ada"]);
     shell.service.stop();
