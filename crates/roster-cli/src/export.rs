@@ -99,6 +99,13 @@ impl What {
     }
 }
 
+/// Here `--fields` is a flag, not `--columns`.
+fn refusal(error: Error) -> Failure {
+    Failure::of_input(error, |fault| {
+        fault.parameter.as_ref().filter(|name| *name == "fields").map(|_| "--fields".to_owned())
+    })
+}
+
 /// Why a response was not read to its end.
 enum Stop {
     Interrupted,
@@ -132,7 +139,7 @@ pub(crate) async fn run(flags: ExportFlags) -> Outcome {
                 Err(Failure::new(exit::INTERRUPTED, "interrupted: the output is incomplete"))
             }
             Err(Stop::Error(error)) => {
-                let mut failure = Failure::from(error);
+                let mut failure = refusal(error);
                 if out.has_begun {
                     failure.text += "; the output is incomplete";
                     failure.next = Some("a file, instead of stdout, is written whole".to_owned());
@@ -169,7 +176,9 @@ async fn into_file(
                 let kept =
                     if flags.force { file.persist(&path) } else { file.persist_noclobber(&path) };
                 kept.map_err(|error| unwritable(error.error))?;
-                say(&format!("{shown}: {count} {}", flags.what.many()));
+                let many = flags.what.many();
+                let noun = if count == 1 { many.trim_end_matches('s') } else { many };
+                say(&format!("{shown}: {count} {noun}"));
                 if let Some(position) = position {
                     say(&format!(
                         "next: roster events --after {position} shows what changed since"
@@ -190,7 +199,7 @@ async fn into_file(
         tries += 1;
         if tries > RETRIES || !can_heal(&error, tries) {
             let is_broken = matches!(error, Error::Broken { .. });
-            let mut failure = Failure::from(error);
+            let mut failure = refusal(error);
             failure.text = format!("{}\n{shown} was not written", failure.text);
             return Err(if is_broken { failure.next("try again") } else { failure });
         }

@@ -45,7 +45,7 @@ enum Act {
     #[command(alias = "add", alias = "new")]
     Create(CreateFlags),
     /// Change members of users, and show what changed
-    #[command(alias = "update", alias = "edit", alias = "patch")]
+    #[command(alias = "update", alias = "edit", alias = "change", alias = "patch")]
     Set(SetUsersFlags),
     /// Replace a whole user by the record in a file
     Replace(ReplaceFlags),

@@ -93,8 +93,13 @@ fn columns(source: &Source) -> Vec<String> {
 
 fn row(source: &Source, fault: &Fault, text: &[u8]) -> Vec<String> {
     let Fault { line, status, code, place, detail, .. } = fault;
-    let result =
-        [status.to_string(), code.clone(), line.to_string(), place.clone(), detail.clone()];
+    let escaped = if code == "formula" {
+        "; it is escaped in this file: to import it so stores it as text"
+    } else {
+        ""
+    };
+    let detail = format!("{detail}{escaped}");
+    let result = [status.to_string(), code.clone(), line.to_string(), place.clone(), detail];
     if let Some(header) = &source.header {
         // Its cells may be those of other columns, so it is told whole instead.
         let (text, result) = if fault.is_unsafe {

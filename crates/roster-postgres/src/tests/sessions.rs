@@ -57,16 +57,21 @@ async fn settings_of_a_role_change_no_response() {
 }
 
 /// As on a machine that is so busy that a transaction pauses for longer than its session may. The
-/// runtime has one thread, so the client hears of the end only after it has sent its commit.
+/// runtime has one thread, so the client hears of the end only after it has sent its commit. The
+/// reset that answers the commit may come before the client has read the reason, so several try.
 #[tokio::test]
 async fn a_session_that_was_idle_has_not_committed() {
     let schema = schema();
-    let client = beside(&schema.url()).await;
-    let begin = "SET idle_in_transaction_session_timeout = 1; BEGIN; CREATE TABLE kept (id int)";
-    client.batch_execute(begin).await.unwrap();
-    thread::sleep(Duration::from_millis(200));
-    let error = client.batch_execute("COMMIT").await.unwrap_err();
-    assert!(was_idle(&error), "{error:?}");
+    let mut errors = Vec::new();
+    for _ in 0..5 {
+        let client = beside(&schema.url()).await;
+        let begin =
+            "SET idle_in_transaction_session_timeout = 1; BEGIN; CREATE TABLE kept (id int)";
+        client.batch_execute(begin).await.unwrap();
+        thread::sleep(Duration::from_millis(200));
+        errors.push(client.batch_execute("COMMIT").await.unwrap_err());
+    }
+    assert!(errors.iter().any(was_idle), "{errors:?}");
     let kept = "SELECT 1 FROM pg_tables WHERE tablename = 'kept'";
     assert!(column(&beside(&schema.url()).await, kept).await.is_empty());
 }

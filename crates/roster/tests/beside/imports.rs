@@ -238,7 +238,9 @@ fn what_cannot_be_imported_leaves_no_database() {
     let said = roster(place, "import --data served bad.ndjson").failure(1);
     assert!(said.contains("holds a database already: name another directory"), "{said}");
     assert_eq!(fs::read(place.join("served/roster.db")).unwrap(), before);
-    roster(place, "import bad.ndjson").failure(2);
+    // Without a directory a service is asked.
+    let said = roster(place, "import bad.ndjson --url 127.0.0.1:1").failure(8);
+    assert!(said.contains("127.0.0.1:1 cannot be reached"), "{said}");
 }
 
 #[test]

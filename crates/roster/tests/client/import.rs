@@ -1,7 +1,6 @@
 //! `roster import` into a service.
 
 use std::{
-    cell::RefCell,
     fmt::Write as _,
     fs,
     io::Write as _,
@@ -13,7 +12,7 @@ use std::{
 };
 
 use roster_testkit::over_each_engine;
-use roster_testkit::process::{Engine, Place, Process};
+use roster_testkit::process::{Engine, Process};
 
 use super::{Ran, Shell, run};
 
@@ -149,12 +148,7 @@ fn lines_of_json_are_imported_and_conflicts_settled(engine: Engine) {
 
 /// A service that executes so many lines in a second.
 fn slow(engine: Engine, lines: &str) -> Shell {
-    let place = Place::new(engine);
-    let mut serve = place.serve(env!("CARGO_BIN_EXE_roster"));
-    let service =
-        Process::start(serve.args(["--rate-limit-per-s", lines, "--rate-limit-burst", "10"]));
-    let home = tempfile::tempdir().unwrap();
-    Shell { service, home, place, operator: RefCell::default() }
+    Shell::serving(engine, &["--rate-limit-per-s", lines, "--rate-limit-burst", "10"])
 }
 
 /// The same service without a limit, at the same address.

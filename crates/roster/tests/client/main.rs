@@ -23,8 +23,11 @@ use std::{
     io::Write as _,
     path::PathBuf,
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 
+use jiff::Timestamp;
 use roster_testkit::process::{Engine, Place, Process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,6 +43,8 @@ struct Shell {
     place: Place,
     /// The key of the operator, once there is one: the first key closes the service.
     operator: RefCell<Option<String>>,
+    /// A file with a key of all scopes that has expired, once there is one.
+    expired: RefCell<Option<PathBuf>>,
 }
 
 /// What a command did.
@@ -61,7 +66,7 @@ impl Shell {
         let place = Place::new(engine);
         let service = Process::start(place.serve(env!("CARGO_BIN_EXE_roster")).args(flags));
         let home = tempfile::tempdir().unwrap();
-        Self { service, home, place, operator: RefCell::default() }
+        Self { service, home, place, operator: RefCell::default(), expired: RefCell::default() }
     }
 
     fn url(&self) -> String {
@@ -130,8 +135,23 @@ impl Shell {
         self.file("key", &created_key(&answer.body))
     }
 
+    /// A file with a key of all scopes that has expired.
+    fn expired_key(&self) -> PathBuf {
+        let operator = format!("Authorization: Bearer {}\r\n", self.operator());
+        let mut expired = self.expired.borrow_mut();
+        let file = expired.get_or_insert_with(|| {
+            let scopes: Vec<&str> = ALL.split(',').collect();
+            let end = Timestamp::now() + Duration::from_millis(500);
+            let body = json!({"name": "old", "scopes": scopes, "expires_at": end.to_string()});
+            let answer = self.service.ask_with(&operator, "POST", "/keys", &body.to_string());
+            thread::sleep(Duration::from_secs(1));
+            self.file("expired", &created_key(&answer.body))
+        });
+        file.clone()
+    }
+
     /// Checks that a command works with the scopes that it needs, and that it says why it does not
-    /// without one of them, without a key, with a wrong one, and without a service.
+    /// without one of them, without a key, with a wrong or an expired one, and without a service.
     #[track_caller]
     fn needs(&self, scopes: &str, arguments: &[&str]) -> String {
         let operator = self.operator();
@@ -142,11 +162,13 @@ impl Shell {
         }
         let ran = self.run(arguments);
         assert_eq!((ran.status, ran.err.contains("roster login")), (3, true), "{ran:?}");
-        let mut command = self.command(arguments);
         let wrong = self.file("wrong", "rst_4sJ0bYq7Zd_Jd8sPq0xTn3vWc5yKf7mRb2hGt9aLe41_Xy12Zq");
-        command.env("ROSTER_URL", self.url()).env("ROSTER_KEY_FILE", wrong);
-        let ran = run(&mut command, "");
-        assert_eq!(ran.status, 3, "{ran:?}");
+        for key in [wrong, self.expired_key()] {
+            let mut command = self.command(arguments);
+            command.env("ROSTER_URL", self.url()).env("ROSTER_KEY_FILE", key);
+            let ran = run(&mut command, "");
+            assert_eq!(ran.status, 3, "{ran:?}");
+        }
         let nobody = run(self.command(arguments).env("ROSTER_URL", "127.0.0.1:1"), "");
         assert_eq!((nobody.status, nobody.err.contains("roster serve")), (8, true), "{nobody:?}");
         let ran = self.with(scopes, arguments);

@@ -1,5 +1,9 @@
 //! `roster users`.
 
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use roster_testkit::over_each_engine;
 use roster_testkit::process::Engine;
 use serde_json::json;
@@ -14,6 +18,7 @@ over_each_engine! {
     a_user_is_replaced_by_a_file,
     a_history_shows_old_and_new_values,
     a_change_is_undone,
+    a_tenant_has_users_events_and_imports_of_its_own,
 }
 
 fn users_are_created_changed_and_listed(engine: Engine) {
@@ -48,6 +53,7 @@ fn users_are_created_changed_and_listed(engine: Engine) {
     shell.service.stop();
 }
 
+/// (go-pagerduty#492, okta-cli-client#26, stormpath-cli#14)
 fn a_list_follows_all_pages(engine: Engine) {
     let shell = Shell::new(engine);
     let lines: Vec<String> =
@@ -59,6 +65,15 @@ fn a_list_follows_all_pages(engine: Engine) {
     assert!(listed == expected, "{} users", listed.len());
     let all = shell.run(&["users", "list", "-o", "json"]).json();
     assert_eq!(all.as_array().unwrap().len(), 1234);
+    // A reader that has enough is no error (B2_Command_Line_Tool#1071, xan#759, diom#1285).
+    let mut list = shell.command(&["users", "list", "-o", "ndjson"]);
+    list.env("ROSTER_URL", shell.url()).stdout(Stdio::piped());
+    let mut list = list.stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(list.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("{\"id\""), "{first}");
+    let ended = list.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), &*ended.stderr), (Some(0), &b""[..]));
     let limited = shell.run(&["users", "list", "-o", "ndjson", "--limit", "501"]);
     assert_eq!(limited.out.lines().count(), 501);
     assert!(limited.err.contains("there are more users"), "{limited:?}");
@@ -180,5 +195,46 @@ fn a_change_is_undone(engine: Engine) {
     assert_eq!(shell.ok(&["undo", "grace", "--yes"]), "grace: deleted, as before its creation\n");
     shell.run(&["undo", "nobody"]).failed(5, &["nobody"]);
     shell.needs("users:read,users:write,events:read", &["undo", "ada"]);
+    shell.service.stop();
+}
+
+fn a_tenant_has_users_events_and_imports_of_its_own(engine: Engine) {
+    let shell = Shell::new(engine);
+    shell.operate(&["tenants", "create", "acme"]).succeeded();
+    shell.operate(&["users", "create", "username=ada", "title=outside"]).succeeded();
+    let inside = |arguments: &[&str]| shell.operate(&[arguments, &["--tenant", "acme"]].concat());
+    inside(&["users", "create", "username=ada"]).succeeded();
+    inside(&["users", "set", "ada", "title=Dr"]).succeeded();
+    assert!(inside(&["users", "history", "ada", "--limit", "1"]).succeeded().contains("Dr"));
+    inside(&["undo", "ada"]).succeeded();
+    shell.file("people.csv", "username,email\ngrace,grace@example.com\nmary,mary\n");
+    inside(&["import", "people.csv"]).failed(7, &["1 created", "1 failed", "mary"]);
+    let set = ["users", "suspend", "--filter", "username eq \"grace\"", "--yes"];
+    assert_eq!(inside(&set).succeeded(), "changed 1 user\n");
+    inside(&["export", "acme.csv", "--fields", "username,status"]).succeeded();
+    let exported = fs::read_to_string(shell.home.path().join("acme.csv")).unwrap();
+    let rows: Vec<&str> = exported.lines().skip(1).map(|row| row.split_at(37).1).collect();
+    assert_eq!(rows, ["3,ada,active", "2,grace,suspended"]);
+    let events = ["events", "-o", "csv", "--columns", "type,name", "--type", "user.*"];
+    assert_eq!(
+        inside(&events).succeeded(),
+        "type,name\nuser.created,ada\nuser.updated,ada\nuser.updated,ada\n\
+         user.created,grace\nuser.updated,grace\n"
+    );
+    inside(&["users", "delete", "ada", "grace", "--yes"]).succeeded();
+    inside(&["users", "restore", "ada"]).succeeded();
+    inside(&["users", "purge", "grace", "--yes"]).succeeded();
+    assert!(inside(&["users", "list"]).succeeded().contains("ada"));
+    let outside = shell.operate(&["users", "list", "-o", "csv", "--columns", "username,title"]);
+    assert_eq!(outside.succeeded(), "username,title\nada,outside\n");
+    // The key of a tenant reaches that tenant alone.
+    let create = ["keys", "create", "of-acme", "--scope", "users:read"];
+    let key = inside(&create).succeeded();
+    let key = shell.file("acme.key", &key);
+    let key = key.to_str().unwrap();
+    let list = ["users", "list", "--key-file", key];
+    shell.run(&list).failed(4, &[]);
+    assert!(shell.ok(&[&list[..], &["--tenant", "acme"]].concat()).contains("ada"));
+    shell.run(&[&list[..], &["--tenant", "globex"]].concat()).failed(5, &["roster tenants list"]);
     shell.service.stop();
 }
