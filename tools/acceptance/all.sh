@@ -14,7 +14,7 @@ slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
 sqlite=(contract_runs browser console handover 'handover --tls' kill9 idempotency faker_roundtrip
-    bulk_roundtrip csv_import cli_import new_store bulk_change follow_events follow_stream cli_follow stream_readers event_clients recipes webhook_mirror clients describe scim
+    bulk_roundtrip csv_import new_store bulk_change follow_events follow_stream cli_follow stream_readers event_clients recipes webhook_mirror clients describe scim
     scim_client providers tenants tenants_cost indexes scim_walk purge_long backup_load tls_scan proxies)
 postgres=(handover kill9 idempotency bulk_roundtrip csv_import bulk_change follow_stream stream_readers recipes scim scim_client providers
     tenants tenants_cost indexes purge_long 'scim_walk --processes 3' migrate former_primary)
@@ -24,6 +24,7 @@ alone=(wal_ceiling held_memory attacks three_processes hot_users wire_cut)
 waiting=slow_connections
 # Over PostgreSQL the Rust tests hold every response against the description and kill a sender of
 # webhooks, three_processes follows the log, and the others walk and read back.
+$slice || sqlite+=(cli_import)
 $slice || postgres+=(cli_follow cli_import contract_runs faker_roundtrip follow_events scim_walk clients webhook_mirror)
 
 jobs=1

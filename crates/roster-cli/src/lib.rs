@@ -3,6 +3,7 @@
 //! Data goes to stdout; everything else, such as what to do next, to stderr. [`exit`] has the exit
 //! statuses. A key is read from a file or without an echo, and never from the command line or a
 //! variable.
+#![allow(rustdoc::bare_urls, reason = "the comments of flags are their help")]
 
 mod ask;
 mod assign;

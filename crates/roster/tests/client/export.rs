@@ -46,7 +46,7 @@ fn records_are_exported_into_a_file(engine: Engine) {
     shell.run(&["export", "all.csv"]).failed(2, &["all.csv exists", "--force"]);
     assert_eq!(fs::read_to_string(path("all.csv")).unwrap(), text);
     let forced = ["export", "all.csv", "--force", "--bom", "--filter", "username eq \"ada\""];
-    assert!(shell.run(&forced).err.contains("all.csv: 1 users"));
+    assert!(shell.run(&forced).err.contains("all.csv: 1 user\n"));
     assert!(fs::read_to_string(path("all.csv")).unwrap().starts_with("\u{feff}id,"));
     let lines = shell.ok(&["export", "--fields", "username", "--limit", "1"]);
     assert!(lines.starts_with('{') && lines.lines().count() == 1, "{lines}");
