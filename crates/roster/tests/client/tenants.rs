@@ -91,13 +91,16 @@ fn purge_and_restore(operate: &impl Fn(&[&str]) -> Ran) {
 
 fn tenants_need_a_key_for_all_tenants(engine: Engine) {
     let shell = Shell::new(engine);
-    let all: [&[&str]; 6] = [
+    let all: [&[&str]; 9] = [
         &["tenants", "create", "acme"],
         &["tenants", "list"],
         &["tenants", "set", "acme", "users_max=1"],
         &["tenants", "delete", "acme", "--yes"],
+        &["tenants", "deleted"],
         &["tenants", "restore", "acme"],
         &["tenants", "get", "acme"],
+        &["tenants", "rm", "acme", "--yes"],
+        &["tenants", "purge", "acme", "--yes"],
     ];
     // An open service has no operator.
     shell.run(all[1]).failed(4, &["--all-tenants"]);
@@ -107,6 +110,11 @@ fn tenants_need_a_key_for_all_tenants(engine: Engine) {
     let others = shell.file("others", &shell.operate(&create).succeeded());
     for arguments in all {
         shell.run(arguments).failed(3, &["roster login"]);
+        let nobody = run(shell.command(arguments).env("ROSTER_URL", "127.0.0.1:1"), "");
+        nobody.failed(8, &["roster serve"]);
+        let mut old = shell.command(arguments);
+        old.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", shell.expired_key());
+        run(&mut old, "").failed(3, &["roster login"]);
         // A key of one tenant, whatever it permits there.
         shell.with(super::ALL, arguments).failed(4, &["all tenants"]);
         let with = |file| {
