@@ -49,7 +49,7 @@ class Relay(threading.Thread):
         try:
             source.settimeout(None)
             while data := source.recv(1 << 16):
-                # A broken network says nothing to either side, and what it held is gone.
+                # Neither side sees an error, and bytes in transit are lost.
                 if self.is_cut.is_set():
                     return
                 sink.sendall(data)
@@ -85,7 +85,7 @@ class Writer(threading.Thread):
             time.sleep(0.02)
 
 
-def told(event):
+def identity(event):
     """What identifies an event: a failover gives the log another identity, and keeps its numbers."""
     return int(event["id"].partition("-")[2]), event["type"], event["subject"]
 
@@ -96,7 +96,7 @@ def whole_log(service):
     while True:
         answer = request(service, "GET", f"/events?limit=1000{after}")
         items = answer.json()["items"]
-        found += [told(event) for event in items]
+        found += [identity(event) for event in items]
         if answer.json()["next_cursor"] is None:
             return found
         after = f"&after={items[-1]['id']}"
@@ -143,7 +143,7 @@ def compare(options, service, place, follower):
     path = place / "events.ndjson"
 
     def shown():
-        return [told(json.loads(line)) for line in path.read_bytes().splitlines()]
+        return [identity(json.loads(line)) for line in path.read_bytes().splitlines()]
 
     # The request that was on its way when the network broke ends by its time limit.
     until("the follower is at the end", lambda: path.read_bytes().count(b"\n") >= len(expected), 120)

@@ -85,9 +85,9 @@ class Proxy(threading.Thread):
         return len(pairs)
 
 
-def is_told(mine, its, status):
-    """Whether a row of the faults file is that of the service. It tells more: a row whose cells may be
-    in wrong columns stands whole behind the reason, and a formula is escaped in its cell.
+def is_same(mine, its, status):
+    """Whether a row of the faults file is that of the service. It has more: the detail of a row
+    whose cells may be in wrong columns has the whole row, and a formula is escaped in its cell.
     """
     cells = slice(status if its[status + 1] == "formula" else 0, -1)
     return mine[cells] == its[cells] and mine[-1].startswith(its[-1])
@@ -267,7 +267,7 @@ class Run:
             count = 0
             for count, row in enumerate(refused, 1):
                 got = next(ours, None)
-                if not got or not is_told(got, row, status):
+                if not got or not is_same(got, row, status):
                     self.fault(f"fault {count} is {got}, not {row}")
                     break
             if next(ours, None) is not None or count != len(self.file.rows) - self.file.good:

@@ -169,7 +169,7 @@ impl Target {
     }
 }
 
-/// Whether nobody between can read what is sent: over TLS, or on this machine.
+/// Whether the connection is private: TLS, or a service on this machine.
 fn is_private(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| url.scheme() == "https" || is_loopback(&url))
 }

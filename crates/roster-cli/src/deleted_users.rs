@@ -6,7 +6,7 @@ use crate::connection::Remote;
 use crate::failure::Outcome;
 use crate::find::{DELETED, find_deleted};
 use crate::output::Output;
-use crate::records::{Desk, ListFlags};
+use crate::records::{Collection, ListFlags};
 
 /// The flags of `roster deleted-users`.
 #[derive(Debug, Args)]
@@ -53,21 +53,21 @@ struct DeletedListFlags {
 
 pub(crate) async fn run(flags: DeletedUsersFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let desk = Desk { kind: DELETED, client: &client, output: &flags.output };
+    let collection = Collection { kind: DELETED, client: &client, output: &flags.output };
     match flags.act {
-        Act::List(flags) => list(&desk, flags).await,
+        Act::List(flags) => list(&collection, flags).await,
         Act::Get { user } => {
-            desk.output.record(&find_deleted(&client, &user).await?)?;
+            collection.output.record(&find_deleted(&client, &user).await?)?;
             Ok(0)
         }
     }
 }
 
-async fn list(desk: &Desk<'_>, flags: DeletedListFlags) -> Outcome {
+async fn list(collection: &Collection<'_>, flags: DeletedListFlags) -> Outcome {
     let words = Some(flags.words.join(" ")).filter(|words| !words.is_empty());
-    let fields = desk.output.fields(DELETED.columns);
+    let fields = collection.output.fields(DELETED.columns);
     let given = [("q", words), ("filter", flags.filter), ("sort", flags.sort), ("fields", fields)];
     let query: Vec<(&str, &str)> =
         given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-    desk.list(&query, flags.list.limit).await
+    collection.list(&query, flags.list.limit).await
 }

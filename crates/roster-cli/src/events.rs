@@ -134,7 +134,7 @@ async fn follow(
     names: &Names,
 ) -> Outcome {
     let after = flags.after.clone().unwrap_or_else(|| "latest".to_owned());
-    // What waiting does not mend is told at once.
+    // An error that a retry cannot solve ends the command at the start.
     client
         .resource::<Event>("events")
         .pages(&[("after", &after), ("limit", "1")])

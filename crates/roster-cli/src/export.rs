@@ -295,7 +295,7 @@ fn text(response: &Response, name: &str) -> Option<String> {
     response.headers().get(name)?.to_str().ok().map(ToOwned::to_owned)
 }
 
-/// How many records there are, or 0 if nobody knows.
+/// How many records there are, or 0 if the number is unknown.
 fn total(response: &Response, limit: Option<u64>) -> u64 {
     let total = text(response, "roster-total").and_then(|total| total.parse().ok());
     let is_exact = text(response, "roster-total-relation").is_none();

@@ -7,7 +7,7 @@ use roster_client::Client;
 use crate::assign::Types;
 use crate::failure::Failure;
 use crate::output::{Output, Record};
-use crate::records::{Desk, Kind};
+use crate::records::{Collection, Kind};
 
 pub(crate) const USERS: Kind = Kind {
     path: "users",
@@ -40,8 +40,8 @@ pub(crate) struct Selection {
 }
 
 /// Finds a user by its id, username or one of its addresses.
-pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure> {
-    let users = desk.resource();
+pub(crate) async fn find(collection: &Collection<'_>, name: &str) -> Result<Record, Failure> {
+    let users = collection.resource();
     if is_id(name) {
         match users.get(name).await {
             Err(error) if matches!(error.status(), Some(404)) => {}
@@ -52,9 +52,9 @@ pub(crate) async fn find(desk: &Desk<'_>, name: &str) -> Result<Record, Failure>
     if by_name.is_empty() && name.contains('@') {
         let filter = format!("emails.value eq {}", serde_json::to_string(name)?);
         let by_address: Vec<Record> = users.list(&[("filter", &filter)]).try_collect().await?;
-        return desk.only(name, by_address);
+        return collection.only(name, by_address);
     }
-    desk.only(name, by_name)
+    collection.only(name, by_name)
 }
 
 /// Finds a deleted user by its id, username or one of its addresses.
@@ -68,7 +68,7 @@ pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, 
     let or = if name.contains('@') { of_address.as_str() } else { "" };
     let filter = format!("username eq {quoted}{or}");
     let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
-    Desk { kind: DELETED, client, output: &Output::default() }.only(name, found)
+    Collection { kind: DELETED, client, output: &Output::default() }.only(name, found)
 }
 
 /// Whether a name has the form of an id.

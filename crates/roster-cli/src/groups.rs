@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::find;
 use crate::output::{Output, Record};
 use crate::records::{
-    CreateFlags, DeleteFlags, Desk, Guard, Kind, ListFlags, NameFlags, SetFlags, label, text,
+    Collection, CreateFlags, DeleteFlags, Guard, Kind, ListFlags, NameFlags, SetFlags, label, text,
 };
 use crate::text::{print, say};
 
@@ -150,28 +150,28 @@ struct MemberGuard {
 
 pub(crate) async fn run(flags: GroupsFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let desk = Desk { kind: GROUPS, client: &client, output: &flags.output };
+    let collection = Collection { kind: GROUPS, client: &client, output: &flags.output };
     match flags.act {
-        Act::List(flags) => list(&desk, flags).await,
-        Act::Get(flags) => desk.get(&flags.name).await,
+        Act::List(flags) => list(&collection, flags).await,
+        Act::Get(flags) => collection.get(&flags.name).await,
         Act::Create(flags) => {
-            desk.create(&flags.named(GROUPS.name), Write::default()).await?;
+            collection.create(&flags.named(GROUPS.name), Write::default()).await?;
             Ok(0)
         }
-        Act::Set(flags) => desk.set_words(&flags).await,
-        Act::Delete(flags) => desk.delete(&flags).await,
-        Act::Members(MembersFlags { act: None, list }) => members(&desk, list).await,
+        Act::Set(flags) => collection.set_words(&flags).await,
+        Act::Delete(flags) => collection.delete(&flags).await,
+        Act::Members(MembersFlags { act: None, list }) => members(&collection, list).await,
         Act::Members(MembersFlags { act: Some(act), .. }) => match act {
-            MemberAct::List(list) => members(&desk, list).await,
-            MemberAct::Add(flags) => change(&desk, flags, true).await,
-            MemberAct::Remove(flags) => change(&desk, flags, false).await,
+            MemberAct::List(list) => members(&collection, list).await,
+            MemberAct::Add(flags) => change(&collection, flags, true).await,
+            MemberAct::Remove(flags) => change(&collection, flags, false).await,
         },
     }
 }
 
-async fn list(desk: &Desk<'_>, flags: GroupListFlags) -> Outcome {
+async fn list(collection: &Collection<'_>, flags: GroupListFlags) -> Outcome {
     let user = match &flags.user {
-        Some(name) => Some(text(&find::find(&people(desk), name).await?, "id")),
+        Some(name) => Some(text(&find::find(&people(collection), name).await?, "id")),
         None => None,
     };
     let words = Some(flags.words.join(" ")).filter(|words| !words.is_empty());
@@ -180,21 +180,21 @@ async fn list(desk: &Desk<'_>, flags: GroupListFlags) -> Outcome {
         ("filter", flags.filter),
         ("member_id", user),
         ("sort", flags.sort),
-        ("fields", desk.output.fields(GROUPS.columns)),
+        ("fields", collection.output.fields(GROUPS.columns)),
     ];
     let query: Vec<(&str, &str)> =
         given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
-    desk.list(&query, flags.list.limit).await
+    collection.list(&query, flags.list.limit).await
 }
 
 /// The users of the service.
-const fn people<'a>(desk: &Desk<'a>) -> Desk<'a> {
-    Desk { kind: find::USERS, client: desk.client, output: desk.output }
+const fn people<'a>(collection: &Collection<'a>) -> Collection<'a> {
+    Collection { kind: find::USERS, client: collection.client, output: collection.output }
 }
 
-async fn members(desk: &Desk<'_>, flags: MemberListFlags) -> Outcome {
-    let group = desk.find(&flags.group.unwrap_or_default()).await?;
-    let columns = desk.output.fields(&MEMBER_COLUMNS);
+async fn members(collection: &Collection<'_>, flags: MemberListFlags) -> Outcome {
+    let group = collection.find(&flags.group.unwrap_or_default()).await?;
+    let columns = collection.output.fields(&MEMBER_COLUMNS);
     let columns = columns.unwrap_or_else(|| MEMBER_COLUMNS.join(","));
     let is_of_records = |name: &&str| !matches!(*name, "id" | "type" | "version");
     let fields: Vec<&str> = columns.split(',').filter(is_of_records).collect();
@@ -203,8 +203,8 @@ async fn members(desk: &Desk<'_>, flags: MemberListFlags) -> Outcome {
     if !fields.is_empty() {
         query.push(("fields", fields.as_str()));
     }
-    let listed = members_of(desk, &group).list(&query).map_ok(flat);
-    let (count, more) = desk.output.list(listed, &MEMBER_COLUMNS, flags.list.limit).await?;
+    let listed = members_of(collection, &group).list(&query).map_ok(flat);
+    let (count, more) = collection.output.list(listed, &MEMBER_COLUMNS, flags.list.limit).await?;
     if count == 0 {
         say(&format!("{} has no members", label(&group)));
     }
@@ -214,11 +214,11 @@ async fn members(desk: &Desk<'_>, flags: MemberListFlags) -> Outcome {
     Ok(0)
 }
 
-fn members_of(desk: &Desk<'_>, group: &Record) -> Resource<Record> {
-    desk.client.resource(format!("groups/{}/members", text(group, "id")))
+fn members_of(collection: &Collection<'_>, group: &Record) -> Resource<Record> {
+    collection.client.resource(format!("groups/{}/members", text(group, "id")))
 }
 
-/// A member with the members of its record beside its id and type.
+/// A member with the members of its record after its id and type.
 fn flat(mut member: Record) -> Record {
     for kind in ["user", "group"] {
         if let Some(Value::Object(record)) = member.shift_remove(kind) {
@@ -231,21 +231,21 @@ fn flat(mut member: Record) -> Record {
 }
 
 /// Adds members to a group, or removes them. All are found before the first change.
-async fn change(desk: &Desk<'_>, flags: ChangeMembersFlags, is_add: bool) -> Outcome {
-    let group = desk.find(&flags.group).await?;
+async fn change(collection: &Collection<'_>, flags: ChangeMembersFlags, is_add: bool) -> Outcome {
+    let group = collection.find(&flags.group).await?;
     let mut found = Vec::new();
     for name in &flags.users {
-        found.push(("user", find::find(&people(desk), name).await?));
+        found.push(("user", find::find(&people(collection), name).await?));
     }
     for name in &flags.groups {
-        found.push(("group", desk.find(name).await?));
+        found.push(("group", collection.find(name).await?));
     }
     let MemberGuard { if_version, dry_run } = flags.guard;
     let mut write = Write { version: if_version, is_dry_run: dry_run, ..Write::default() };
     let mut known = version(&group);
     let mut strangers = Vec::new();
     for (kind, member) in &found {
-        let members = members_of(desk, &group);
+        let members = members_of(collection, &group);
         let after = put(&members, &text(member, "id"), &write, is_add, known).await?;
         let done = match (after.is_some(), is_add, dry_run) {
             (false, false, _) => {
@@ -258,7 +258,7 @@ async fn change(desk: &Desk<'_>, flags: ChangeMembersFlags, is_add: bool) -> Out
             (true, false, false) => "removed",
             (true, false, true) => "would remove",
         };
-        if desk.output.is_table() {
+        if collection.output.is_table() {
             print(&format!("{done} {kind} {} ({})", label(member), text(member, "id")))?;
         }
         if let Some(after) = after.filter(|_| !dry_run) {
@@ -267,10 +267,10 @@ async fn change(desk: &Desk<'_>, flags: ChangeMembersFlags, is_add: bool) -> Out
             known = after;
         }
     }
-    if !desk.output.is_table() {
-        desk.output.record(&desk.find(&text(&group, "id")).await?)?;
+    if !collection.output.is_table() {
+        collection.output.record(&collection.find(&text(&group, "id")).await?)?;
     }
-    Guard { if_version, dry_run }.tell();
+    Guard { if_version, dry_run }.print_dry_run();
     if strangers.is_empty() {
         return Ok(0);
     }

@@ -11,7 +11,7 @@ use crate::events::Names;
 use crate::failure::{Failure, Outcome, exit};
 use crate::find::{USERS, find, find_deleted};
 use crate::output::{Output, Record, Writing, plain};
-use crate::records::{Desk, Guard, label, text};
+use crate::records::{Collection, Guard, label, text};
 use crate::text::{print, say};
 
 /// Events of a page.
@@ -63,21 +63,22 @@ pub struct UndoFlags {
 }
 
 /// Shows the changes of a user, the newest first, with old and new values.
-pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
-    let id = match find(desk, &flags.user).await {
+pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -> Outcome {
+    let id = match find(collection, &flags.user).await {
         Ok(user) => text(&user, "id"),
         Err(failure) if failure.status == exit::NOT_FOUND => {
-            let deleted = find_deleted(desk.client, &flags.user).await.map_err(|_| failure)?;
+            let deleted =
+                find_deleted(collection.client, &flags.user).await.map_err(|_| failure)?;
             text(&deleted, "id")
         }
         Err(failure) => return Err(failure),
     };
-    let names = Names::read(desk.client).await;
+    let names = Names::read(collection.client).await;
     let mut writing = Writing::begin(
-        desk.output,
-        desk.output.columns(&["time", "actor", "type", "member", "before", "after"]),
+        collection.output,
+        collection.output.columns(&["time", "actor", "type", "member", "before", "after"]),
     )?;
-    let mut events = std::pin::pin!(newest_first(desk.client, &id));
+    let mut events = std::pin::pin!(newest_first(collection.client, &id));
     let mut event: Option<Event> = events.try_next().await?;
     let (mut count, mut seen) = (0, Vec::new());
     while let Some(now) = event {
@@ -89,7 +90,7 @@ pub(crate) async fn history(desk: &Desk<'_>, flags: &HistoryFlags) -> Outcome {
                 continue;
             }
             row.insert("actor".to_owned(), names.of(&now.actor).into());
-            writing.record(desk.output, &row)?;
+            writing.record(collection.output, &row)?;
             count += 1;
         }
         if flags.limit.is_some_and(|limit| count >= limit) {
@@ -158,10 +159,10 @@ enum Reverse {
 
 pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let desk = Desk { kind: USERS, client: &client, output: &flags.output };
+    let collection = Collection { kind: USERS, client: &client, output: &flags.output };
     let events = match (&flags.user, &flags.request, &flags.after) {
         (None, Some(request), Some(after)) => of_request(&client, request, after).await?,
-        _ => vec![last_of(&desk, flags.user.as_deref().unwrap_or_default()).await?],
+        _ => vec![last_of(&collection, flags.user.as_deref().unwrap_or_default()).await?],
     };
     if events.is_empty() {
         let failure =
@@ -178,7 +179,7 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
     }
     let mut failed = 0;
     for event in &events {
-        if let Err(failure) = undo_one(&desk, event, flags.dry_run).await {
+        if let Err(failure) = undo_one(&collection, event, flags.dry_run).await {
             // Another failure concerns all of them.
             if events.len() == 1 || !matches!(failure.status, exit::CONFLICT | exit::NOT_FOUND) {
                 return Err(failure);
@@ -187,7 +188,7 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
             failed += 1;
         }
     }
-    Guard { dry_run: flags.dry_run, if_version: None }.tell();
+    Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
     if failed > 0 {
         say(&format!("{failed} of {} were changed since, and stay as they are", events.len()));
         return Ok(exit::SOME_FAILED);
@@ -201,15 +202,15 @@ fn name_in(event: &Event) -> String {
 }
 
 /// The last event of a user, also of a deleted one.
-async fn last_of(desk: &Desk<'_>, name: &str) -> Result<Event, Failure> {
-    let user = match find(desk, name).await {
+async fn last_of(collection: &Collection<'_>, name: &str) -> Result<Event, Failure> {
+    let user = match find(collection, name).await {
         Err(failure) if failure.status == exit::NOT_FOUND => {
-            find_deleted(desk.client, name).await.map_err(|_| failure)?
+            find_deleted(collection.client, name).await.map_err(|_| failure)?
         }
         found => found?,
     };
     let id = text(&user, "id");
-    let mut events = std::pin::pin!(newest_first(desk.client, &id));
+    let mut events = std::pin::pin!(newest_first(collection.client, &id));
     let event = events.try_next().await?;
     event
         .ok_or_else(|| Failure::new(exit::NOT_FOUND, "the log has no change of this user any more"))
@@ -231,22 +232,26 @@ async fn of_request(client: &Client, request: &str, after: &str) -> Result<Vec<E
     Ok(found)
 }
 
-async fn undo_one(desk: &Desk<'_>, event: &Event, is_dry_run: bool) -> Result<(), Failure> {
+async fn undo_one(
+    collection: &Collection<'_>,
+    event: &Event,
+    is_dry_run: bool,
+) -> Result<(), Failure> {
     let now = record_of(event);
     let (id, version) = (text(&now, "id"), event.data.get("version").and_then(Value::as_u64));
     let write = Write { version, is_dry_run, ..Write::default() };
-    match reverse(desk.client, event, &id).await? {
+    match reverse(collection.client, event, &id).await? {
         Reverse::Patch(patch) => {
-            let undone: Record = desk.resource().patch(&id, &patch, &write).await?;
-            desk.tell_change(&now, &undone)
+            let undone: Record = collection.resource().patch(&id, &patch, &write).await?;
+            collection.print_change(&now, &undone)
         }
         Reverse::Delete => {
-            desk.resource().delete(&id, &write).await?;
+            collection.resource().delete(&id, &write).await?;
             say(&format!("undo: roster users restore {id}"));
             Ok(print(&format!("{}: deleted, as before its creation", label(&now)))?)
         }
         Reverse::Restore => {
-            let deleted = desk.client.resource::<Record>("deleted-users");
+            let deleted = collection.client.resource::<Record>("deleted-users");
             deleted.act(&id, "restore", &write).await?;
             Ok(print(&format!("{}: restored", label(&now)))?)
         }

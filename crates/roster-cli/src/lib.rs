@@ -54,7 +54,7 @@ pub enum Command {
     /// Store the URL and the key of a service, for the commands that ask it
     ///
     /// Asks for the key without showing it, or reads it from --key-file. The profile is stored in
-    /// the configuration directory of this user, readable by nobody else. The last service that
+    /// the configuration directory of this user, who alone can read it. The last service that
     /// you logged in to is asked; --profile names another one.
     Login(login::LoginFlags),
     /// Remove the stored key of a service
@@ -97,7 +97,7 @@ pub enum Command {
     Export(export::ExportFlags),
     /// Undo the last change of a user, or all changes of a request
     ///
-    /// Only what nobody changed since is changed back.
+    /// Users that were changed again since then stay as they are.
     Undo(history::UndoFlags),
 }
 

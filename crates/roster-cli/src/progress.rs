@@ -14,7 +14,7 @@ const BAR: &str = "{prefix} {wide_bar} {human_pos}/{human_len} ({percent}%) {msg
 /// The format of the bar if the items are bytes.
 const BYTES: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} ({percent}%) {msg}, {eta} left";
 
-/// The format without a bar, if nobody knows how many items there are.
+/// The format without a bar, if the number of items is unknown.
 const COUNT: &str = "{prefix} {human_pos} {msg}";
 
 /// The progress of one step.

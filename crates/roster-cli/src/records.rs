@@ -17,8 +17,8 @@ use crate::text::{print, quoted, say};
 /// The records of a page.
 const PAGE: u64 = 500;
 
-/// Members that change although nobody changes the record.
-const UNTOLD: [&str; 10] = [
+/// Members that the service sets.
+const SET_BY_SERVER: [&str; 10] = [
     "version",
     "updated_at",
     "users",
@@ -147,7 +147,7 @@ impl Guard {
     }
 
     /// Says that nothing was stored, if it is so.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn print_dry_run(&self) {
         if self.dry_run {
             say("dry run: nothing was changed");
         }
@@ -155,13 +155,13 @@ impl Guard {
 }
 
 /// A resource with its service and the form of its output.
-pub(crate) struct Desk<'a> {
+pub(crate) struct Collection<'a> {
     pub(crate) kind: Kind,
     pub(crate) client: &'a Client,
     pub(crate) output: &'a Output,
 }
 
-impl Desk<'_> {
+impl Collection<'_> {
     pub(crate) fn resource(&self) -> Resource<Record> {
         self.client.resource(self.kind.path)
     }
@@ -196,7 +196,7 @@ impl Desk<'_> {
             Err(error) => return Err(error.into()),
         }
         if self.kind.key == self.kind.name {
-            return Err(self.nobody(name));
+            return Err(self.not_found(name));
         }
         // The service finds the group, without regard to case.
         if self.kind.path == "groups" {
@@ -212,7 +212,7 @@ impl Desk<'_> {
     pub(crate) fn only(&self, name: &str, mut found: Vec<Record>) -> Result<Record, Failure> {
         match (found.len(), found.pop()) {
             (1, Some(record)) => Ok(record),
-            (0, _) | (_, None) => Err(self.nobody(name)),
+            (0, _) | (_, None) => Err(self.not_found(name)),
             (count, Some(last)) => {
                 found.push(last);
                 let ids: Vec<String> =
@@ -224,7 +224,7 @@ impl Desk<'_> {
         }
     }
 
-    fn nobody(&self, name: &str) -> Failure {
+    fn not_found(&self, name: &str) -> Failure {
         let text = format!("no {} is called {name}", self.kind.one);
         let next = match self.kind.path {
             "tenants" => {
@@ -304,7 +304,7 @@ impl Desk<'_> {
         for read in &found {
             self.set(read, &given, &flags.guard).await?;
         }
-        flags.guard.tell();
+        flags.guard.print_dry_run();
         Ok(0)
     }
 
@@ -318,12 +318,12 @@ impl Desk<'_> {
         let id = text(read, self.kind.key);
         let changed = self.resource().patch(&id, &given.members, &guard.write(read)).await;
         let record = changed.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
-        self.tell_change(read, &record)?;
+        self.print_change(read, &record)?;
         Ok(record)
     }
 
     /// Shows a change: each member with its old and its new value; or the record for programs.
-    pub(crate) fn tell_change(&self, before: &Record, after: &Record) -> Result<(), Failure> {
+    pub(crate) fn print_change(&self, before: &Record, after: &Record) -> Result<(), Failure> {
         if !self.output.is_table() {
             return self.output.record(after);
         }
@@ -355,7 +355,7 @@ impl Desk<'_> {
             let done = if flags.guard.dry_run { "would delete" } else { "deleted" };
             print(&format!("{done} {} {id} ({})", self.kind.one, label(record)))?;
         }
-        flags.guard.tell();
+        flags.guard.print_dry_run();
         Ok(0)
     }
 }
@@ -375,7 +375,7 @@ fn differences(before: &Record, after: &Record) -> Vec<Vec<String>> {
     let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
     let shown = |value: Option<&Value>| value.map_or_else(|| "(none)".to_owned(), plain);
     names
-        .filter(|name| !UNTOLD.contains(&name.as_str()))
+        .filter(|name| !SET_BY_SERVER.contains(&name.as_str()))
         .filter(|name| before.get(*name) != after.get(*name))
         .map(|name| vec![name.clone(), shown(before.get(name)), shown(after.get(name))])
         .collect()

@@ -11,7 +11,7 @@ use crate::assign::{Assignments, Types, record_of};
 use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Record};
-use crate::records::{Desk, Guard, Kind, text};
+use crate::records::{Collection, Guard, Kind, text};
 use crate::text::say;
 
 const SCHEMA: Kind = Kind {
@@ -160,12 +160,12 @@ async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome
     let after: Record =
         sent.map_err(|error| Failure::of_input(error, |fault| place(&schema, fault)))?.json()?;
     if output.is_table() {
-        let desk = Desk { kind: SCHEMA, client, output };
-        desk.tell_change(&flat(&before), &flat(&after))?;
+        let collection = Collection { kind: SCHEMA, client, output };
+        collection.print_change(&flat(&before), &flat(&after))?;
     } else {
         output.record(&after)?;
     }
-    flags.guard.tell();
+    flags.guard.print_dry_run();
     let is_built =
         items(&after, "indexes").all(|index| index.get("status") == Some(&"ready".into()));
     if !is_built && !flags.guard.dry_run {

@@ -9,7 +9,7 @@ use crate::connection::Remote;
 use crate::failure::Outcome;
 use crate::output::{Output, Record};
 use crate::records::{
-    CreateFlags, DeleteFlags, Desk, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, text,
+    Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, text,
 };
 use crate::text::{print, say};
 
@@ -83,26 +83,26 @@ struct TenantListFlags {
 pub(crate) async fn run(flags: TenantsFlags) -> Outcome {
     // Tenants belong to the service, also if a tenant is named.
     let client = flags.remote.target()?.service()?;
-    let desk = Desk { kind: TENANTS, client: &client, output: &flags.output };
-    let deleted = Desk { kind: DELETED, client: &client, output: &flags.output };
+    let collection = Collection { kind: TENANTS, client: &client, output: &flags.output };
+    let deleted = Collection { kind: DELETED, client: &client, output: &flags.output };
     match flags.act {
         Act::List(flags) => {
             let external_id = flags.external_id.as_deref().map(|id| ("external_id", id));
-            desk.list(external_id.as_slice(), flags.list.limit).await
+            collection.list(external_id.as_slice(), flags.list.limit).await
         }
-        Act::Get(flags) => desk.get(&flags.name).await,
-        Act::Create(flags) => create(&desk, flags.named(TENANTS.name)).await,
-        Act::Set(flags) => desk.set_words(&flags).await,
+        Act::Get(flags) => collection.get(&flags.name).await,
+        Act::Create(flags) => create(&collection, flags.named(TENANTS.name)).await,
+        Act::Set(flags) => collection.set_words(&flags).await,
         Act::Delete(flags) => {
             if !flags.guard.dry_run {
                 for name in &flags.names {
-                    desk.find(name).await?;
+                    collection.find(name).await?;
                 }
                 let names = flags.names.join(", ");
                 let question = format!("Delete {names}? All keys in it stop working at once.");
                 confirm(&question, flags.yes)?;
             }
-            desk.delete(&DeleteFlags { yes: true, ..flags.clone() }).await?;
+            collection.delete(&DeleteFlags { yes: true, ..flags.clone() }).await?;
             if !flags.guard.dry_run {
                 let names = flags.names.join(" ");
                 say(&format!("roster tenants restore {names} brings back all that was there"));
@@ -115,8 +115,8 @@ pub(crate) async fn run(flags: TenantsFlags) -> Outcome {
     }
 }
 
-async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
-    let tenant = desk.create(&flags, Write::default()).await?;
+async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
+    let tenant = collection.create(&flags, Write::default()).await?;
     if !flags.dry_run {
         let name = text(&tenant, "name");
         let url = text(&tenant, "base_url");
@@ -126,7 +126,7 @@ async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
     Ok(0)
 }
 
-async fn restore(deleted: &Desk<'_>, flags: &NamesFlags) -> Outcome {
+async fn restore(deleted: &Collection<'_>, flags: &NamesFlags) -> Outcome {
     let mut found = Vec::new();
     for name in &flags.names {
         found.push(deleted.find(name).await?);
@@ -142,12 +142,12 @@ async fn restore(deleted: &Desk<'_>, flags: &NamesFlags) -> Outcome {
             deleted.output.record(&tenant)?;
         }
     }
-    flags.guard.tell();
+    flags.guard.print_dry_run();
     Ok(0)
 }
 
 /// Purges deleted tenants, after a question that says what is lost.
-async fn purge(deleted: &Desk<'_>, flags: &DeleteFlags) -> Outcome {
+async fn purge(deleted: &Collection<'_>, flags: &DeleteFlags) -> Outcome {
     let mut found = Vec::new();
     for name in &flags.names {
         found.push(deleted.find(name).await?);
@@ -166,7 +166,7 @@ async fn purge(deleted: &Desk<'_>, flags: &DeleteFlags) -> Outcome {
         let done = if flags.guard.dry_run { "would purge" } else { "purged" };
         print(&format!("{done} tenant {name}, {}", contents(read)))?;
     }
-    flags.guard.tell();
+    flags.guard.print_dry_run();
     Ok(0)
 }
 

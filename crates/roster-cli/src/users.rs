@@ -14,7 +14,7 @@ use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::{Output, Record};
-use crate::records::{CreateFlags, Desk, Guard, ListFlags, label, text};
+use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, text};
 use crate::text::{print, say};
 
 /// The flags of `roster users`.
@@ -157,31 +157,31 @@ pub(crate) struct DeletedFlags {
 
 pub(crate) async fn run(flags: UsersFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let desk = Desk { kind: USERS, client: &client, output: &flags.output };
+    let collection = Collection { kind: USERS, client: &client, output: &flags.output };
     match flags.act {
-        Act::List(flags) => list(&desk, flags).await,
+        Act::List(flags) => list(&collection, flags).await,
         Act::Get { user } => {
-            flags.output.record(&find(&desk, &user).await?)?;
+            flags.output.record(&find(&collection, &user).await?)?;
             Ok(0)
         }
         Act::Create(flags) => {
-            desk.create(&flags, Write::default()).await?;
+            collection.create(&flags, Write::default()).await?;
             Ok(0)
         }
-        Act::Set(flags) => set(&desk, flags).await,
-        Act::Replace(flags) => replace(&desk, &flags).await,
-        Act::Suspend(flags) => set_status(&desk, flags, "suspended").await,
-        Act::Activate(flags) => set_status(&desk, flags, "active").await,
-        Act::Delete(flags) => delete(&desk, flags).await,
-        Act::Restore(flags) => restore(&desk, &flags).await,
-        Act::Purge(flags) => purge(&desk, &flags).await,
-        Act::History(flags) => history(&desk, &flags).await,
+        Act::Set(flags) => set(&collection, flags).await,
+        Act::Replace(flags) => replace(&collection, &flags).await,
+        Act::Suspend(flags) => set_status(&collection, flags, "suspended").await,
+        Act::Activate(flags) => set_status(&collection, flags, "active").await,
+        Act::Delete(flags) => delete(&collection, flags).await,
+        Act::Restore(flags) => restore(&collection, &flags).await,
+        Act::Purge(flags) => purge(&collection, &flags).await,
+        Act::History(flags) => history(&collection, &flags).await,
     }
 }
 
-async fn list(desk: &Desk<'_>, flags: UserListFlags) -> Outcome {
+async fn list(collection: &Collection<'_>, flags: UserListFlags) -> Outcome {
     let words = flags.words.join(" ");
-    let fields = desk.output.fields(USERS.columns);
+    let fields = collection.output.fields(USERS.columns);
     let mut query = Vec::new();
     let mut add = |name, value: Option<&str>| {
         query.extend(value.map(|value| (name, value.to_owned())));
@@ -192,10 +192,10 @@ async fn list(desk: &Desk<'_>, flags: UserListFlags) -> Outcome {
     add("sort", flags.sort.as_deref());
     add("fields", fields.as_deref());
     let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, &**value)).collect();
-    desk.list(&query, flags.list.limit).await
+    collection.list(&query, flags.list.limit).await
 }
 
-async fn set(desk: &Desk<'_>, flags: SetUsersFlags) -> Outcome {
+async fn set(collection: &Collection<'_>, flags: SetUsersFlags) -> Outcome {
     let (given, names) = Assignments::divide(&flags.words, USERS.types)?;
     if given.is_empty() {
         let failure = Failure::usage("no member is given");
@@ -206,23 +206,23 @@ async fn set(desk: &Desk<'_>, flags: SetUsersFlags) -> Outcome {
         return Err(failure.next("roster users set ada title=Dr"));
     }
     let SetUsersFlags { filter, yes, guard, .. } = flags;
-    change(desk, &names, filter, Some(&given), yes, &guard).await
+    change(collection, &names, filter, Some(&given), yes, &guard).await
 }
 
-async fn set_status(desk: &Desk<'_>, flags: ChosenFlags, status: &str) -> Outcome {
+async fn set_status(collection: &Collection<'_>, flags: ChosenFlags, status: &str) -> Outcome {
     let (given, _) = Assignments::divide(&[format!("status={status}")], USERS.types)?;
     let ChosenFlags { users, filter, yes, guard } = flags;
-    change(desk, &users, filter, Some(&given), yes, &guard).await
+    change(collection, &users, filter, Some(&given), yes, &guard).await
 }
 
-async fn delete(desk: &Desk<'_>, flags: ChosenFlags) -> Outcome {
+async fn delete(collection: &Collection<'_>, flags: ChosenFlags) -> Outcome {
     let ChosenFlags { users, filter, yes, guard } = flags;
-    change(desk, &users, filter, None, yes, &guard).await
+    change(collection, &users, filter, None, yes, &guard).await
 }
 
 /// Changes users, or deletes them if no members are given.
 async fn change(
-    desk: &Desk<'_>,
+    collection: &Collection<'_>,
     names: &[String],
     filter: Option<String>,
     given: Option<&Assignments>,
@@ -231,12 +231,19 @@ async fn change(
 ) -> Outcome {
     if filter.is_some() {
         let selection = Selection { filter };
-        return matching::change(desk.client, desk.output, &selection, given, yes, guard.dry_run)
-            .await;
+        return matching::change(
+            collection.client,
+            collection.output,
+            &selection,
+            given,
+            yes,
+            guard.dry_run,
+        )
+        .await;
     }
     let mut found: Vec<Record> = Vec::new();
     for name in names {
-        let user = find(desk, name).await?;
+        let user = find(collection, name).await?;
         if found.iter().all(|other| other.get("id") != user.get("id")) {
             found.push(user);
         }
@@ -249,54 +256,54 @@ async fn change(
     for user in &found {
         let name = label(user);
         if let Some(given) = given {
-            let after = desk.set(user, given, guard).await?;
+            let after = collection.set(user, given, guard).await?;
             if !guard.dry_run && after.get("version") != user.get("version") {
                 say(&format!("undo: roster undo {}", text(&after, "id")));
             }
             continue;
         }
         let id = text(user, "id");
-        desk.resource().delete(&id, &guard.write(user)).await?;
+        collection.resource().delete(&id, &guard.write(user)).await?;
         print(&format!("{name}: {}", if guard.dry_run { "would be deleted" } else { "deleted" }))?;
         if !guard.dry_run {
             say(&format!("undo: roster users restore {id}"));
         }
     }
-    guard.tell();
+    guard.print_dry_run();
     Ok(0)
 }
 
-async fn replace(desk: &Desk<'_>, flags: &ReplaceFlags) -> Outcome {
-    let read = find(desk, &flags.user).await?;
+async fn replace(collection: &Collection<'_>, flags: &ReplaceFlags) -> Outcome {
+    let read = find(collection, &flags.user).await?;
     let record = record_of(Some(&flags.file), &Assignments::default())?;
     // The version in the file is that on which the new record is based.
     let based = record.get("version").and_then(Value::as_u64);
     let guard = Guard { if_version: flags.guard.if_version.or(based), ..flags.guard };
     let id = text(&read, "id");
-    let replaced = desk.resource().replace(&id, &record, &guard.write(&read)).await?;
-    desk.tell_change(&read, &replaced)?;
-    guard.tell();
+    let replaced = collection.resource().replace(&id, &record, &guard.write(&read)).await?;
+    collection.print_change(&read, &replaced)?;
+    guard.print_dry_run();
     Ok(0)
 }
 
-async fn restore(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
-    let deleted = desk.client.resource::<Record>("deleted-users");
+async fn restore(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
+    let deleted = collection.client.resource::<Record>("deleted-users");
     for name in &flags.users {
-        let user = find_deleted(desk.client, name).await?;
+        let user = find_deleted(collection.client, name).await?;
         let write = Write { is_dry_run: flags.dry_run, ..Write::default() };
         deleted.act(&text(&user, "id"), "restore", &write).await?;
         let done = if flags.dry_run { "would be restored" } else { "restored" };
         print(&format!("{}: {done}", label(&user)))?;
     }
-    Guard { dry_run: flags.dry_run, if_version: None }.tell();
+    Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
     Ok(0)
 }
 
-async fn purge(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
-    let deleted = desk.client.resource::<Record>("deleted-users");
+async fn purge(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
+    let deleted = collection.client.resource::<Record>("deleted-users");
     let mut found = Vec::new();
     for name in &flags.users {
-        found.push(find_deleted(desk.client, name).await?);
+        found.push(find_deleted(collection.client, name).await?);
     }
     if !flags.dry_run {
         let names: Vec<String> = found.iter().map(label).collect();
@@ -312,6 +319,6 @@ async fn purge(desk: &Desk<'_>, flags: &DeletedFlags) -> Outcome {
         let done = if flags.dry_run { "would be purged" } else { "purged" };
         print(&format!("{}: {done}", label(user)))?;
     }
-    guard.tell();
+    guard.print_dry_run();
     Ok(0)
 }

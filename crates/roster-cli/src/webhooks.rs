@@ -11,7 +11,8 @@ use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record};
 use crate::records::{
-    CreateFlags, DeleteFlags, Desk, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label, text,
+    Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label,
+    text,
 };
 use crate::text::{print, say};
 
@@ -122,19 +123,19 @@ impl VersionFlags {
 
 pub(crate) async fn run(flags: WebhooksFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let desk = Desk { kind: WEBHOOKS, client: &client, output: &flags.output };
+    let collection = Collection { kind: WEBHOOKS, client: &client, output: &flags.output };
     match flags.act {
-        Act::List(flags) => desk.list(&[], flags.limit).await,
-        Act::Get(flags) => desk.get(&flags.name).await,
-        Act::Create(flags) => create(&desk, with_url(flags.named(WEBHOOKS.name))).await,
-        Act::Set(flags) => desk.set_words(&flags).await,
-        Act::Delete(flags) => desk.delete(&flags).await,
-        Act::Test(flags) => test(&desk, &flags.name).await,
-        Act::Deliveries(flags) => deliveries(&desk, &flags.name).await,
-        Act::Pause(flags) => set_status(&desk, &flags, "paused").await,
-        Act::Resume(flags) => set_status(&desk, &flags, "active").await,
-        Act::Replay(flags) => replay(&desk, &flags).await,
-        Act::Rotate(flags) => rotate(&desk, &flags).await,
+        Act::List(flags) => collection.list(&[], flags.limit).await,
+        Act::Get(flags) => collection.get(&flags.name).await,
+        Act::Create(flags) => create(&collection, with_url(flags.named(WEBHOOKS.name))).await,
+        Act::Set(flags) => collection.set_words(&flags).await,
+        Act::Delete(flags) => collection.delete(&flags).await,
+        Act::Test(flags) => test(&collection, &flags.name).await,
+        Act::Deliveries(flags) => deliveries(&collection, &flags.name).await,
+        Act::Pause(flags) => set_status(&collection, &flags, "paused").await,
+        Act::Resume(flags) => set_status(&collection, &flags, "active").await,
+        Act::Replay(flags) => replay(&collection, &flags).await,
+        Act::Rotate(flags) => rotate(&collection, &flags).await,
     }
 }
 
@@ -148,35 +149,35 @@ fn with_url(mut flags: CreateFlags) -> CreateFlags {
     flags
 }
 
-async fn create(desk: &Desk<'_>, flags: CreateFlags) -> Outcome {
-    let webhook = desk.created(&flags, Write::default()).await?;
+async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
+    let webhook = collection.created(&flags, Write::default()).await?;
     if flags.dry_run {
-        desk.output.record(&webhook)?;
+        collection.output.record(&webhook)?;
         say("dry run: nothing was created");
         return Ok(0);
     }
     let (id, name) = (text(&webhook, "id"), label(&webhook));
     let sends = format!("{} to {}", text(&webhook, "types"), text(&webhook, "url"));
     say(&format!("created webhook {id} ({name}): sends {sends}"));
-    reveal(desk, &webhook)?;
+    reveal(collection, &webhook)?;
     say(&format!("next: roster webhooks test {id}"));
     Ok(0)
 }
 
 /// Prints the secret alone, or the record with it for programs.
-fn reveal(desk: &Desk<'_>, webhook: &Record) -> Result<(), Failure> {
-    if !desk.output.is_table() {
-        return desk.output.record(webhook);
+fn reveal(collection: &Collection<'_>, webhook: &Record) -> Result<(), Failure> {
+    if !collection.output.is_table() {
+        return collection.output.record(webhook);
     }
     say("the secret of its signatures, which is shown only once:");
     Ok(print(&text(webhook, "secret"))?)
 }
 
-async fn test(desk: &Desk<'_>, name: &str) -> Outcome {
-    let webhook = desk.find(name).await?;
-    let sent = desk.resource().act(&text(&webhook, "id"), "test", &Write::default()).await?;
+async fn test(collection: &Collection<'_>, name: &str) -> Outcome {
+    let webhook = collection.find(name).await?;
+    let sent = collection.resource().act(&text(&webhook, "id"), "test", &Write::default()).await?;
     let delivery: Record = sent.json()?;
-    desk.output.record(&delivery)?;
+    collection.output.record(&delivery)?;
     let status = delivery.get("status").and_then(Value::as_u64);
     let why = match status {
         Some(200..=299) => return Ok(0),
@@ -187,42 +188,42 @@ async fn test(desk: &Desk<'_>, name: &str) -> Outcome {
     Err(Failure::new(exit::OTHER, format!("{url} does not accept the test: {why}")))
 }
 
-async fn deliveries(desk: &Desk<'_>, name: &str) -> Outcome {
-    let webhook = desk.find(name).await?;
+async fn deliveries(collection: &Collection<'_>, name: &str) -> Outcome {
+    let webhook = collection.find(name).await?;
     let path = format!("webhooks/{}/deliveries", text(&webhook, "id"));
-    let records = desk.client.resource(path).list(&[]);
-    let (count, _) = desk.output.list(records, &DELIVERY_COLUMNS, None).await?;
+    let records = collection.client.resource(path).list(&[]);
+    let (count, _) = collection.output.list(records, &DELIVERY_COLUMNS, None).await?;
     if count == 0 {
         say(&format!("no requests of {name} yet"));
     }
     Ok(0)
 }
 
-async fn set_status(desk: &Desk<'_>, flags: &NamesFlags, status: &str) -> Outcome {
+async fn set_status(collection: &Collection<'_>, flags: &NamesFlags, status: &str) -> Outcome {
     let (given, _) = Assignments::divide(&[format!("status={status}")], WEBHOOKS.types)?;
     let mut found = Vec::new();
     for name in &flags.names {
-        found.push(desk.find(name).await?);
+        found.push(collection.find(name).await?);
     }
     for read in &found {
-        desk.set(read, &given, &flags.guard).await?;
+        collection.set(read, &given, &flags.guard).await?;
     }
-    flags.guard.tell();
+    flags.guard.print_dry_run();
     Ok(0)
 }
 
-async fn replay(desk: &Desk<'_>, flags: &ReplayFlags) -> Outcome {
-    let read = desk.find(&flags.name).await?;
+async fn replay(collection: &Collection<'_>, flags: &ReplayFlags) -> Outcome {
+    let read = collection.find(&flags.name).await?;
     let mut call = Call::new(Method::POST, format!("webhooks/{}/replay", text(&read, "id")))
         .json(&BTreeMap::from([("after", &flags.after)]))?;
     if let Some(version) = flags.guard.version(&read) {
         call = call.header(header::IF_MATCH, &format!("\"{version}\""));
     }
-    let sent = desk.client.send(&call).await;
+    let sent = collection.client.send(&call).await;
     let shown = |_: &roster_client::Fault| Some(format!("--after {}", flags.after));
     let webhook: Record = sent.map_err(|error| Failure::of_input(error, shown))?.json()?;
-    if !desk.output.is_table() {
-        desk.output.record(&webhook)?;
+    if !collection.output.is_table() {
+        collection.output.record(&webhook)?;
         return Ok(0);
     }
     let (before, after) = (text(&read, "position"), text(&webhook, "position"));
@@ -234,12 +235,12 @@ fn behind(webhook: &Record) -> String {
     format!("status {}, {} positions behind the log", text(webhook, "status"), text(webhook, "lag"))
 }
 
-async fn rotate(desk: &Desk<'_>, flags: &RotateFlags) -> Outcome {
-    let read = desk.find(&flags.name).await?;
+async fn rotate(collection: &Collection<'_>, flags: &RotateFlags) -> Outcome {
+    let read = collection.find(&flags.name).await?;
     let overlap = flags.overlap.map(|seconds| ("overlap_s".to_owned(), seconds.to_string()));
     let version = flags.guard.version(&read);
     let write = Write { version, query: overlap.into_iter().collect(), ..Write::default() };
-    let sent = desk.resource().act(&text(&read, "id"), "rotate", &write).await?;
+    let sent = collection.resource().act(&text(&read, "id"), "rotate", &write).await?;
     let webhook: Record = sent.json()?;
     let until = text(&webhook, "former_secret_until");
     let old = if until.is_empty() {
@@ -248,6 +249,6 @@ async fn rotate(desk: &Desk<'_>, flags: &RotateFlags) -> Outcome {
         format!("the old secret signs too until {until}")
     };
     say(&format!("rotated the secret of webhook {} ({}); {old}", text(&read, "id"), label(&read)));
-    reveal(desk, &webhook)?;
+    reveal(collection, &webhook)?;
     Ok(0)
 }

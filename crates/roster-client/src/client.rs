@@ -156,7 +156,7 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            // A service that cannot be reached is told at once: it may not be there at all.
+            // A refused connection is not retried: there may be no service.
             let may_help = matches!(error, Error::Broken { .. })
                 || matches!(error.status(), Some(429 | 502..=504));
             let has_executed_nothing = error

@@ -101,7 +101,7 @@ fn row(source: &Source, fault: &Fault, text: &[u8]) -> Vec<String> {
     let detail = format!("{detail}{escaped}");
     let result = [status.to_string(), code.clone(), line.to_string(), place.clone(), detail];
     if let Some(header) = &source.header {
-        // Its cells may be those of other columns, so it is told whole instead.
+        // Its cells may belong to other columns, so the detail has the whole row.
         let (text, result) = if fault.is_unsafe {
             let [status, code, line, place, detail] = result;
             let whole = String::from_utf8_lossy(text);

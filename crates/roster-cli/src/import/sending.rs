@@ -202,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// Sends what comes before the first line. Returns nothing if nobody receives it.
+    /// Sends what comes before the first line. Returns nothing if the receiver is closed.
     fn prefix(&self, header: Vec<u8>, mut blank: u64) -> Option<()> {
         if !header.is_empty() {
             self.sender.blocking_send(Ok(header.into())).ok()?;
@@ -216,7 +216,7 @@ impl Reader {
         Some(())
     }
 
-    /// Sends the file until its end. Returns nothing if nobody receives it.
+    /// Sends the file until its end. Returns nothing if the receiver is closed.
     fn read(&mut self) -> io::Result<Option<End>> {
         let mut is_at_end_of_line = true;
         loop {

@@ -37,7 +37,7 @@ pub(super) struct Source {
     pub(super) header: Option<Header>,
 }
 
-/// What tells whether a file was changed.
+/// Size and modification time of a file: whether it was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Stamp {
     pub(super) bytes: u64,

@@ -35,7 +35,7 @@ pub const SCOPES: [&str; 13] = [
     "webhooks:admin",
 ];
 
-/// This word stands for all scopes but this one.
+/// The word for all scopes except this one.
 const ALL_BUT: (&str, &str) = ("all", "scim:strict");
 
 /// The longest life of a key in days.

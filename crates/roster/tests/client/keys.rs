@@ -165,7 +165,7 @@ fn a_store_or_a_service_is_named(engine: Engine) {
         let made: Value = ran.json();
         assert_eq!((&made["name"], &made["scopes"]), (&json!("one"), &json!(["scim"])));
     }
-    // A list is also read beside the service. The flags take precedence over ROSTER_URL.
+    // The store can be listed while the service runs. The flags take precedence over ROSTER_URL.
     let ran = shell.run(&["keys", "list", flag, store]);
     assert!(ran.err.contains(place) && ran.status == 0, "{ran:?}");
     shell.run(&["keys", "list", flag, store, "--url", ":1"]).failed(2, &["give one of both"]);

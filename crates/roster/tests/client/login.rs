@@ -55,7 +55,7 @@ fn a_key_is_kept_from_others(engine: Engine) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     run(&mut shell.command(&["users", "list"]), "").failed(1, &["chmod 600"]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    // A file that cannot be read is told without its content.
+    // The error for an invalid file does not show its content.
     fs::write(&path, format!("[profile.here]\nurl = 1\nkey = \"{key}\"\n")).unwrap();
     let ran = run(&mut shell.command(&["users", "list"]), "");
     assert!(ran.status == 1 && !ran.err.contains(&key), "{ran:?}");

@@ -44,8 +44,8 @@ fn users_that_match_are_changed_after_a_question(engine: Engine) {
     let same = shell.run(&with(&["users", "set", "username=same"], &["-y"]));
     assert_eq!((same.status, &*same.out), (7, "changed 1 user, 119 failed\n"), "{same:?}");
     assert!(same.err.contains("choose another username") && same.err.contains("114 more"));
-    let nobody = shell.run(&["users", "delete", "--filter", "username eq \"nobody\"", "--yes"]);
-    assert!(nobody.err.contains("no users match"), "{nobody:?}");
+    let none = shell.run(&["users", "delete", "--filter", "username eq \"nobody\"", "--yes"]);
+    assert!(none.err.contains("no users match"), "{none:?}");
     shell.run(&["users", "delete", "--filter", "username eq", "-y"]).failed(2, &["--filter: "]);
     let dry = shell.run(&with(&delete, &["--dry-run"]));
     assert!(dry.err.contains("would delete 120 users"), "{dry:?}");

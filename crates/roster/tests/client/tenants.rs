@@ -110,8 +110,8 @@ fn tenants_need_a_key_for_all_tenants(engine: Engine) {
     let others = shell.file("others", &shell.operate(&create).succeeded());
     for arguments in all {
         shell.run(arguments).failed(3, &["roster login"]);
-        let nobody = run(shell.command(arguments).env("ROSTER_URL", "127.0.0.1:1"), "");
-        nobody.failed(8, &["roster serve"]);
+        let unreachable = run(shell.command(arguments).env("ROSTER_URL", "127.0.0.1:1"), "");
+        unreachable.failed(8, &["roster serve"]);
         let mut old = shell.command(arguments);
         old.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", shell.expired_key());
         run(&mut old, "").failed(3, &["roster login"]);
