@@ -2,27 +2,14 @@
 
 use clap::{Args, Subcommand};
 
-use crate::connection::Remote;
 use crate::failure::Outcome;
 use crate::find::{DELETED, find_deleted};
-use crate::output::Output;
 use crate::records::{Collection, ListFlags};
+use crate::resource_flags::ResourceFlags;
 
-/// The flags of `roster deleted-users`.
-#[derive(Debug, Args)]
-pub struct DeletedUsersFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// List deleted users, the last one that was deleted first
     #[command(visible_alias = "ls")]
     List(DeletedListFlags),
@@ -35,7 +22,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct DeletedListFlags {
+pub struct DeletedListFlags {
     /// Words to find in names and addresses
     words: Vec<String>,
 
@@ -51,7 +38,7 @@ struct DeletedListFlags {
     list: ListFlags,
 }
 
-pub(crate) async fn run(flags: DeletedUsersFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
     let collection = Collection { kind: DELETED, client: &client, output: &flags.output };
     match flags.act {

@@ -6,13 +6,13 @@ use roster_client::{Error, Resource, Write};
 use serde_json::Value;
 
 use crate::assign::Types;
-use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::find;
-use crate::output::{Output, Record};
+use crate::output::Record;
 use crate::records::{
     Collection, CreateFlags, DeleteFlags, Guard, Kind, ListFlags, NameFlags, SetFlags, label, text,
 };
+use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
 
 const GROUPS: Kind = Kind {
@@ -31,21 +31,9 @@ const MEMBER_COLUMNS: [&str; 5] = ["type", "username", "display_name", "email", 
 /// The members of a page with their records.
 const MEMBER_PAGE: &str = "100";
 
-/// The flags of `roster groups`.
-#[derive(Debug, Args)]
-pub struct GroupsFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// List groups
     #[command(visible_alias = "ls")]
     List(GroupListFlags),
@@ -68,7 +56,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct GroupListFlags {
+pub struct GroupListFlags {
     /// Words to find in the names
     words: Vec<String>,
 
@@ -89,7 +77,7 @@ struct GroupListFlags {
 }
 
 #[derive(Debug, Args)]
-struct MembersFlags {
+pub struct MembersFlags {
     #[command(subcommand)]
     act: Option<MemberAct>,
 
@@ -148,7 +136,7 @@ struct MemberGuard {
     dry_run: bool,
 }
 
-pub(crate) async fn run(flags: GroupsFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
     let collection = Collection { kind: GROUPS, client: &client, output: &flags.output };
     match flags.act {

@@ -19,7 +19,7 @@ const PAGE: &str = "200";
 
 /// The flags of `roster users history`.
 #[derive(Debug, Args)]
-pub(crate) struct HistoryFlags {
+pub struct HistoryFlags {
     /// Id, username or e-mail address, also of a deleted user
     user: String,
 

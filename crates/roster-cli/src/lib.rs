@@ -26,6 +26,7 @@ mod output;
 mod profiles;
 mod progress;
 mod records;
+mod resource_flags;
 mod schema;
 mod table;
 mod tenants;
@@ -47,6 +48,7 @@ pub use progress::Progress;
 pub use text::{print, printable, say};
 
 use failure::Outcome;
+use resource_flags::ResourceFlags;
 
 /// The commands that ask a service.
 #[derive(Debug, Subcommand)]
@@ -63,26 +65,26 @@ pub enum Command {
     Whoami(login::WhoamiFlags),
     /// List, get, create, change, delete, restore and purge users
     #[command(alias = "user", subcommand_required = true, arg_required_else_help = true)]
-    Users(users::UsersFlags),
+    Users(ResourceFlags<users::Act>),
     /// List and get deleted users
     #[command(visible_alias = "deleted", alias = "deleted-user")]
     #[command(subcommand_required = true, arg_required_else_help = true)]
-    DeletedUsers(deleted_users::DeletedUsersFlags),
+    DeletedUsers(ResourceFlags<deleted_users::Act>),
     /// List, get, create, change and delete groups, and change their members
     #[command(alias = "group", subcommand_required = true, arg_required_else_help = true)]
-    Groups(groups::GroupsFlags),
+    Groups(ResourceFlags<groups::Act>),
     /// List, get, create, change, delete, restore and purge tenants
     ///
     /// A tenant is a directory of its own within the service. These commands need a key for all
     /// tenants.
     #[command(alias = "tenant", subcommand_required = true, arg_required_else_help = true)]
-    Tenants(tenants::TenantsFlags),
+    Tenants(ResourceFlags<tenants::Act>),
     /// List, get, create, change, test and delete webhooks, to which the service sends changes
     #[command(alias = "webhook", subcommand_required = true, arg_required_else_help = true)]
-    Webhooks(webhooks::WebhooksFlags),
+    Webhooks(ResourceFlags<webhooks::Act>),
     /// Show and change the schema of users: what the members of attributes may be
     #[command(alias = "schemas", subcommand_required = true, arg_required_else_help = true)]
-    Schema(schema::SchemaFlags),
+    Schema(ResourceFlags<schema::Act>),
     /// Show the last changes, or follow them
     ///
     /// The change log has every change of users and groups and, for keys that may read them, of

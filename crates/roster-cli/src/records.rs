@@ -50,7 +50,7 @@ pub(crate) struct Kind {
 
 /// Which records of a list.
 #[derive(Debug, Args)]
-pub(crate) struct ListFlags {
+pub struct ListFlags {
     /// Stop after this many [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
@@ -58,14 +58,14 @@ pub(crate) struct ListFlags {
 
 /// A record by its name.
 #[derive(Debug, Args)]
-pub(crate) struct NameFlags {
+pub struct NameFlags {
     /// Id or name
     pub(crate) name: String,
 }
 
 /// A change of records without further values.
 #[derive(Debug, Args)]
-pub(crate) struct NamesFlags {
+pub struct NamesFlags {
     /// Ids or names
     #[arg(value_name = "NAME", required = true)]
     pub(crate) names: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) struct NamesFlags {
 
 /// A new record.
 #[derive(Debug, Args)]
-pub(crate) struct CreateFlags {
+pub struct CreateFlags {
     /// Its members: MEMBER=TEXT, or MEMBER:=JSON for other values
     #[arg(value_name = "MEMBER=VALUE", required_unless_present = "file")]
     pub(crate) members: Vec<String>,
@@ -92,7 +92,7 @@ pub(crate) struct CreateFlags {
 
 /// A change of a record.
 #[derive(Debug, Args)]
-pub(crate) struct SetFlags {
+pub struct SetFlags {
     /// Id or name, then the members: MEMBER=TEXT, MEMBER= to clear one, MEMBER:=JSON for other
     /// values
     #[arg(value_name = "NAME | MEMBER=VALUE", required = true)]
@@ -104,7 +104,7 @@ pub(crate) struct SetFlags {
 
 /// A deletion.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct DeleteFlags {
+pub struct DeleteFlags {
     /// Ids or names
     #[arg(value_name = "NAME", required = true)]
     pub(crate) names: Vec<String>,

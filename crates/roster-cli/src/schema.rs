@@ -8,10 +8,10 @@ use roster_client::{Call, Client, Error, Fault, Method};
 use serde_json::{Map, Value, json};
 
 use crate::assign::{Assignments, Types, record_of};
-use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Record};
 use crate::records::{Collection, Guard, Kind, text};
+use crate::resource_flags::ResourceFlags;
 use crate::text::say;
 
 const SCHEMA: Kind = Kind {
@@ -27,21 +27,9 @@ const SCHEMA: Kind = Kind {
 /// Parts of a declaration that are `true` or `false`.
 const SWITCHES: [&str; 5] = ["multi_valued", "required", "indexed", "unique", "case_exact"];
 
-/// The flags of `roster schema`.
-#[derive(Debug, Args)]
-pub struct SchemaFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// Show the members of attributes that the schema declares, and the members with an index
     ///
     /// -o json gives the whole schema, which `schema set --file` accepts.
@@ -61,7 +49,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct SetSchemaFlags {
+pub struct SetSchemaFlags {
     /// attributes.NAME.PART=VALUE, attributes.NAME= to remove a declaration, or indexed_members=A,B
     #[arg(value_name = "MEMBER=VALUE", required_unless_present = "file")]
     words: Vec<String>,
@@ -75,7 +63,7 @@ struct SetSchemaFlags {
     guard: Guard,
 }
 
-pub(crate) async fn run(flags: SchemaFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
     match flags.act {
         Act::Get { all } => get(&client, &flags.output, all).await,

@@ -5,12 +5,12 @@ use roster_client::Write;
 
 use crate::ask::confirm;
 use crate::assign::Types;
-use crate::connection::Remote;
 use crate::failure::Outcome;
-use crate::output::{Output, Record};
+use crate::output::Record;
 use crate::records::{
     Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, text,
 };
+use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
 
 const TENANTS: Kind = Kind {
@@ -31,21 +31,9 @@ const DELETED: Kind = Kind {
     ..TENANTS
 };
 
-/// The flags of `roster tenants`.
-#[derive(Debug, Args)]
-pub struct TenantsFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// List tenants
     #[command(visible_alias = "ls")]
     List(TenantListFlags),
@@ -71,7 +59,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct TenantListFlags {
+pub struct TenantListFlags {
     /// Only tenants with this id of another system
     #[arg(long, value_name = "ID")]
     external_id: Option<String>,
@@ -80,7 +68,7 @@ struct TenantListFlags {
     list: ListFlags,
 }
 
-pub(crate) async fn run(flags: TenantsFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     // Tenants belong to the service, also if a tenant is named.
     let client = flags.remote.target()?.service()?;
     let collection = Collection { kind: TENANTS, client: &client, output: &flags.output };

@@ -8,30 +8,18 @@ use serde_json::Value;
 
 use crate::ask::confirm;
 use crate::assign::{Assignments, record_of};
-use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
 use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
-use crate::output::{Output, Record};
+use crate::output::Record;
 use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, text};
+use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
 
-/// The flags of `roster users`.
-#[derive(Debug, Args)]
-pub struct UsersFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// List users
     #[command(visible_alias = "ls", alias = "find", alias = "search")]
     List(UserListFlags),
@@ -69,7 +57,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UserListFlags {
+pub struct UserListFlags {
     /// Words to find in names and addresses
     words: Vec<String>,
 
@@ -89,7 +77,7 @@ pub(crate) struct UserListFlags {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SetUsersFlags {
+pub struct SetUsersFlags {
     /// Users by id, username or address, then the members: MEMBER=TEXT, MEMBER= to clear one,
     /// MEMBER:=JSON for other values
     #[arg(value_name = "USER | MEMBER=VALUE", required = true)]
@@ -109,7 +97,7 @@ pub(crate) struct SetUsersFlags {
 
 /// Users that are suspended, activated or deleted.
 #[derive(Debug, Args)]
-pub(crate) struct ChosenFlags {
+pub struct ChosenFlags {
     /// Ids, usernames or e-mail addresses
     #[arg(value_name = "USER", required_unless_present = "filter", conflicts_with = "filter")]
     users: Vec<String>,
@@ -127,7 +115,7 @@ pub(crate) struct ChosenFlags {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ReplaceFlags {
+pub struct ReplaceFlags {
     /// Id, username or e-mail address
     user: String,
 
@@ -141,7 +129,7 @@ pub(crate) struct ReplaceFlags {
 
 /// Deleted users.
 #[derive(Debug, Args)]
-pub(crate) struct DeletedFlags {
+pub struct DeletedFlags {
     /// Ids or usernames of deleted users
     #[arg(value_name = "USER", required = true)]
     users: Vec<String>,
@@ -155,7 +143,7 @@ pub(crate) struct DeletedFlags {
     yes: bool,
 }
 
-pub(crate) async fn run(flags: UsersFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
     let collection = Collection { kind: USERS, client: &client, output: &flags.output };
     match flags.act {

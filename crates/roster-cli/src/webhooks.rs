@@ -7,13 +7,13 @@ use roster_client::{Call, Method, Write, header};
 use serde_json::Value;
 
 use crate::assign::{Assignments, Types};
-use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
-use crate::output::{Output, Record};
+use crate::output::Record;
 use crate::records::{
     Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label,
     text,
 };
+use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
 
 const WEBHOOKS: Kind = Kind {
@@ -29,21 +29,9 @@ const WEBHOOKS: Kind = Kind {
 const DELIVERY_COLUMNS: [&str; 7] =
     ["at", "status", "error", "attempt", "events", "duration_ms", "id"];
 
-/// The flags of `roster webhooks`.
-#[derive(Debug, Args)]
-pub struct WebhooksFlags {
-    #[command(subcommand)]
-    act: Act,
-
-    #[command(flatten)]
-    output: Output,
-
-    #[command(flatten)]
-    remote: Remote,
-}
-
+/// The commands.
 #[derive(Debug, Subcommand)]
-enum Act {
+pub enum Act {
     /// List webhooks
     #[command(visible_alias = "ls")]
     List(ListFlags),
@@ -81,7 +69,7 @@ enum Act {
 }
 
 #[derive(Debug, Args)]
-struct ReplayFlags {
+pub struct ReplayFlags {
     /// Id or name
     name: String,
 
@@ -94,7 +82,7 @@ struct ReplayFlags {
 }
 
 #[derive(Debug, Args)]
-struct RotateFlags {
+pub struct RotateFlags {
     /// Id or name
     name: String,
 
@@ -121,7 +109,7 @@ impl VersionFlags {
     }
 }
 
-pub(crate) async fn run(flags: WebhooksFlags) -> Outcome {
+pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
     let collection = Collection { kind: WEBHOOKS, client: &client, output: &flags.output };
     match flags.act {
