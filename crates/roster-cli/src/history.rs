@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::ask::confirm;
 use crate::connection::Remote;
-use crate::events::Names;
+use crate::events::{Names, changed};
 use crate::failure::{Failure, Outcome, exit};
 use crate::find::{USERS, find, find_deleted};
 use crate::output::{Output, Record, Writing, plain};
@@ -141,13 +141,8 @@ fn changes(event: &Event, old: &Record) -> Vec<Record> {
         ];
         cells.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<Record>()
     };
-    let changed = changed_members(event);
-    if changed.is_empty() { vec![row("")] } else { changed.iter().map(|name| row(name)).collect() }
-}
-
-fn changed_members(event: &Event) -> Vec<String> {
-    let names = event.data.get("changed").and_then(Value::as_array);
-    names.into_iter().flatten().map(plain).collect()
+    let members = changed(&event.data);
+    if members.is_empty() { vec![row("")] } else { members.iter().map(|name| row(name)).collect() }
 }
 
 /// What undoes an event.
@@ -276,7 +271,7 @@ async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Fa
             };
             let old = record_of(&before);
             let value = |name: &String| old.get(name).cloned().unwrap_or(Value::Null);
-            let names = changed_members(event);
+            let names = changed(&event.data);
             Ok(Reverse::Patch(names.into_iter().map(|name| (name.clone(), value(&name))).collect()))
         }
         other => Err(Failure::new(exit::CONFLICT, format!("{other} cannot be undone"))),
