@@ -13,19 +13,22 @@ python=$("$here/venv.sh") || exit 1
 slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
-sqlite=(contract_runs browser console handover 'handover --tls' kill9 idempotency faker_roundtrip
-    bulk_roundtrip csv_import new_store bulk_change follow_events follow_stream cli_follow stream_readers event_clients recipes webhook_mirror clients describe scim
-    scim_client providers tenants tenants_cost indexes scim_walk purge_long backup_load tls_scan proxies)
-postgres=(handover kill9 idempotency bulk_roundtrip csv_import bulk_change follow_stream stream_readers recipes scim scim_client providers
-    tenants tenants_cost indexes purge_long 'scim_walk --processes 3' migrate former_primary)
+# The longest ones come first.
+sqlite=(contract_runs console browser webhook_mirror tenants indexes csv_import cli_follow tls_scan
+    handover 'handover --tls' kill9 idempotency faker_roundtrip bulk_roundtrip new_store bulk_change
+    follow_events follow_stream stream_readers event_clients recipes clients describe scim scim_client
+    providers tenants_cost scim_walk purge_long backup_load proxies)
+postgres=(tenants indexes former_primary bulk_change follow_stream migrate kill9 bulk_roundtrip
+    purge_long stream_readers handover idempotency 'scim_walk --processes 3')
 # They compare times with limits, so each runs alone. Three make their store in PostgreSQL.
 alone=(wal_ceiling held_memory attacks three_processes hot_users wire_cut)
 # It compares times too, but it waits most of its time: in a slice it runs beside those above.
 waiting=slow_connections
-# Over PostgreSQL the Rust tests hold every response against the description and kill a sender of
-# webhooks, three_processes follows the log, and the others walk and read back.
+# Over PostgreSQL the Rust tests hold every response against the description, run random sequences
+# over both interfaces and kill a sender of webhooks, and three_processes follows the log.
 $slice || sqlite+=(cli_import)
-$slice || postgres+=(cli_follow cli_import contract_runs faker_roundtrip follow_events scim_walk clients webhook_mirror)
+$slice || postgres+=(cli_follow cli_import clients contract_runs csv_import faker_roundtrip
+    follow_events providers recipes scim scim_client scim_walk tenants_cost webhook_mirror)
 
 jobs=1
 $slice && jobs=$(($(nproc) + 1))
@@ -62,6 +65,10 @@ queue() {
     ) &
 }
 
+for command in "${sqlite[@]}"; do
+    # shellcheck disable=SC2086 # a name with its words
+    queue $command "$@"
+done
 if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$scratch/postgres"); then
     export ROSTER_TEST_POSTGRES
     for command in "${postgres[@]}"; do
@@ -74,10 +81,6 @@ if ROSTER_TEST_POSTGRES=$("$here/../postgres.sh" start "$scratch/postgres"); the
 else
     echo postgres >>"$scratch/failed"
 fi
-for command in "${sqlite[@]}"; do
-    # shellcheck disable=SC2086 # a name with its words
-    queue $command "$@"
-done
 wait
 if $slice; then
     queue "$waiting" "$@"

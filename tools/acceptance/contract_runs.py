@@ -73,7 +73,7 @@ def main():
         __doc__,
         engines=True,
         seeds=(3, 1, "seeds to run, counted up from --seed"),
-        max_examples=(1000, 10, "examples of each operation and phase"),
+        max_examples=(1000, 5, "examples of each operation and phase"),
         cases=(50_000, 500, "cases there must be in all"),
     )
     total, faults = 0, []

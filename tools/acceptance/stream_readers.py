@@ -6,8 +6,9 @@ created through all of them. The key is revoked through the first: every stream 
 may arrive later than a second after the response to the revocation.
 
 Then writes run alone and beside a hundred streams that never read, in turns. The memory of the
-service may grow by 10 MiB. The processor time and the p99 of a write are printed as ratios; in the
-full run they may grow to 1.2 times (median of the rounds).
+service may grow by 10 MiB, in a slice by 20, because other commands run meanwhile and more waits in
+queues. The processor time and the p99 of a write are printed as ratios; in the full run they may
+grow to 1.2 times (median of the rounds).
 """
 
 import http.client
@@ -21,7 +22,7 @@ from service import Service, Workplace, arguments, percentile
 from tenants_client import Tenant, conclude, expect, operator
 
 READERS, WRITERS = 100, 4
-GROWTH_MIB_MAX, RATIO_MAX, LATE_SECONDS_MAX = 10, 1.2, 1.0
+GROWTH_MIB_MAX, SLICE_GROWTH_MIB_MAX, RATIO_MAX, LATE_SECONDS_MAX = 10, 20, 1.2, 1.0
 
 
 class Reader(threading.Thread):
@@ -175,7 +176,8 @@ def main():
             late = revoke(services, chief)
             expect(late <= LATE_SECONDS_MAX, f"an event came {late:.2f} s after the revocation")
             growth, cpu, p99 = beside_silent_readers(chief, options)
-            expect(growth <= GROWTH_MIB_MAX, f"the memory grew by {growth:.1f} MiB")
+            most = SLICE_GROWTH_MIB_MAX if options.slice else GROWTH_MIB_MAX
+            expect(growth <= most, f"the memory grew by {growth:.1f} MiB")
             if not options.slice:
                 text = f"a write costs {cpu:.2f} x the CPU, its p99 is {p99:.2f} x"
                 expect(max(cpu, p99) <= RATIO_MAX, text)
