@@ -13,8 +13,8 @@ python=$("$here/venv.sh") || exit 1
 slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
-# The longest ones come first.
-sqlite=(contract_runs console browser webhook_mirror tenants indexes csv_import cli_follow tls_scan
+# The longest ones come first; two browsers at once would be too slow for their waits.
+sqlite=(contract_runs console webhook_mirror browser tenants indexes csv_import cli_follow tls_scan
     handover 'handover --tls' kill9 idempotency faker_roundtrip bulk_roundtrip new_store bulk_change
     follow_events follow_stream stream_readers event_clients recipes clients describe scim scim_client
     providers tenants_cost scim_walk purge_long backup_load proxies)

@@ -20,8 +20,8 @@ use roster_testkit::{
 };
 
 /// The default numbers of cases, over one tenant and over five. Each case creates its own schema.
-const CASES: u32 = 60;
-const CASES_OF_FIVE: u32 = 8;
+const CASES: u32 = 30;
+const CASES_OF_FIVE: u32 = 5;
 
 const OTHER_RULES: Rules = Rules {
     email: Sharing::Shared,
