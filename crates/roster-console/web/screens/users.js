@@ -217,8 +217,8 @@ export default function users(route) {
                     text: writes && "Import those that you have, make one by hand, or let your "
                         + "directory send them by SCIM." });
         }
-        const from = Math.max(0, rowAt(list) - 8);
-        const rows = items.slice(from, from + 16 + Math.ceil((grid()?.clientHeight || innerHeight)
+        const from = Math.max(0, rowAt(list) - 4);
+        const rows = items.slice(from, from + 8 + Math.ceil((grid()?.clientHeight || innerHeight)
             / tall()));
         return html`<div class="grid ${list.stale ? "stale" : ""}" id="users-grid" role="grid"
             tabindex="0" aria-label="Users" aria-multiselectable="true"
