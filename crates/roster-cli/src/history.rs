@@ -185,7 +185,10 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
     }
     Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
     if failed > 0 {
-        say(&format!("{failed} of {} were changed since, and stay as they are", events.len()));
+        say(&format!(
+            "{failed} of {} are undone already or were changed since, and stay as they are",
+            events.len()
+        ));
         return Ok(exit::SOME_FAILED);
     }
     Ok(0)

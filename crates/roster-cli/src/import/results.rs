@@ -221,6 +221,6 @@ impl Fault {
 
     /// For people.
     pub(super) fn words(&self) -> String {
-        format!("line {}: {}", self.line, self.detail)
+        format!("line {}: {} ({})", self.line, self.detail, self.code)
     }
 }

@@ -10,7 +10,7 @@ const LENGTH_MAX: usize = 64;
 
 /// The names of our members in other directories, in standards, and in the tables of people who
 /// speak English, French, German or Spanish, in lower case without separators.
-const SYNONYMS: [(&str, &str); 101] = [
+const SYNONYMS: [(&str, &str); 102] = [
     ("abteilung", "department"),
     ("accountexpires", "expires_at"),
     ("accountname", "username"),
@@ -30,6 +30,7 @@ const SYNONYMS: [(&str, &str); 101] = [
     ("created", "created_at"),
     ("custom", "attributes"),
     ("customattributes", "attributes"),
+    ("dept", "department"),
     ("disabled", "status"),
     ("emailaddress", "email"),
     ("emailaddresses", "emails"),
