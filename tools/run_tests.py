@@ -28,8 +28,8 @@ LONGEST = (
 # cases of the interfaces is enough: what writes, reads and follows in each way, and what runs at the
 # same time. The cases of `conformance` whose names begin with `a`, which is half of them, run over
 # PostgreSQL with ordinary settings in another step of ./test, over the newest server; the others run
-# here with small buffers and limits. Over SQLite all run with ordinary settings, and half each with
-# small ones and in a tenant. The ledgers of `rest` and `scim` run each case over the oracle.
+# here with small buffers and limits. Over SQLite all run with ordinary settings, one half again with
+# small buffers and the other in a tenant. The ledgers of `rest` and `scim` run each case over the oracle.
 # `--whole` runs all.
 RUNS = {
     ("roster", "rest"): [["--skip", "oracle::"]],

@@ -13,8 +13,8 @@ python=$("$here/venv.sh") || exit 1
 slice=false
 [[ " $* " != *' --slice '* ]] || slice=true
 
-# The longest ones come first; two browsers at once would be too slow for their waits.
-sqlite=(contract_runs console webhook_mirror browser tenants indexes csv_import cli_follow tls_scan
+# The longest ones come first.
+sqlite=(contract_runs console webhook_mirror tenants indexes browser csv_import cli_follow tls_scan
     handover 'handover --tls' kill9 idempotency faker_roundtrip bulk_roundtrip new_store bulk_change
     follow_events follow_stream stream_readers event_clients recipes clients describe scim scim_client
     providers tenants_cost scim_walk purge_long backup_load proxies)
@@ -24,8 +24,8 @@ postgres=(tenants indexes former_primary bulk_change follow_stream migrate kill9
 alone=(wal_ceiling held_memory attacks three_processes hot_users wire_cut)
 # It compares times too, but it waits most of its time: in a slice it runs beside those above.
 waiting=slow_connections
-# Over PostgreSQL the Rust tests hold every response against the description, run random sequences
-# over both interfaces and kill a sender of webhooks, and three_processes follows the log.
+# Over PostgreSQL the Rust tests hold responses against the description, compare random sequences of
+# commands with the oracle and kill a sender of webhooks, and three_processes follows the log.
 $slice || sqlite+=(cli_import)
 $slice || postgres+=(cli_follow cli_import clients contract_runs csv_import faker_roundtrip
     follow_events providers recipes scim scim_client scim_walk tenants_cost webhook_mirror)

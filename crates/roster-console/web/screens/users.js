@@ -26,6 +26,8 @@ const COLUMNS = [
     ["", "Status", "c-st", statusBadge],
     ["", "Department", "c-dep muted", (user) => cut(user.department)],
     ["updated_at", "Updated", "c-up end", (user) => shortAgo(user.updated_at)]];
+/** The rows that are drawn above and below those in sight; each costs time while one scrolls. */
+const BEYOND = 4;
 const phone = matchMedia("(max-width: 760px)");
 const tall = () => (phone.matches ? 60 : 40);
 const grid = () => document.getElementById("users-grid");
@@ -217,9 +219,9 @@ export default function users(route) {
                     text: writes && "Import those that you have, make one by hand, or let your "
                         + "directory send them by SCIM." });
         }
-        const from = Math.max(0, rowAt(list) - 4);
-        const rows = items.slice(from, from + 8 + Math.ceil((grid()?.clientHeight || innerHeight)
-            / tall()));
+        const from = Math.max(0, rowAt(list) - BEYOND);
+        const shown = Math.ceil((grid()?.clientHeight || innerHeight) / tall());
+        const rows = items.slice(from, from + shown + 2 * BEYOND);
         return html`<div class="grid ${list.stale ? "stale" : ""}" id="users-grid" role="grid"
             tabindex="0" aria-label="Users" aria-multiselectable="true"
             aria-rowcount=${list.next ? -1 : items.length + 1}

@@ -57,6 +57,11 @@ fn users_that_match_are_changed_after_a_question(engine: Engine) {
 fn changing_those_that_match_needs_its_scopes(engine: Engine) {
     let shell = Shell::new(engine);
     people(&shell, 2);
+    let changed = shell.run(&with(&["users", "set", "department=Engines"], &["--yes"]));
+    let undo = changed.err.lines().find_map(|line| line.strip_prefix("undo: roster ")).unwrap();
+    let undo: Vec<&str> = undo.split(' ').chain(["--yes"]).collect();
+    shell.ok(&undo);
+    shell.run(&undo).failed(7, &["2 of 2 are undone already or were changed since"]);
     shell.needs("users:read,users:write", &with(&["users", "set", "title=Dr"], &["--yes"]));
     // Without the right to read events there is no hint how to undo it.
     let key = shell.with("users:read,users:write", &with(&["users", "delete"], &["--yes"]));

@@ -296,6 +296,10 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
     let two = import(&service, "?map=guess", "E-Mail,Mail\na@x.org,b@x.org\n").await;
     let faults = two.refused(422, "invalid-columns").faults();
     assert_eq!(faults, [("Mail".to_owned(), "duplicate-column".to_owned())]);
+    let short = import(&service, "?map=guess&dry_run=true", "Login,Dept\nmary,Maths\n").await;
+    let meant = [("Login", "username"), ("Dept", "department")];
+    let meant = meant.map(|(header, name)| (header.to_owned(), json!(name)));
+    assert_eq!(columns(&short), meant);
     let list = import(&service, "?map=guess", "User,Address\nada,1 Way\n").await;
     assert_eq!(list.refused(422, "invalid-columns").faults().len(), 2);
     // The part of a country is no status, and nor is the opposite of one.
