@@ -19,7 +19,8 @@ from pathlib import Path
 
 # These take longest, so they start first.
 LONGEST = (
-    "rest", "scim", "reports", "conformance", "sequences", "housekeeping", "roster_postgres", "wire",
+    "rest", "conformance", "roster_postgres", "sequences", "webhooks", "client", "migrate", "scim",
+    "housekeeping", "oracle", "front", "database", "reports",
 )  # fmt: skip
 
 # The arguments of the runs of a program; one run without arguments, if it is not here.

@@ -231,7 +231,7 @@ def main():
     options = arguments(
         __doc__,
         engines=True,
-        users=(1_000_000, 1_500, "users over which the indexes are built"),
+        users=(1_000_000, 500, "users over which the indexes are built"),
         lookups=(3000, 300, "lookups of each kind in a round"),
         races=(300, 8, "races for one value"),
     )

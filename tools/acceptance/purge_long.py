@@ -81,8 +81,9 @@ def search(service):
     """The files with the user's mark, in either case."""
     found = []
     for path in files(service):
-        # Not mapped: the service may truncate its log meanwhile.
-        with open(path, "rb") as file:
+        # PostgreSQL deletes the files that a VACUUM FULL replaced some time after it. The files are
+        # not mapped: the service may truncate its log meanwhile.
+        with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
             end = b""
             while block := file.read(BLOCK_BYTES):
                 content = end + block

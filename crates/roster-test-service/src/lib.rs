@@ -8,6 +8,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a response that is not expected panics")]
 #![expect(clippy::format_push_string, reason = "clearer than writing with errors that cannot be")]
 
+pub mod cases;
 pub mod client;
 mod requests;
 pub mod service;

@@ -8,6 +8,7 @@
 //! - [`arbitrary`], [`sequences`], [`queries`]: random records, commands and queries
 //! - [`conditions`], [`clock`]: failures that a test causes, and a clock that it sets
 //! - [`openapi`]: checks of responses against the description
+//! - [`runtime`]: the async runtime of a test
 //! - [`process`], [`postgres`]: the built binary, and a PostgreSQL server
 //! - [`replay`]: the collection rebuilt from the change log
 //!
@@ -34,6 +35,7 @@ pub mod postgres;
 pub mod process;
 pub mod queries;
 pub mod replay;
+pub mod runtime;
 pub mod sequences;
 
 pub use clock::TestClock;

@@ -12,7 +12,7 @@ use roster_core::{
 };
 use serde_json::Value;
 
-use crate::TestClock;
+use crate::{TestClock, runtime::block_on};
 
 /// A store under test, with everything that must exist as long as it does.
 pub struct Subject {
@@ -31,16 +31,11 @@ impl Subject {
 
 /// Runs a case on a fresh subject.
 pub fn run<F: Future<Output = ()>>(
-    subject: impl FnOnce(Rules) -> Subject,
+    subject: fn(Rules) -> Subject,
     rules: Rules,
     case: impl FnOnce(Harness) -> F,
 ) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("a runtime starts");
-    runtime.block_on(async {
+    block_on(async {
         let subject = subject(rules);
         case(Harness::new(Arc::clone(&subject.store))).await;
     });

@@ -5,9 +5,9 @@ use std::time::Duration;
 use roster::housekeeping::{Retention, Round};
 use roster_core::{EventsQuery, access::AuditView};
 use roster_http::HousekeepingMetrics;
-use roster_testkit::process::Engine;
+use roster_testkit::{process::Engine, runtime::block_on};
 
-use super::store::{Place, block_on, may};
+use super::store::{Place, may};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const DAY: Duration = Duration::from_hours(24);

@@ -11,9 +11,9 @@ use roster_core::{
     tenant::{TenantAct, TenantDraft},
 };
 use roster_http::{Duty, HousekeepingMetrics};
-use roster_testkit::process::Engine;
+use roster_testkit::{process::Engine, runtime::block_on};
 
-use super::store::{Place, block_on, caller, may, terms};
+use super::store::{Place, caller, may, terms};
 
 roster_testkit::over_each_engine! {
     a_long_history_is_erased_by_the_next_round,

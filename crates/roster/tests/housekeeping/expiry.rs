@@ -11,11 +11,11 @@ use roster_core::{
     tenant::{TenantAct, TenantDraft},
 };
 use roster_http::{Duty, HousekeepingMetrics};
-use roster_testkit::process::Engine;
+use roster_testkit::{process::Engine, runtime::block_on};
 
 use super::{
     rounds::Harness,
-    store::{Place, block_on, caller, may, terms},
+    store::{Place, caller, may, terms},
 };
 
 const MINUTE: Duration = Duration::from_mins(1);

@@ -73,9 +73,3 @@ pub(crate) fn caller() -> Caller {
 pub(crate) fn terms() -> Terms {
     Terms::of(caller())
 }
-
-/// Runs a case to its end.
-pub(crate) fn block_on(case: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(case);
-}

@@ -12,12 +12,10 @@ use proptest::{
     strategy::ValueTree as _,
     test_runner::TestRunner,
 };
+use roster_testkit::runtime::block_on;
 use serde_json::{Value, json};
 
-use crate::{
-    run::runtime,
-    service::{Backend, Engine, Service, Setup},
-};
+use crate::service::{Backend, Engine, Service, Setup};
 
 /// The number of operations for each profile in `./test`.
 const CHANGES: usize = 300;
@@ -341,7 +339,7 @@ pub(crate) fn change_lists(engine: Engine, strict: bool) {
     let mut runner = TestRunner::deterministic();
     let strategy = changes();
     let mut next = || strategy.new_tree(&mut runner).expect("a change").current();
-    runtime().block_on(async {
+    block_on(async {
         let place = Place::new(engine, strict).await;
         let (mut accepted, number) = (0, number.unwrap_or(CHANGES));
         for _ in 0..number {

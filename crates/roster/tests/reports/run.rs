@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
 use roster_core::{Rules, Sharing};
+use roster_testkit::runtime::block_on;
 use serde_json::{Deserializer, Value};
 
 use crate::{
@@ -54,17 +55,12 @@ fn failures(engine: Engine, file: &str) -> BTreeMap<String, String> {
     });
     let mut failed: BTreeMap<String, String> = BTreeMap::new();
     let runs = stream::iter(runs).buffered(AT_ONCE).filter_map(async |fault| fault);
-    for (place, text) in runtime().block_on(runs.collect::<Vec<_>>()) {
+    for (place, text) in block_on(runs.collect::<Vec<_>>()) {
         let texts = failed.entry(place).or_default();
         texts.push_str(&text);
         texts.push('\n');
     }
     failed
-}
-
-pub(crate) fn runtime() -> tokio::runtime::Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().expect("a runtime starts")
 }
 
 /// The differences of a row. A request is sent even if one before it differs.

@@ -62,15 +62,11 @@ use bulk::{
     group_lines, import, intake, on_conflict, resume, shut_out,
 };
 use roster_test_service::{
+    cases::{Case, run},
     client,
-    service::{self, Backend, Engine},
+    service::{self, Engine},
     store,
 };
-
-/// Runs one case over an engine.
-fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Backend) -> F) {
-    ledger::runtime().block_on(case(Backend::new(engine)));
-}
 
 /// One test of each case over one engine.
 macro_rules! tests {
@@ -99,7 +95,7 @@ macro_rules! cases {
         }
 
         /// Every case, for the ledger.
-        fn all_cases() -> Vec<(&'static str, ledger::Case)> {
+        fn all_cases() -> Vec<(&'static str, Case)> {
             vec![$($((stringify!($case), |backend| Box::pin($module::$case(backend))),)*)*]
         }
     };

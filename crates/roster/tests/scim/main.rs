@@ -34,27 +34,13 @@ mod work;
 mod writes;
 
 use roster_core::UserSchema;
-use std::pin::Pin;
-
 use roster_test_service::{
+    cases::{Case, run, run_all},
     client,
-    service::{self, Backend, Engine},
+    service::{self, Engine},
     store,
 };
 use roster_testkit::openapi::Description;
-
-/// A case, to be run on a backend.
-type Case = fn(Backend) -> Pin<Box<dyn Future<Output = ()>>>;
-
-fn runtime() -> tokio::runtime::Runtime {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().expect("a runtime starts")
-}
-
-/// Runs one case over an engine.
-fn run<F: Future<Output = ()>>(engine: Engine, case: impl FnOnce(Backend) -> F) {
-    runtime().block_on(case(Backend::new(engine)));
-}
 
 macro_rules! tests {
     ($engine:ident: $($module:ident::$case:ident,)*) => {
@@ -315,11 +301,7 @@ cases! {
 
 #[test]
 fn every_documented_answer_was_seen() {
-    let backend = Backend::new(Engine::Oracle);
-    for (name, case) in all_cases() {
-        runtime().block_on(case(backend.clone()));
-        println!("{name}");
-    }
+    let backend = run_all(all_cases());
     let document = roster_http::description::openapi("http://roster.test", &UserSchema::default());
     let description = Description::load(&document).expect("the document is read");
     let unseen = backend.seen.ledger.unobserved(&description, &[]);
