@@ -43,7 +43,7 @@ pub struct UndoFlags {
     #[arg(long, value_name = "ID", requires = "after", conflicts_with = "user")]
     request: Option<String>,
 
-    /// A position before these changes
+    /// A position before these changes, which that command has named too
     #[arg(long, value_name = "POSITION", requires = "request")]
     after: Option<String>,
 

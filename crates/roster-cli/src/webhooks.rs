@@ -157,7 +157,7 @@ fn reveal(collection: &Collection<'_>, webhook: &Record) -> Result<(), Failure> 
     if !collection.output.is_table() {
         return collection.output.record(webhook);
     }
-    say("the secret of its signatures, which is shown only once:");
+    say("the secret of its signatures on stdout is shown only once");
     Ok(print(&text(webhook, "secret"))?)
 }
 

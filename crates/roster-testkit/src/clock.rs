@@ -94,21 +94,3 @@ impl Clock for TestClock {
         UserId::from_bytes(bits.to_be_bytes())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_grow_even_when_time_goes_back() {
-        let clock = TestClock::new();
-        let first = clock.new_id();
-        clock.step(-5000);
-        let second = clock.new_id();
-        clock.step(6000);
-        let third = clock.new_id();
-        assert!(first < second && second < third);
-        assert_eq!(third.created_at(), clock.now());
-        assert_eq!(UserId::parse(&third.to_string()), Some(third));
-    }
-}

@@ -10,8 +10,6 @@ mod document;
 mod ledger;
 mod outside;
 mod request;
-#[cfg(test)]
-mod tests;
 
 pub use document::Description;
 pub use ledger::Ledger;

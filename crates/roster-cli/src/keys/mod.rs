@@ -226,7 +226,7 @@ fn described(key: &Record) -> String {
 /// Prints a key alone on stdout, or its record for programs.
 fn reveal(output: &Output, key: &Record) -> Outcome {
     if output.is_table() {
-        say("the key, which is shown only once:");
+        say("the key on stdout is shown only once");
         print(&text(key, "key"))?;
     } else {
         output.record(key)?;

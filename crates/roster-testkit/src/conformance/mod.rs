@@ -469,21 +469,3 @@ macro_rules! conformance_cases {
         )*
     };
 }
-
-#[cfg(test)]
-mod tests {
-    /// A case that is not in the list of the macro would never run.
-    #[test]
-    fn every_case_is_in_the_list() {
-        let list = include_str!("mod.rs");
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/conformance");
-        for file in std::fs::read_dir(folder).expect("the folder of this file") {
-            let module = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
-            for line in module.lines() {
-                let Some(rest) = line.strip_prefix("pub async fn ") else { continue };
-                let name = rest.split('(').next().expect("a function has parentheses");
-                assert!(list.contains(&format!("    {name},\n")), "{name} is in the list");
-            }
-        }
-    }
-}

@@ -1,8 +1,7 @@
 //! Each kind of mismatch must be found; an exchange as described must pass.
 
+use roster_testkit::openapi::{Description, Exchange, Ledger, Observed};
 use serde_json::{Value, json};
-
-use super::{Description, Exchange, Ledger, Observed};
 
 const PATH: &str = "/v1/users/01a1f84a-963b-7c3e-9a41-5d2e8f604b17";
 
