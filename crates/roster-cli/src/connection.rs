@@ -12,7 +12,7 @@ use url::{Host, Url};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::profiles::Profiles;
-use crate::text::quoted;
+use crate::text::{quoted, say};
 
 /// The service that is asked without a profile.
 const DEFAULT: &str = "http://127.0.0.1:8080";
@@ -125,6 +125,11 @@ impl Remote {
     /// Whether the key comes from stdin.
     pub(crate) fn reads_stdin(&self) -> bool {
         self.key_file.as_ref().is_some_and(|file| file.as_os_str() == "-")
+    }
+
+    /// Writes a command to stderr, with these flags, so that it asks the same service.
+    pub(crate) fn suggest(&self, command: &str) {
+        say(&format!("{command}{}", self.words()));
     }
 
     /// These flags, as they are written.

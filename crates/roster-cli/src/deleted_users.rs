@@ -40,7 +40,8 @@ pub struct DeletedListFlags {
 
 pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
-    let collection = Collection { kind: DELETED, client: &client, output: &flags.output };
+    let collection =
+        Collection { kind: DELETED, client: &client, output: &flags.output, remote: &flags.remote };
     match flags.act {
         Act::List(flags) => list(&collection, flags).await,
         Act::Get { user } => {

@@ -121,7 +121,9 @@ async fn show(
     match (count, more, last) {
         (0, _, _) => say("no events"),
         (_, true, _) => say("there are more events: --limit stopped the list"),
-        (_, false, Some(last)) => say(&format!("next: roster events --follow --after {last}")),
+        (_, false, Some(last)) => {
+            flags.remote.suggest(&format!("next: roster events --follow --after {last}"));
+        }
         (_, false, None) => {}
     }
     Ok(0)
@@ -167,7 +169,7 @@ async fn follow(
     };
     writing.end()?;
     if let Some(last) = last {
-        say(&format!("next: roster events --follow --after {last}"));
+        flags.remote.suggest(&format!("next: roster events --follow --after {last}"));
     }
     outcome
 }

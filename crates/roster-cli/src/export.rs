@@ -40,7 +40,8 @@ pub struct ExportFlags {
     #[arg(long, value_name = "CONDITION")]
     filter: Option<String>,
 
-    /// The members to write, separated by commas, such as username,email [default: all]
+    /// The members to write besides id and version, separated by commas, such as username,email
+    /// [default: all]
     #[arg(long, value_name = "MEMBERS")]
     fields: Option<String>,
 
@@ -180,8 +181,9 @@ async fn into_file(
                 let noun = if count == 1 { many.trim_end_matches('s') } else { many };
                 say(&format!("{shown}: {count} {noun}"));
                 if let Some(position) = position {
+                    let words = flags.remote.words();
                     say(&format!(
-                        "next: roster events --after {position} shows what changed since"
+                        "next: roster events --after {position}{words} shows what changed since"
                     ));
                 }
                 return Ok(0);

@@ -5,6 +5,7 @@ use futures_util::TryStreamExt as _;
 use roster_client::Client;
 
 use crate::assign::Types;
+use crate::connection::Remote;
 use crate::failure::Failure;
 use crate::output::{Output, Record};
 use crate::records::{Collection, Kind};
@@ -68,7 +69,8 @@ pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, 
     let or = if name.contains('@') { of_address.as_str() } else { "" };
     let filter = format!("username eq {quoted}{or}");
     let found: Vec<Record> = deleted.list(&[("filter", &filter)]).try_collect().await?;
-    Collection { kind: DELETED, client, output: &Output::default() }.only(name, found)
+    let (output, remote) = (Output::default(), Remote::default());
+    Collection { kind: DELETED, client, output: &output, remote: &remote }.only(name, found)
 }
 
 /// Whether a name has the form of an id.

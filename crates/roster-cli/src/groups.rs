@@ -138,7 +138,8 @@ struct MemberGuard {
 
 pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
-    let collection = Collection { kind: GROUPS, client: &client, output: &flags.output };
+    let collection =
+        Collection { kind: GROUPS, client: &client, output: &flags.output, remote: &flags.remote };
     match flags.act {
         Act::List(flags) => list(&collection, flags).await,
         Act::Get(flags) => collection.get(&flags.name).await,
@@ -177,7 +178,7 @@ async fn list(collection: &Collection<'_>, flags: GroupListFlags) -> Outcome {
 
 /// The users of the service.
 const fn people<'a>(collection: &Collection<'a>) -> Collection<'a> {
-    Collection { kind: find::USERS, client: collection.client, output: collection.output }
+    Collection { kind: find::USERS, ..*collection }
 }
 
 async fn members(collection: &Collection<'_>, flags: MemberListFlags) -> Outcome {

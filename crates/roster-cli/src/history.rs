@@ -154,7 +154,8 @@ enum Reverse {
 
 pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
     let client = flags.remote.client()?;
-    let collection = Collection { kind: USERS, client: &client, output: &flags.output };
+    let collection =
+        Collection { kind: USERS, client: &client, output: &flags.output, remote: &flags.remote };
     let events = match (&flags.user, &flags.request, &flags.after) {
         (None, Some(request), Some(after)) => of_request(&client, request, after).await?,
         _ => vec![last_of(&collection, flags.user.as_deref().unwrap_or_default()).await?],
@@ -245,7 +246,7 @@ async fn undo_one(
         }
         Reverse::Delete => {
             collection.resource().delete(&id, &write).await?;
-            say(&format!("undo: roster users restore {id}"));
+            collection.remote.suggest(&format!("undo: roster users restore {id}"));
             Ok(print(&format!("{}: deleted, as before its creation", label(&now)))?)
         }
         Reverse::Restore => {

@@ -8,13 +8,14 @@ use serde::Deserialize;
 
 use crate::ask::confirm;
 use crate::assign::Assignments;
+use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::find::{Selection, USERS};
 use crate::interrupt::Interrupts;
 use crate::lines::Lines;
 use crate::output::{Output, Record};
 use crate::progress::Progress;
-use crate::records::{label, text};
+use crate::records::{Collection, label, text};
 use crate::text::{print, say};
 
 /// How many users, and how many failures, are named.
@@ -64,6 +65,7 @@ struct Totals {
 /// The change of all users that match.
 struct Change<'a> {
     client: &'a Client,
+    remote: &'a Remote,
     selection: &'a Selection,
     /// None deletes.
     given: Option<&'a Assignments>,
@@ -71,14 +73,14 @@ struct Change<'a> {
 
 /// Changes all users that match, after a dry run and a question. Without a change, deletes them.
 pub(crate) async fn change(
-    client: &Client,
-    output: &Output,
+    collection: &Collection<'_>,
     selection: &Selection,
     change: Option<&Assignments>,
     yes: bool,
     dry_run: bool,
 ) -> Outcome {
-    let change = Change { client, selection, given: change };
+    let Collection { client, output, remote, .. } = *collection;
+    let change = Change { client, remote, selection, given: change };
     let answer = client.send(&change.call("dry_run", "true")?).await;
     let preview: Preview = answer.map_err(|error| change.failure(error))?.json()?;
     if preview.count == 0 {
@@ -187,7 +189,8 @@ impl Change<'_> {
         self.tell(&totals)?;
         let undo = before.zip(request).filter(|_| totals.done > totals.unchanged);
         if let Some((position, request)) = undo {
-            say(&format!("undo: roster undo --after {position} --request {request}"));
+            let undo = format!("undo: roster undo --after {position} --request {request}");
+            self.remote.suggest(&undo);
         }
         match read {
             Ok(()) if totals.failed > 0 => Ok(exit::SOME_FAILED),

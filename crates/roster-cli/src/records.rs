@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::ask::confirm;
 use crate::assign::{Assignments, Types, record_of};
+use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record, plain};
 use crate::table::Table;
@@ -159,6 +160,7 @@ pub(crate) struct Collection<'a> {
     pub(crate) kind: Kind,
     pub(crate) client: &'a Client,
     pub(crate) output: &'a Output,
+    pub(crate) remote: &'a Remote,
 }
 
 impl Collection<'_> {

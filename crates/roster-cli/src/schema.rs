@@ -8,6 +8,7 @@ use roster_client::{Call, Client, Error, Fault, Method};
 use serde_json::{Map, Value, json};
 
 use crate::assign::{Assignments, Types, record_of};
+use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Record};
 use crate::records::{Collection, Guard, Kind, text};
@@ -148,7 +149,7 @@ async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome
     let after: Record =
         sent.map_err(|error| Failure::of_input(error, |fault| place(&schema, fault)))?.json()?;
     if output.is_table() {
-        let collection = Collection { kind: SCHEMA, client, output };
+        let collection = Collection { kind: SCHEMA, client, output, remote: &Remote::default() };
         collection.print_change(&flat(&before), &flat(&after))?;
     } else {
         output.record(&after)?;

@@ -5,6 +5,7 @@ use roster_client::Write;
 
 use crate::ask::confirm;
 use crate::assign::Types;
+use crate::connection::Remote;
 use crate::failure::Outcome;
 use crate::output::Record;
 use crate::records::{
@@ -71,8 +72,10 @@ pub struct TenantListFlags {
 pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     // Tenants belong to the service, also if a tenant is named.
     let client = flags.remote.target()?.service()?;
-    let collection = Collection { kind: TENANTS, client: &client, output: &flags.output };
-    let deleted = Collection { kind: DELETED, client: &client, output: &flags.output };
+    let collection =
+        Collection { kind: TENANTS, client: &client, output: &flags.output, remote: &flags.remote };
+    let deleted =
+        Collection { kind: DELETED, client: &client, output: &flags.output, remote: &flags.remote };
     match flags.act {
         Act::List(flags) => {
             let external_id = flags.external_id.as_deref().map(|id| ("external_id", id));
@@ -109,7 +112,9 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
         let name = text(&tenant, "name");
         let url = text(&tenant, "base_url");
         say(&format!("its SCIM URL for an identity provider: {url}/scim/v2"));
-        say(&format!("next: roster keys create NAME --scope scim,users:read --tenant {name}"));
+        let next = "next: roster keys create NAME --scope scim,users:read";
+        let remote = Remote { tenant: Some(name), ..collection.remote.clone() };
+        remote.suggest(next);
     }
     Ok(0)
 }

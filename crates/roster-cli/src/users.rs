@@ -15,7 +15,7 @@ use crate::matching;
 use crate::output::Record;
 use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, text};
 use crate::resource_flags::ResourceFlags;
-use crate::text::{print, say};
+use crate::text::print;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -145,7 +145,8 @@ pub struct DeletedFlags {
 
 pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
-    let collection = Collection { kind: USERS, client: &client, output: &flags.output };
+    let collection =
+        Collection { kind: USERS, client: &client, output: &flags.output, remote: &flags.remote };
     match flags.act {
         Act::List(flags) => list(&collection, flags).await,
         Act::Get { user } => {
@@ -219,15 +220,7 @@ async fn change(
 ) -> Outcome {
     if filter.is_some() {
         let selection = Selection { filter };
-        return matching::change(
-            collection.client,
-            collection.output,
-            &selection,
-            given,
-            yes,
-            guard.dry_run,
-        )
-        .await;
+        return matching::change(collection, &selection, given, yes, guard.dry_run).await;
     }
     let mut found: Vec<Record> = Vec::new();
     for name in names {
@@ -246,7 +239,8 @@ async fn change(
         if let Some(given) = given {
             let after = collection.set(user, given, guard).await?;
             if !guard.dry_run && after.get("version") != user.get("version") {
-                say(&format!("undo: roster undo {}", text(&after, "id")));
+                let undo = format!("undo: roster undo {}", text(&after, "id"));
+                collection.remote.suggest(&undo);
             }
             continue;
         }
@@ -254,7 +248,7 @@ async fn change(
         collection.resource().delete(&id, &guard.write(user)).await?;
         print(&format!("{name}: {}", if guard.dry_run { "would be deleted" } else { "deleted" }))?;
         if !guard.dry_run {
-            say(&format!("undo: roster users restore {id}"));
+            collection.remote.suggest(&format!("undo: roster users restore {id}"));
         }
     }
     guard.print_dry_run();

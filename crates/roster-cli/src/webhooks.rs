@@ -111,7 +111,12 @@ impl VersionFlags {
 
 pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
     let client = flags.remote.client()?;
-    let collection = Collection { kind: WEBHOOKS, client: &client, output: &flags.output };
+    let collection = Collection {
+        kind: WEBHOOKS,
+        client: &client,
+        output: &flags.output,
+        remote: &flags.remote,
+    };
     match flags.act {
         Act::List(flags) => collection.list(&[], flags.limit).await,
         Act::Get(flags) => collection.get(&flags.name).await,
@@ -148,7 +153,7 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
     let sends = format!("{} to {}", text(&webhook, "types"), text(&webhook, "url"));
     say(&format!("created webhook {id} ({name}): sends {sends}"));
     reveal(collection, &webhook)?;
-    say(&format!("next: roster webhooks test {id}"));
+    collection.remote.suggest(&format!("next: roster webhooks test {id}"));
     Ok(0)
 }
 

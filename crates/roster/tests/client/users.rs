@@ -176,8 +176,10 @@ fn a_change_is_undone(engine: Engine) {
     shell.ok(&["users", "create", "username=ada", "title=Dr", "email=ada@example.com"]);
     let before = shell.run(&["users", "get", "ada", "-o", "json"]).json();
     let set = ["users", "set", "ada", "title=", "email=king@example.com", "attributes.team=core"];
-    let ran = shell.run(&set);
-    let undo = format!("undo: roster undo {}", before["id"].as_str().unwrap());
+    let url = shell.url();
+    let ran = shell.run(&[&set[..], &["--url", &url]].concat());
+    // It asks the same service.
+    let undo = format!("undo: roster undo {} --url {url}", before["id"].as_str().unwrap());
     assert!(ran.err.contains(&undo), "{ran:?}");
     let dry = shell.run(&["undo", "ada", "--dry-run"]);
     assert!(dry.out.contains("ada@example.com") && dry.err.contains("nothing was"), "{dry:?}");
