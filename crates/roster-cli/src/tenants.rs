@@ -96,7 +96,10 @@ pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
             collection.delete(&DeleteFlags { yes: true, ..flags.clone() }).await?;
             if !flags.guard.dry_run {
                 let names = flags.names.join(" ");
-                say(&format!("roster tenants restore {names} brings back all that was there"));
+                let words = collection.remote.words();
+                say(&format!(
+                    "roster tenants restore {names}{words} brings back all that was there"
+                ));
             }
             Ok(0)
         }
