@@ -224,7 +224,7 @@ pub(crate) async fn a_column_and_the_path_that_it_is_mapped_to_may_have_colons(b
     let (both, third) = (format!("Dept,Dept:{urn}"), format!("y:{urn}"));
     for (header, map, column, code, detail) in [
         (&*both, "Dept", "department", "Dept", "ambiguous-column", "rename one of them"),
-        ("x", "x", "nobody", "x", "unknown-column", "map=COLUMN:MEMBER"),
+        ("x", "x", "nobody", "x", "unknown-column", "there is no member "),
         ("x", "y", "department", "y", "unknown-column", "the file has no such column"),
         ("x", "y", "nobody", &*third, "unknown-column", "the file has no such column"),
     ]

@@ -77,7 +77,14 @@ impl<'s> Names<'s> {
 
     /// The member of a column that the caller maps to a name; `None` for an empty one.
     pub(super) fn given(&self, name: &str) -> Result<Option<Target>, String> {
-        if name.is_empty() { Ok(None) } else { self.find(name).map(Some) }
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let no_member = |_| {
+            let meant = meant(name).map(|meant| format!("; did you mean {meant}?"));
+            format!("there is no member {name}{}", meant.unwrap_or_default())
+        };
+        self.find(name).map(Some).map_err(no_member)
     }
 
     /// The member of a column. The error says what to do.
@@ -123,6 +130,10 @@ impl<'s> Names<'s> {
     }
 }
 
+fn meant(name: &str) -> Option<&'static str> {
+    nearest(name, Attribute::ALL.iter().map(|known| known.name()))
+}
+
 /// The error of a column without a member.
 fn unknown(header: &str) -> String {
     let word = header.to_ascii_lowercase();
@@ -132,8 +143,7 @@ fn unknown(header: &str) -> String {
     if ["password", "passwd", "password_hash", "passwordhash"].contains(&word.as_str()) {
         return format!("Roster keeps no passwords; map={header}: ignores the column");
     }
-    let meant = nearest(header, Attribute::ALL.iter().map(|known| known.name()));
-    let meant = meant.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+    let meant = meant(header).map(|name| format!("did you mean {name}? ")).unwrap_or_default();
     format!("{meant}map=COLUMN:MEMBER names its member, and map=COLUMN: ignores it")
 }
 
