@@ -146,6 +146,9 @@ async fn follow(
         .transpose()?;
     let mut writing = Writing::begin(&flags.output, flags.output.columns(&COLUMNS))?;
     writing.expect(&USUAL.map(ToOwned::to_owned))?;
+    if flags.output.is_table() {
+        say(&format!("waiting for events of {}; Ctrl-C ends it", client.url()));
+    }
     let mut events = std::pin::pin!(client.follow(Some(&after), query));
     let (mut count, mut last) = (0, None);
     let outcome = loop {

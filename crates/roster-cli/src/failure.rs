@@ -134,6 +134,9 @@ fn next(problem: &Problem, status: u8) -> Option<String> {
         (exit::NOT_ALLOWED, "operator-key-required") => {
             "roster keys create NAME --scope all --all-tenants makes a key for all tenants"
         }
+        (exit::NOT_ALLOWED, "wrong-tenant") => {
+            "--tenant NAME names the tenant of the key; roster login URL --tenant NAME keeps it"
+        }
         (exit::CONFLICT, "version-mismatch") => {
             "get it again, and repeat the change if it still fits"
         }

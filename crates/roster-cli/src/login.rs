@@ -14,6 +14,9 @@ use crate::text::say;
 
 /// The flags of `roster login`.
 #[derive(Debug, Args)]
+#[command(mut_arg("profile", |flag| flag.help(
+    "The name of the profile to store [default: host, port and path of the URL]"
+)))]
 pub struct LoginFlags {
     /// URL of the service, such as https://directory.example.com or :8080
     #[arg(value_name = "URL", required_unless_present = "url")]

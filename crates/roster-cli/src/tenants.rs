@@ -81,7 +81,12 @@ pub(crate) async fn run(flags: ResourceFlags<Act>) -> Outcome {
             let external_id = flags.external_id.as_deref().map(|id| ("external_id", id));
             collection.list(external_id.as_slice(), flags.list.limit).await
         }
-        Act::Get(flags) => collection.get(&flags.name).await,
+        Act::Get(flags) => {
+            let tenant = collection.find(&flags.name).await?;
+            collection.output.record(&tenant)?;
+            tell_scim_url(&tenant);
+            Ok(0)
+        }
         Act::Create(flags) => create(&collection, flags.named(TENANTS.name)).await,
         Act::Set(flags) => collection.set_words(&flags).await,
         Act::Delete(flags) => {
@@ -113,13 +118,16 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
     let tenant = collection.create(&flags, Write::default()).await?;
     if !flags.dry_run {
         let name = text(&tenant, "name");
-        let url = text(&tenant, "base_url");
-        say(&format!("its SCIM URL for an identity provider: {url}/scim/v2"));
+        tell_scim_url(&tenant);
         let next = "next: roster keys create NAME --scope scim,users:read";
         let remote = Remote { tenant: Some(name), ..collection.remote.clone() };
         remote.suggest(next);
     }
     Ok(0)
+}
+
+fn tell_scim_url(tenant: &Record) {
+    say(&format!("its SCIM URL for an identity provider: {}/scim/v2", text(tenant, "base_url")));
 }
 
 async fn restore(deleted: &Collection<'_>, flags: &NamesFlags) -> Outcome {

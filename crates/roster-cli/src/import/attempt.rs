@@ -31,6 +31,8 @@ pub(super) enum Ended {
     Killed,
     /// It may help to send it again.
     Broken(Error),
+    /// Columns have no member.
+    Columns(Error),
     Failed(Failure),
 }
 
@@ -197,9 +199,7 @@ fn of_error(error: Error) -> Ended {
         Error::Problem(problem) if matches!(problem.status, 408 | 429 | 502..=504) => {
             Ended::Broken(error)
         }
-        Error::Problem(problem) if problem.code == "invalid-columns" => {
-            Ended::Failed(super::report::columns(error))
-        }
+        Error::Problem(problem) if problem.code == "invalid-columns" => Ended::Columns(error),
         Error::Problem(_) | Error::Strange { .. } | Error::Request(_) => {
             Ended::Failed(error.into())
         }

@@ -23,7 +23,8 @@ pub struct ImportFlags {
     pub csv: bool,
 
     /// The member that a column of CSV has; COLUMN: ignores it. May be repeated. A service also
-    /// guesses members by usual names of columns, and with --data `--map guess` asks for that
+    /// guesses members by usual names of columns, such as Login, E-Mail, First name, Surname,
+    /// Phone, Dept or Enabled; with --data, `--map guess` asks for that
     #[arg(long, value_name = "COLUMN:MEMBER")]
     pub map: Vec<String>,
 

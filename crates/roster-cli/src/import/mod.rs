@@ -109,6 +109,9 @@ impl<'a> Import<'a> {
                 Ended::Complete => return self.complete(),
                 Ended::Interrupted => return self.interrupted(true),
                 Ended::Killed => return self.interrupted(false),
+                Ended::Columns(error) => {
+                    return Err(self.failed(report::columns(error, self.flags)));
+                }
                 Ended::Failed(failure) => return Err(self.failed(failure)),
                 Ended::Broken(error) => error,
             };

@@ -1,11 +1,11 @@
 //! What an import says at its end.
 
-use roster_client::Error;
+use roster_client::{Error, Fault};
 
-use super::{Import, faults};
+use super::{Import, faults, flags::ImportFlags};
 use crate::failure::{Failure, Outcome, exit};
 use crate::progress::Progress;
-use crate::text::say;
+use crate::text::{quoted, say};
 
 impl Import<'_> {
     /// The end of a complete import.
@@ -126,9 +126,26 @@ pub(super) fn tell_columns(columns: &[(String, Option<String>)], progress: &Prog
     }
 }
 
-/// The failure of columns that have no member, in the words of the command line.
-pub(super) fn columns(error: Error) -> Failure {
+/// The failure of columns that have no member, in the words of the command line, with the command
+/// that ignores those without one.
+pub(super) fn columns(error: Error, flags: &ImportFlags) -> Failure {
+    let mut ignored = String::new();
+    if let Error::Problem(problem) = &error {
+        let is_unknown = |fault: &&Fault| fault.code == "unknown-column";
+        for column in problem.errors.iter().filter(is_unknown).filter_map(|one| one.column.as_ref())
+        {
+            // Otherwise the fault is in what the flag says.
+            if !flags.map.iter().any(|map| map == column || map.starts_with(&format!("{column}:")))
+            {
+                ignored.extend([" --map ", &quoted(&format!("{column}:"))]);
+            }
+        }
+    }
     let mut failure = Failure::from(error);
     failure.text = failure.text.replace("map=", "--map ");
-    failure.next("--map COLUMN:MEMBER for each, or --map COLUMN: to ignore it")
+    if ignored.is_empty() {
+        return failure.next("--map COLUMN:MEMBER for each, or --map COLUMN: to ignore it");
+    }
+    let command = flags.command(&flags.file, ignored.trim_start());
+    failure.next(format!("{command}; or with a member after each colon"))
 }

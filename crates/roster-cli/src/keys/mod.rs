@@ -1,7 +1,10 @@
 //! `roster keys`: the same commands on the keys of a service, or on those of a store.
 
 mod place;
+mod secret_file;
 mod service;
+
+use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
@@ -14,6 +17,7 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record};
 use crate::records::{label, text};
 use crate::text::{print, say};
+use secret_file::SecretFile;
 use service::ServiceKeys;
 
 pub use place::{Days, Keys, NewKey};
@@ -70,7 +74,7 @@ enum Act {
     List,
     /// Create a key and print it once
     ///
-    /// The key alone goes to stdout, so that > FILE keeps it. The first key closes the service
+    /// The key alone goes to stdout, or with --out into a file. The first key closes the service
     /// permanently to callers without one.
     #[command(alias = "add", alias = "new")]
     Create(CreateKeyFlags),
@@ -83,6 +87,10 @@ enum Act {
         #[arg(long, value_name = "SECONDS", default_value_t = 24 * 60 * 60)]
         #[arg(value_parser = clap::value_parser!(u64).range(..=OVERLAP_MAX))]
         overlap: u64,
+
+        /// Write the key into this new file, which this user alone can read, instead of to stdout
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
 
         /// Show which key would be rotated, and change nothing
         #[arg(long)]
@@ -124,6 +132,10 @@ struct CreateKeyFlags {
     /// Give it its scopes in all tenants: a key of the operator
     #[arg(long, conflicts_with = "tenant")]
     all_tenants: bool,
+
+    /// Write the key into this new file, which this user alone can read, instead of to stdout
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 
     /// Show what would be created, and create nothing
     #[arg(long)]
@@ -173,7 +185,10 @@ async fn execute(act: Act, output: &Output, keys: &impl Keys) -> Outcome {
     match act {
         Act::List => list(output, keys).await,
         Act::Create(flags) => create(output, keys, flags).await,
-        Act::Rotate { key, overlap, dry_run } => rotate(output, keys, &key, overlap, dry_run).await,
+        Act::Rotate { key, overlap, out, dry_run } => {
+            let file = out.map(SecretFile::begin).transpose()?;
+            rotate(output, keys, &key, overlap, file, dry_run).await
+        }
         Act::Revoke { keys: names, yes, dry_run } => revoke(keys, &names, yes, dry_run).await,
     }
 }
@@ -195,7 +210,8 @@ async fn list(output: &Output, keys: &impl Keys) -> Outcome {
 }
 
 async fn create(output: &Output, keys: &impl Keys, flags: CreateKeyFlags) -> Outcome {
-    let CreateKeyFlags { name, scope, days, all_tenants: has_all_tenants, dry_run } = flags;
+    let CreateKeyFlags { name, scope, days, all_tenants: has_all_tenants, out, dry_run } = flags;
+    let file = out.map(SecretFile::begin).transpose()?;
     let key = NewKey { name, scopes: scopes(&scope), days, has_all_tenants };
     let made = keys.create(&key, dry_run).await?;
     if dry_run {
@@ -204,7 +220,7 @@ async fn create(output: &Output, keys: &impl Keys, flags: CreateKeyFlags) -> Out
         return Ok(0);
     }
     say(&format!("created key {}: {}", text(&made, "id"), described(&made)));
-    reveal(output, &made)
+    reveal(output, made, file)
 }
 
 /// What a key permits, and until when.
@@ -223,15 +239,24 @@ fn described(key: &Record) -> String {
     format!("{} ({scopes}){place}, {end}", label(key))
 }
 
-/// Prints a key alone on stdout, or its record for programs.
-fn reveal(output: &Output, key: &Record) -> Outcome {
-    if output.is_table() {
+/// Prints a key alone on stdout, or its record for programs. With a file the key goes there alone.
+fn reveal(output: &Output, mut key: Record, file: Option<SecretFile>) -> Outcome {
+    let secret = text(&key, "key");
+    let kept = file.map(|file| file.finish(&secret));
+    if let Some(Ok(path)) = &kept {
+        say(&format!("the key is in {}, and is shown nowhere else", path.display()));
+        key.retain(|member, _| member != "key");
+    } else if output.is_table() {
         say("the key on stdout is shown only once");
-        print(&text(key, "key"))?;
-    } else {
-        output.record(key)?;
+        print(&secret)?;
     }
-    Ok(0)
+    if !output.is_table() {
+        output.record(&key)?;
+    }
+    match kept {
+        Some(Err(failure)) => Err(failure),
+        Some(Ok(_)) | None => Ok(0),
+    }
 }
 
 async fn rotate(
@@ -239,6 +264,7 @@ async fn rotate(
     keys: &impl Keys,
     name: &str,
     overlap_s: u64,
+    file: Option<SecretFile>,
     is_dry_run: bool,
 ) -> Outcome {
     let key = find(&keys.list().await?, name)?;
@@ -260,7 +286,7 @@ async fn rotate(
         format!("the old secret is valid until {until}")
     };
     say(&format!("rotated key {id} ({}); {old}", label(&rotated)));
-    reveal(output, &rotated)
+    reveal(output, rotated, file)
 }
 
 async fn revoke(keys: &impl Keys, names: &[String], is_yes: bool, is_dry_run: bool) -> Outcome {

@@ -106,11 +106,15 @@ enum Command {
     Prepare(prepare::PrepareFlags),
     /// Create, list, rotate and revoke API keys, of a running service or in a store
     ///
-    /// Asks a running service if one is named: by --url, --profile or --key-file, by ROSTER_URL or
-    /// ROSTER_PROFILE, or by `roster login`. That needs a key with keys:admin. Works on the store
-    /// itself, without its service, if --data, --database or --config is given, or if no service is
-    /// named: on a data directory that is not served, or on a PostgreSQL database, also while it is
-    /// served. `list` also works on a data directory that is served. Says on stderr which it was.
+    /// A running service is asked if one is named: by --url, --profile, --key-file, ROSTER_URL or
+    /// ROSTER_PROFILE, or by `roster login`. Its first key needs no key, all else a key with
+    /// keys:admin.
+    ///
+    /// The store itself is opened if --data, --database or --config is given, or if no service is
+    /// named. A PostgreSQL database may be served meanwhile. A data directory that is served can be
+    /// listed, not changed.
+    ///
+    /// The first line on stderr says which one it was.
     #[command(alias = "key", subcommand_required = true, arg_required_else_help = true)]
     Keys(keys::KeysCommand),
     /// Print or change which values users may share

@@ -134,8 +134,12 @@ fn lines_of_json_are_imported_and_conflicts_settled(engine: Engine) {
     let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();
     assert_eq!((&ada["title"], &ada["name"]), (&"Dr".into(), &"A".into()));
     let table = "Login;Vorname;Hat\nada;Ada;7\n";
-    stdin(&["import", "-", "--csv"], table)
-        .failed(2, &["Hat: --map COLUMN:MEMBER", "--map COLUMN: to ignore it"]);
+    stdin(&["import", "-", "--csv"], table).failed(
+        2,
+        &["Hat: --map COLUMN:MEMBER", "next: roster import - --csv --map Hat:; or with"],
+    );
+    stdin(&["import", "-", "--map", "Hat:hat"], table)
+        .failed(2, &["Hat: there is no member hat", "next: --map COLUMN:MEMBER for each"]);
     let guessed = ["import", "-", "--map", "Hat:", "--on-conflict", "replace"];
     stdin(&guessed, table).succeeded();
     let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();

@@ -1,5 +1,8 @@
 //! `roster keys` on a running service, and how it differs from the same on a store.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
 use roster_testkit::over_each_engine;
 use roster_testkit::process::Engine;
 use serde_json::{Value, json};
@@ -8,6 +11,7 @@ use super::{Shell, rows, run};
 
 over_each_engine! {
     keys_of_a_service_are_made_rotated_and_revoked,
+    a_key_goes_into_a_file,
     the_first_key_closes_the_service,
     keys_need_their_scopes,
     keys_of_a_tenant_work_there,
@@ -20,6 +24,12 @@ fn key(out: &str) -> &str {
     let key = out.trim_end();
     assert!(key.starts_with("rst_") && !key.contains(char::is_whitespace), "{out}");
     key
+}
+
+/// The id of the key that a command says it created.
+fn created_id(said: &str) -> &str {
+    let (_, rest) = said.split_once("created key ").unwrap();
+    rest.split_once(':').unwrap().0
 }
 
 fn users(shell: &Shell, key: &str) -> u16 {
@@ -92,6 +102,33 @@ fn keys_of_a_service_are_made_rotated_and_revoked(engine: Engine) {
     shell.service.stop();
 }
 
+fn a_key_goes_into_a_file(engine: Engine) {
+    let shell = Shell::new(engine);
+    let operate = |arguments: &[&str]| shell.operate(arguments);
+    let into_file = ["keys", "create", "billing", "--scope", "users:read", "--out", "new.key"];
+    let created = operate(&into_file);
+    assert!(
+        created.err.contains("the key is in new.key, and is shown nowhere else"),
+        "{created:?}"
+    );
+    let made = created_id(&created.err).to_owned();
+    assert_eq!(created.succeeded(), "");
+    let file = shell.home.path().join("new.key");
+    assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    assert_eq!(users(&shell, key(&fs::read_to_string(&file).unwrap())), 200);
+    operate(&into_file).failed(2, &["new.key exists already"]);
+    operate(&[&into_file[..5], &["--out", "no/such/directory"]].concat())
+        .failed(1, &["no/such/directory cannot be written"]);
+    let rotate = ["keys", "rotate", &made, "--out", "next.key", "-o", "json"];
+    let rotated = operate(&rotate).json();
+    assert_eq!((&rotated["name"], rotated.get("key")), (&"billing".into(), None));
+    let next = fs::read_to_string(file.with_file_name("next.key")).unwrap();
+    assert_eq!(users(&shell, key(&next)), 200);
+    operate(&["keys", "revoke", "billing", "--yes"]).succeeded();
+    assert_eq!(users(&shell, key(&next)), 401);
+    shell.service.stop();
+}
+
 fn the_first_key_closes_the_service(engine: Engine) {
     let shell = Shell::new(engine);
     assert!(shell.run(&["keys", "list"]).err.contains("no keys"));
@@ -132,6 +169,10 @@ fn keys_of_a_tenant_work_there(engine: Engine) {
     let status = |target: &str| shell.service.ask_with(&line, "GET", target, "").status;
     assert_eq!(status("/tenants/acme/scim/v2/Users"), 200);
     assert_eq!(status("/scim/v2/Users"), 403);
+    let mut elsewhere = shell.command(&["users", "list"]);
+    let okta = shell.file("okta", &out);
+    elsewhere.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", okta);
+    run(&mut elsewhere, "").failed(4, &["next: --tenant NAME names the tenant"]);
     let names = |tenant: &[&str]| {
         let list = ["keys", "list", "--columns", "name", "-o", "csv"];
         shell.operate(&[&list[..], tenant].concat()).succeeded()

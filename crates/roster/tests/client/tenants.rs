@@ -37,7 +37,9 @@ fn tenants_come_and_go(engine: Engine) {
     );
     let one = ok(&["tenants", "list", "--external-id", "cus_7", "--columns", "name", "-o", "csv"]);
     assert_eq!(one, "name\nacme\n");
-    let globex = operate(&["tenants", "get", "globex", "-o", "json"]).json();
+    let globex = operate(&["tenants", "get", "globex", "-o", "json"]);
+    assert!(globex.err.contains("/tenants/globex/scim/v2\n"), "{globex:?}");
+    let globex = globex.json();
     assert_eq!((&globex["users"], &globex["users_max"]), (&json!(1), &json!(7)));
 
     let set = ["tenants", "set", "globex", "status=suspended", "users_max="];
