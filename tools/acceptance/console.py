@@ -1,8 +1,9 @@
 """People work in the console, the page of Roster, in a real Chromium with the real service.
 
 The tasks of support staff and administrators are done with the mouse, each with at most the clicks
-and keys that its design allows, and looked up through the API; the full run does them with the
-keyboard alone too, and three of them with a finger on a phone. Every way to sign in works, a
+and keys that its design allows, and looked up through the API; the full run does them by the
+keyboard alone and with a finger on a phone too, with the same limits, and a slice does three by the
+keyboard. Every way to sign in works, a
 session that ends keeps what was typed, and who only reads sees no write. Half a session, a session
 of another service, and pages of others are refused, and a user whose every member is markup stays
 text. No page may send a request elsewhere, violate the policy or have an uncaught error. axe finds
@@ -28,7 +29,9 @@ from service import Workplace, arguments
 from tenants_client import Fault, expect
 
 SOME = ("users", "user", "keys")
-ON_PHONES = ("correct", "restore", "history")
+ON_POSTGRESQL = ("correct", "restore", "history")
+# By the keys alone in a slice.
+BY_KEYS = ("correct", "restore", "members")
 SOME_DIALOGS = ("conflict", "new-key", "menu")
 
 
@@ -62,9 +65,9 @@ class Command:
         context.close()
         self.part("sizes", self.sizes)
         self.tasks("mouse", None)
+        self.tasks("keys", BY_KEYS if self.options.slice else None)
         if not self.options.slice:
-            self.tasks("keys", None)
-            self.tasks("touch", ON_PHONES)
+            self.tasks("touch", None)
         self.part("sign-in", lambda: f"{sign_ins(self.stage, self.theatre)} sign-ins")
         self.part("open service", lambda: open_service(self.theatre, self.options.binary,
                                                        self.place / "open"))
@@ -92,7 +95,7 @@ class Command:
             try:
                 populate(one)
                 processes(self.theatre, [one, two])
-                for name in ON_PHONES:
+                for name in ON_POSTGRESQL:
                     context = self.theatre.context(two)
                     page = context.new_page()
                     sign_in(page, two, two.key)

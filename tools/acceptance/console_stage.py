@@ -188,6 +188,9 @@ class Hand:
             else:
                 target.click() if self.way == "mouse" else target.tap()
                 self.count += 1
+        if self.way == "touch":
+            # The click that a tap makes comes later, and would end the selection.
+            self.page.wait_for_timeout(500)
         self.page.keyboard.press("Control+a")
         self.page.keyboard.type(text)
 
@@ -197,13 +200,40 @@ class Hand:
         else:
             self.press(self.page.locator(".savebar").get_by_role("button", name="Save"))
 
+    def submit(self, target):
+        """The main button of a dialog."""
+        if self.way == "keys":
+            target.wait_for()
+            self.page.wait_for_function("(button) => !button.disabled",
+                                        arg=target.element_handle())
+            self.key("Control+Enter")
+        else:
+            self.press(target)
+
+    def command(self, words, name=None):
+        """Finds by words in the list of Ctrl-K, and chooses. A phone has a button for the list."""
+        if self.way == "keys":
+            self.key("Control+k")
+        else:
+            self.press(self.page.get_by_role("button", name="Find or do"))
+        box = self.page.locator(".jumpbox input")
+        box.wait_for()
+        self.page.keyboard.type(words)
+        option = self.page.get_by_role("option").filter(has_text=name or words)
+        if self.way == "keys":
+            chosen = self.page.locator("[role=option][aria-selected=true]")
+            chosen.filter(has_text=name or words).wait_for()
+            self.key("Enter")
+        else:
+            self.press(option)
+        box.wait_for(state="detached")
+
     def row(self, text):
         """Searches in the list of users and opens the first row."""
         self.page.keyboard.type(text)
         self.page.locator("#row-0").filter(has_text=text.split()[-1]).wait_for()
         self.page.locator("#row-1").wait_for(state="detached")
         if self.way == "keys":
-            self.key("Enter")
             self.key("Enter")
         else:
             self.press(self.page.locator("#row-0 .c-nm"))

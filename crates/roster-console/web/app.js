@@ -8,7 +8,8 @@ import { errorPanel, pageHead, skeleton } from "./ui/parts.js";
 import { onKey, shell } from "./ui/shell.js";
 
 /** The screens, and the modules of one record of their list. A screen has `title`, `view`, perhaps
- * `changed` (another query), `owns` (stays at a route), `close`, `unsaved`, `keys` and `drawn`. */
+ * `changed` (another query), `owns` (stays at a route), `close`, `unsaved`, `keys`, `drawn`, and
+ * `acts`, what the command list offers besides the buttons: a text, an icon and a function each. */
 const SCREENS = { users: "user", groups: "group", deleted: "deleted", import: "import",
     activity: "activity", keys: "key", webhooks: "webhooks", scim: "scim", tenants: "tenants" };
 
@@ -20,7 +21,7 @@ let [shown, shownHash, opening, moveFocus, renewed] = [here(), location.hash, 0,
 function draw() {
     render(!inside ? (signIn ? signIn.view()
         : error && html`<main class="alone">${errorPanel(error, start)}</main>`)
-        : shell(screen ? screen.view() : error
+        : shell(screen, screen ? screen.view() : error
             ? html`${pageHead({ title: "This cannot be shown" })}${errorPanel(error, openScreen)}`
             : html`${pageHead({ title: "" })}${skeleton(10)}`), root);
     screen?.drawn?.();
@@ -119,9 +120,10 @@ async function onInput() {
 }
 addLayer(draw);
 addEventListener("hashchange", moved);
+addEventListener("reopen", openScreen);
 addEventListener("pointerdown", onInput);
 addEventListener("keydown", onInput);
-addEventListener("keydown", (event) => inside && onKey(event, screen));
+addEventListener("keydown", (event) => inside && onKey(event));
 addEventListener("beforeunload", (event) => screen?.unsaved?.() && event.preventDefault());
 if (!location.hash) {
     history.replaceState(null, "", formatRoute({ screen: "users" }));

@@ -38,6 +38,12 @@ export function go(screen, ...rest) {
 export const setQuery = (query) => history.replaceState(history.state, "",
     formatRoute({ ...here(), query: { ...here().query, ...query } }));
 
+/** Open a screen anew after a write from elsewhere, if it is the one that is shown. */
+export const reopen = (screen) => here().screen === screen && dispatchEvent(new Event("reopen"));
+
+/** Open the list of what can be found and done. */
+export const jump = () => dispatchEvent(new Event("jump"));
+
 export const nav = { open: false };
 export function showNav(open) {
     nav.open = open;

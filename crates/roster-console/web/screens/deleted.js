@@ -31,7 +31,8 @@ async function tellHolder(user, member) {
     { kind: "bad", undo: holder && (() => go("users", holder.id)), label: "Open" });
 }
 
-const restore = (user) => attempt(async () => {
+/** Returns whether it was done; the page has said so. */
+export const restore = (user) => attempt(async () => {
     try {
         await post(`/deleted-users/${user.id}/restore`, undefined, { query: { groups: true },
             headers: { "Idempotency-Key": newKey() } });
@@ -48,7 +49,8 @@ const restore = (user) => attempt(async () => {
         { label: "Open", undo: () => go("users", user.id) });
 }, `${userName(user)} was not restored`);
 
-const purge = async (user) => await confirm({ title: `Erase ${userName(user)} for good?`,
+/** Asks first. Returns whether it was done. */
+export const purge = async (user) => await confirm({ title: `Erase ${userName(user)} for good?`,
     danger: true, action: "Erase", type: user.username || user.id,
     text: html`<p>The record, and the values of this user in the change log, are erased at once.
         <strong>This cannot be undone.</strong></p><p>The log keeps when, by whom and which members

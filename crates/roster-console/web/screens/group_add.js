@@ -138,9 +138,11 @@ export async function addMembers(id, name) {
             one}</bdi></li>`)}</ul></div>` : ""}${rowsView(list.rows, end)}`;
 
     const way = (words, on) => html`<button type="button" class="btn ${on === searches ? ""
-        : "ghost"}" aria-pressed=${String(on === searches)} @click=${() => {
+        : "ghost"}" aria-pressed=${String(on === searches)} @click=${async () => {
         searches = on;
         refresh();
+        await Promise.resolve();
+        document.getElementById(on ? "add-search" : "paste-list").focus();
     }}>${words}</button>`;
     await dialog({ title: "Add members",
         lead: () => html`To <bdi class="strong">${name}</bdi>. Each one is added at once.`,

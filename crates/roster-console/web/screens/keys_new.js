@@ -73,6 +73,11 @@ export async function newKey(wish = {}) {
     return made;
 }
 
+/** A key for an identity provider, with the URL to enter there. */
+export const newScimKey = (name = "", scim = `${location.origin}${url("/scim/v2")}`) => newKey({
+    name, preset: "scim", only: true, end: "365",
+    more: html`<p>URL for the provider</p>${copyLine(scim, "Copy the URL")}` });
+
 /** Show the secret of a key that was made or rotated, and how to try it; then forget it. */
 async function reveal(key, title, more, base = location.origin + url("")) {
     await showSecret({ title, secret: key.key, text: html`<b><bdi>${key.name}</bdi></b>. ${

@@ -9,7 +9,7 @@ import { table } from "../ui/list.js";
 import { ago, badge, copyButton, copyLine, errorPanel, note, pageHead, skeleton, tabs }
     from "../ui/parts.js";
 import { endsText } from "./keys.js";
-import { newKey } from "./keys_new.js";
+import { newScimKey } from "./keys_new.js";
 import { guides, reachFault } from "./scim_guides.js";
 
 const card = (title, body) => html`<section class="card"><h2>${title}</h2><div class="pad">${body}
@@ -55,9 +55,7 @@ export default function scim() {
 
     async function add() {
         const { name, title, values } = guide();
-        await newKey({ name: name === "other" ? "" : title, preset: "scim", only: true, end: "365",
-            more: html`<p>URL for the provider</p>${copyLine(values.find(({ copy }) => copy).copy,
-                "Copy the URL")}` });
+        await newScimKey(name === "other" ? "" : title, values.find(({ copy }) => copy).copy);
         one.load();
     }
     const keyPart = () => (makes ? html`${muted(caller().open ? "Make a key for yourself first: it "
@@ -84,6 +82,6 @@ export default function scim() {
         view: () => html`${pageHead({ title: "SCIM", sub: "An identity provider manages users" })}
             <div class="page">${one.error ? errorPanel(one.error, one.load)
             : one.value ? body(one.value) : skeleton(8)}</div>`,
-        changed: () => undefined,
+        changed: () => undefined, keys: { c: () => (makes ? add() : false) },
     };
 }

@@ -88,6 +88,13 @@ function user(route) {
                 { query: { groups: true } })) && go("users", id) });
     }
     const step = (side) => (neighbours(id)[side] ? go("users", neighbours(id)[side]) : false);
+    function toAddress() {
+        /** @type {HTMLInputElement} */
+        const first = document.querySelector('[id^="f-email"]');
+        first?.focus();
+        first?.select();
+        return first ? undefined : go("users", id);
+    }
     const act = (work) => () => (writes && screen.record() ? work() : false);
 
     const profile = (one) => html`<div class="cols">${formView(details, "Profile", fields.view())}
@@ -121,8 +128,8 @@ function user(route) {
         },
         gone: () => ({ icon: "users", title: "There is no user with this id", action: html`<a
             class="btn" href=${to("deleted", id)}>Look in the deleted users</a>` }),
-        keys: { s: act(setStatus), "#": act(remove), j: () => step("after"),
-            k: () => step("before") } });
+        keys: { s: act(setStatus), "#": act(remove), e: toAddress, j: () => step("after"),
+            k: () => step("before"), h: () => go("users", id, "history") } });
     return screen;
 }
 

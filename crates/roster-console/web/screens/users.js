@@ -28,7 +28,7 @@ const COLUMNS = [
     ["updated_at", "Updated", "c-up end", (user) => shortAgo(user.updated_at)]];
 /** The rows that are drawn above and below those in sight; each costs time while one scrolls. */
 const BEYOND = 4;
-const phone = matchMedia("(max-width: 760px)");
+export const phone = matchMedia("(max-width: 760px)");
 const tall = () => (phone.matches ? 60 : 40);
 const grid = () => document.getElementById("users-grid");
 
@@ -122,7 +122,7 @@ export default function users(route) {
     let extra = null; // once it is needed: the filter, menus, and what is done to many users
     const need = () => (asked ??= Promise.all([import("./users_extra.js"),
         loadStyles("screens.css")]).then(([{ usersExtra }]) => {
-        extra = usersExtra({ list, apply, step, writes, current });
+        extra = usersExtra({ list, apply, step, move, writes, current });
         refresh();
         return extra;
     }));
@@ -214,7 +214,9 @@ export default function users(route) {
         if (!items.length && !list.loading && !list.next) {
             return emptyState(list.q || list.f ? { icon: "search", title: "No user matches",
                 text: "Search finds the beginnings of words in names, usernames and addresses.",
-                action: html`<a class="btn" href=${to("users")}>Show all users</a>` }
+                action: html`<a class="btn" href=${to("users")}>Show all users</a> ${list.q
+                    ? html`<a class="btn" href=${to("deleted", { q: list.q })}>Search deleted
+                    users</a>` : ""}` }
                 : { icon: "users", title: "There are no users yet", action: firstSteps(),
                     text: writes && "Import those that you have, make one by hand, or let your "
                         + "directory send them by SCIM." });
@@ -235,7 +237,8 @@ export default function users(route) {
             role="row"><div role="gridcell">${foot(list)}</div></div>`}</div>`;
     }
     const tools = () => html`<div class="tools">${searchBox({ label: "Search users", value: list.q,
-        input: search, placeholder: "Name, username or e-mail", down: move(-Infinity) })}
+        input: search, placeholder: "Name, username or e-mail", down: move(-Infinity),
+        enter: does("enter") })}
         ${extra?.chips() ?? ""}<button class="btn ghost" id="filter-button" aria-haspopup="dialog"
             @click=${does("open")}>${icon("filter")}Filter<kbd class="d">F</kbd></button>
         <div class="end"><button class="btn ghost" aria-haspopup="menu" @click=${does("sortMenu")}>
@@ -284,7 +287,7 @@ export default function users(route) {
                 need().then((more) => many && more.hold());
             }
         },
-        keys: {
+        acts: async () => (await need()).acts(), keys: {
             "/": () => document.getElementById("search")?.focus(),
             j: move(1), ArrowDown: move(1), k: move(-1), ArrowUp: move(-1), Home: move(-Infinity),
             End: move(Infinity), x: () => toggle(), f: does("open"),

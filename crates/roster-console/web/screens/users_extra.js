@@ -2,14 +2,13 @@
 // later change.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get, jsonLines, post, send } from "../api.js";
-import { byteToIndex, formatChips, opWords, parseChips, suggestion } from "../filter_chips.js";
-import { refresh, toast } from "../page.js";
-import { count, date, label, number, total, userName, valueText } from "../texts.js";
+import { go, refresh, toast } from "../page.js";
+import { count, number, total, userName } from "../texts.js";
 import { confirm, download } from "../ui/confirm.js";
 import { attempt } from "../ui/data.js";
-import { field, select } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
-import { openMenu, place } from "../ui/menu.js";
+import { openMenu } from "../ui/menu.js";
+import { usersFilter } from "./users_filter.js";
 import { changeRows, choose, load, order, ORDERS, query, rowAt } from "./users.js";
 
 const WORDS = { active: ["Activate", "activated", "You can undo this."],
@@ -24,7 +23,7 @@ function say(text) {
 }
 const told = (work, failed) => attempt(work, failed).finally(() => say(""));
 
-export function usersExtra({ list, apply, step, writes, current }) {
+export function usersExtra({ list, apply, step, move, writes, current }) {
     let held = null;
     let bringing = false;
 
@@ -164,126 +163,29 @@ export function usersExtra({ list, apply, step, writes, current }) {
         }
         bringing = false;
     }
-    return { ...usersFilter(list, apply, step), act, bar, sortMenu, exportMenu, hold };
-}
 
-const KINDS = { text: { ops: ["eq", "ne", "sw", "co", "pr", "none"] },
-    status: { ops: ["eq", "ne"], options: [["active", "Active"], ["suspended", "Suspended"]] },
-    boolean: { ops: ["eq"], options: [["true", "Yes"], ["false", "No"]], read: JSON.parse },
-    time: { ops: ["gt", "lt", "pr", "none"], input: "date",
-        read: (text) => new Date(text).toISOString() },
-    number: { ops: ["eq", "gt", "lt", "pr", "none"], input: "number", read: Number } };
-const TYPES = { status: "status", department: "", title: "", email: "", name: "", family_name: "",
-    username: "", "groups.display": "", organization: "", external_id: "", locale: "",
-    zoneinfo: "", email_verified: "boolean", updated_at: "time", created_at: "time",
-    expires_at: "time" };
-
-const nameText = (name) => (name === "groups.display" ? "Group" : label(name));
-const element = (id) => document.getElementById(id);
-
-function usersFilter(list, apply, step) {
-    const types = { ...TYPES };
-    const kindOf = (name) => KINDS[types[name]] ?? KINDS.text;
-    get("/schema").then(({ data }) => data.attributes?.forEach(({ name, type }) => {
-        types[`attributes.${name}`] = { integer: "number", date_time: "time" }[type] ?? type;
-    })).catch(() => undefined);
-    const draft = { name: "department", op: "eq", value: "" };
-    let asText = false;
-    let waiting = 0;
-
-    function set(next) {
-        Object.assign(draft, next);
-        refresh();
-    }
-    function open() {
-        const pop = element("filter-pop");
-        pop.showPopover();
-        place(pop, element("filter-button"));
-        pop.querySelector("select").focus();
-    }
-    function add(event) {
-        event.preventDefault();
-        element("filter-pop").hidePopover();
-        const { name, op, value } = draft;
-        const { read = String, options } = kindOf(name);
-        const chip = op === "none" ? { name, op: "eq", values: [null] }
-            : { name, op, values: op === "pr" ? [] : [read(value)] };
-        const chips = parseChips(list.f);
-        const same = op === "eq" && chips?.find((one) => one.name === name && one.op === op
-            && one.values[0] !== null);
-        same ? same.values.push(...chip.values) : chips?.push(chip);
-        set({ value: options ? value : "" });
-        step({ f: chips ? formatChips(chips) : `(${list.f}) and ${formatChips([chip])}` });
-    }
-    function popView() {
-        const { name, op, value } = draft;
-        const { ops, options, input } = kindOf(name);
-        const part = { id: "filter-value", label: "Value", value, required: true, type: input,
-            options, onChange: (text) => set({ value: text }),
-            onInput: (text) => set({ value: text }) };
-        return html`<div class="pop" id="filter-pop" popover role="dialog"
-            aria-label="Add a filter"><form @submit=${add}>
-            ${select({ id: "filter-name", label: "Field", value: name,
-                options: Object.keys(types).map((one) => [one, nameText(one)]),
-                onChange: (one) => set({ name: one, op: kindOf(one).ops[0],
-                    value: kindOf(one).options?.[0][0] ?? "" }) })}
-            ${select({ id: "filter-op", label: "Test", value: op,
-                options: ops.map((one) => [one,
-                    opWords(one, one === "none" ? null : "")]),
-                onChange: (one) => set({ op: one }) })}
-            ${["pr", "none"].includes(op) ? "" : options ? select(part) : field(part)}
-            <div class="row"><div class="sp"><button class="btn primary">Add</button></div></div>
-            </form></div>`;
+    /** Enter in the search: open the only user that matches, or go to the rows. */
+    async function enter() {
+        await apply();
+        const [one] = list.items ?? [];
+        if (!list.stale && list.items?.length === 1 && !list.next) {
+            go("users", one.id);
+        } else {
+            move(0)();
+        }
     }
 
-    const chip = (inner, name, rest) => html`<div class="chip">${inner}<button
-        aria-label="Remove the filter ${name}" @click=${() => step({ f: rest })}>${icon("x")}
-        </button></div>`;
-    function chips() {
-        const all = parseChips(list.f);
-        return html`${popView()}${all?.map((one) => {
-            const name = nameText(one.name);
-            const values = one.values.map((value) => (/^\d{4}-\d\d-\d\dT/.test(value) ? date(value)
-                : valueText(value))).join(", ");
-            return chip(html`<span>${name}</span><span class="op">${opWords(one.op, one.values[0])}
-                </span>${values ? html`<span class="v"><bdi class="cut">${values}</bdi></span>`
-                : ""}`, name, formatChips(all.filter((other) => other !== one)));
-        }) ?? chip(html`<span class="v"><span class="cut">${list.f}</span></span>`, "", "")}`;
+    function acts() {
+        const all = total(list.total);
+        const whole = list.q || list.f ? `all ${all} that match` : `all ${all} users`;
+        const change = (goal, name) => [`${WORDS[goal][0]} ${whole}`, name, () => {
+            choose(list, list.items, true);
+            act(0, goal);
+        }];
+        return [["Export as CSV", "download", () => save("csv")],
+            ["Export as NDJSON", "download", () => save("ndjson")],
+            ...writes && list.items?.length ? [change("suspended", "pause"),
+                change("active", "play"), change("delete", "trash")] : []];
     }
-
-    async function text() {
-        asText = !asText;
-        refresh();
-        await Promise.resolve();
-        element("filter-text")?.focus();
-    }
-    function typed(event) {
-        list.f = event.target.value.replaceAll("\n", " ");
-        clearTimeout(waiting);
-        waiting = window.setTimeout(apply, 400);
-        refresh();
-    }
-    function fault({ detail, position }) {
-        const [f, at] = [list.f, byteToIndex(list.f, position)];
-        const better = suggestion(detail);
-        return [html`<div class="ed" aria-hidden="true">${f.slice(0, at)}<mark>${f.slice(at)
-            || " "}</mark></div>`, html`<div class="say">${icon("alert")}<span>${detail}
-            </span>${better ? html`<button class="link" @click=${() => apply({ f: f.slice(0, at)
-                + f.slice(at).replace(/^[\w.]+/, better) })}>Use ${better}</button>` : ""}</div>`];
-    }
-    function editor() {
-        const { f, error } = list;
-        const wrong = error?.code === "invalid-filter";
-        const [marked, said] = wrong ? fault(error.errors[0]) : ["", html`<div class="hint">
-            Members, eq ne co sw ew gt ge lt le pr, and, or, not. Texts and times in double
-            quotation marks.</div>`];
-        return asText || wrong ? html`<div class="rawbox"><div class="raw ${wrong ? "er" : ""}">
-            <div class="lay">${marked}<textarea id="filter-text" aria-label="Filter as text"
-                spellcheck="false" .value=${f} rows=${Math.ceil((f.length + 1) / 110)}
-                aria-invalid=${wrong ? "true" : "false"} aria-describedby="filter-say"
-                placeholder='status eq "active" and family_name sw "Love"' @input=${typed}
-                ></textarea></div><div id="filter-say" role="status">${said}</div></div></div>`
-            : "";
-    }
-    return { open, text, chips, editor, asText: () => asText };
+    return { ...usersFilter(list, apply, step), act, acts, bar, enter, sortMenu, exportMenu, hold };
 }

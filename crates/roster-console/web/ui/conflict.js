@@ -20,7 +20,8 @@ export function resolveConflict({ base, now, edits, actor, name, label }) {
 
     const option = ({ pointer, ...clash }, side, word) => html`
         <label class="opt ${choices.get(pointer) === side ? "on" : ""}"><input type="radio"
-            class="rad" name=${pointer} aria-label="${label(pointer)}: ${word.toLowerCase()}"
+            class="rad" name=${pointer} ?autofocus=${pointer === both[0].pointer && side === "now"}
+            aria-label="${label(pointer)}: ${word.toLowerCase()}"
             .checked=${choices.get(pointer) === side} @change=${() => {
                 choices.set(pointer, side);
                 refresh();

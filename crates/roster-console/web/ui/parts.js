@@ -1,7 +1,7 @@
 // Small parts that every screen uses. Each is a function that returns a template.
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { asProblem } from "../api.js";
-import { refresh, showNav } from "../page.js";
+import { jump, refresh, showNav } from "../page.js";
 import { agoTime, fullTime, initials, shortTime } from "../texts.js";
 import { icon } from "./icons.js";
 
@@ -30,19 +30,21 @@ export const cut = (text, type = "") => ((text ?? "") === ""
 
 const navButton = () => html`<button class="btn ghost icon m" aria-label="Menu"
     @click=${() => showNav(true)}>${icon("menu")}</button>`;
+const findButton = () => html`<button class="btn ghost icon m" aria-label="Find or do"
+    @click=${jump}>${icon("search")}</button>`;
 
 /** The head of a screen. On a phone, `back` is a link in place of the menu. */
 export const pageHead = ({ title, sub = undefined, actions = undefined, back = undefined }) => html`
     <header class="head">${back ? html`<a class="btn ghost icon m" href=${back.href}
         aria-label="Back to ${back.text}">${icon("left")}</a>` : navButton()}
         <div class="ttl"><h1 tabindex="-1">${title}</h1>${sub ? html`<small>${sub}</small>` : ""}
-        </div><div class="sp">${actions}</div></header>`;
+        </div><div class="sp">${findButton()}${actions}</div></header>`;
 
 /** The place of a record: a link back, and its name. */
 export const crumb = (back, name, end = undefined) => html`<nav class="crumb" aria-label="Place">
     <a href=${back.href}><span class="m">${icon("left")}</span>${back.text}</a><span class="d">${
     icon("right")}</span><b class="d"><bdi class="cut">${name}</bdi></b>
-    <div class="sp">${end}${navButton()}</div></nav>`;
+    <div class="sp">${end}${findButton()}${navButton()}</div></nav>`;
 
 export const tabs = (name, all) => html`<nav class="tabs" aria-label=${name}>${all.map((tab) =>
     html`<a href=${tab.href} aria-current=${tab.current ? "page" : nothing}>${tab.text}${
@@ -93,13 +95,15 @@ export function copyButton(text, label, shown = undefined) {
 export const copyLine = (text, label) =>
     html`<div class="secret"><code>${text}</code>${copyButton(text, label)}</div>`;
 
-/** The search of a list; / focuses it, and the arrow goes `down` to the rows. */
-export const searchBox = ({ id = "search", label, placeholder, value, input, down = undefined }) =>
+/** The search of a list; / focuses it, the arrow goes `down` to the rows, and Enter calls `enter`.
+ * @param {any} one */
+export const searchBox = ({ id = "search", label, placeholder, value, input, down, enter }) =>
     html`<div class="search" role="search">${icon("search")}<input id=${id} type="search"
         aria-label=${label} placeholder=${placeholder} autocomplete="off" spellcheck="false"
         .value=${value} @input=${input} @keydown=${(event) => {
-            if (down && /ArrowDown|Enter/.test(event.key)) {
+            const run = { ArrowDown: down, Enter: enter }[event.key];
+            if (run) {
                 event.preventDefault();
-                down();
+                run(event);
             }
         }}><kbd class="d">/</kbd></div>`;

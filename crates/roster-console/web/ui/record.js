@@ -72,6 +72,8 @@ export function recordScreen(spec) {
             spec.closes?.forEach((part) => part.close());
         },
         unsaved: () => form?.unsaved(),
+        acts: () => (one.value && spec.menu ? spec.menu(one.value) : []).filter(Boolean)
+            .map(({ text, icon: sign, run }) => [text, sign, run]),
         keys: { "ctrl-enter": () => (form && tab() === formTab ? form.save() : false),
             ...spec.keys },
     };

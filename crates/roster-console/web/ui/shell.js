@@ -23,11 +23,12 @@ const links = (some) => places().filter((place) => some.includes(place)).map(
     ([screen, text, name]) => html`<a href=${to(screen)}
         aria-current=${here().screen === screen ? "page" : nothing}>${icon(name)}${text}</a>`);
 
-let jumping = null;
-const openJump = () => (jumping ??= import("./jump.js").then((jump) => jump.openJump())
+let [screen, jumping] = [null, null];
+const openJump = () => (jumping ??= import("./jump.js").then((jump) => jump.openJump(screen))
     .finally(() => {
         jumping = null;
     }));
+addEventListener("jump", openJump);
 const signOut = () => import("../session.js").then((session) => session.signOut());
 const firstKey = () => import("../screens/keys_new.js").then((keys) => keys.newKey());
 
@@ -41,7 +42,7 @@ function sideView() {
             : html`<span class="cut">${location.host}${base}</span>`}</div>
             <button class="btn ghost icon m" aria-label="Close the menu"
                 @click=${() => showNav(false)}>${icon("x")}</button></div>
-        <button class="jump" @click=${openJump}>${icon("search")}Jump to…
+        <button class="jump" @click=${openJump}>${icon("search")}Find or do…
             <kbd>${modifier}K</kbd></button>
         <nav class="nav" aria-label="Main" @click=${() => showNav(false)}>
             ${links(PLACES.slice(0, 5))}${access.length ? html`<h2>Access</h2>` : ""}${access}</nav>
@@ -64,18 +65,21 @@ const tenantBar = () => (here().tenant && !getSession()?.tenant ? html`<div clas
     <b><bdi>${here().tenant}</bdi></b>.</span><a class="btn" href="#/users">Back to the default
     tenant</a></div>` : "");
 
-export const shell = (main) => html`<a class="skip" href="#main" @click=${(event) => {
-    event.preventDefault();
-    document.getElementById("main").focus();
-}}>Go to the content</a><div class="app">${sideView()}
-    ${nav.open ? html`<div class="shade" @click=${() => showNav(false)}></div>` : ""}
-    <main class="main" id="main" tabindex="-1" ?inert=${nav.open}>${tenantBar()}${
-        caller().open ? html`<div class="openbar" role="region"
-        aria-label="Open service">${icon("warn")}<span>This service is open: every program on this
-        machine may change it.</span><button class="btn" @click=${firstKey}>Make the first key
-        </button></div>` : ""}${main}</main></div>
-    <div class="toasts" role="status" aria-live="polite">${[...toasts].map(toastView)}</div>
-    <div class="sr" id="live" aria-live="polite"></div>`;
+export function shell(now, main) {
+    screen = now;
+    return html`<a class="skip" href="#main" @click=${(event) => {
+        event.preventDefault();
+        document.getElementById("main").focus();
+    }}>Go to the content</a><div class="app">${sideView()}
+        ${nav.open ? html`<div class="shade" @click=${() => showNav(false)}></div>` : ""}
+        <main class="main" id="main" tabindex="-1" ?inert=${nav.open}>${tenantBar()}${
+            caller().open ? html`<div class="openbar" role="region" aria-label="Open service">${
+                icon("warn")}<span>This service is open: every program on this machine may change
+            it.</span><button class="btn" @click=${firstKey}>Make the first key</button></div>`
+                : ""}${main}</main></div>
+        <div class="toasts" role="status" aria-live="polite">${[...toasts].map(toastView)}</div>
+        <div class="sr" id="live" aria-live="polite"></div>`;
+}
 
 const COMMON = {
     "?": () => import("./jump.js").then((jump) => jump.showKeys()),
@@ -84,7 +88,7 @@ const COMMON = {
 };
 let afterG = 0;
 /** Keys of the whole page, and those of the screen. G and then a letter goes to a screen. */
-export function onKey(event, screen) {
+export function onKey(event) {
     const { key, altKey, target } = event;
     const strong = event.ctrlKey || event.metaKey;
     const name = strong && key === "Enter" ? "ctrl-enter"
@@ -93,6 +97,12 @@ export function onKey(event, screen) {
     if (strong && !altKey && name === "k") {
         event.preventDefault();
         openJump();
+    } else if (name === "ctrl-enter" && document.querySelector("dialog[open]")) {
+        // Also where Enter alone means something else.
+        event.preventDefault();
+        /** @type {any[]} */
+        const buttons = [...document.querySelectorAll("dialog[open] footer .primary")];
+        buttons.at(-1)?.click();
     } else if (name === "Escape" && nav.open) {
         showNav(false);
     } else if (!jumping && !document.querySelector("dialog[open]") && !event.defaultPrevented
