@@ -1,9 +1,12 @@
-"""Readers of streams that should not be served: one whose key is revoked, and a hundred that never
-read.
+"""Readers of streams that cost too much: one whose key is revoked, a thousand that have nothing to
+read, and a hundred that never read.
 
 A key follows the stream of each process (one over SQLite, three over PostgreSQL) while users are
 created through all of them. The key is revoked through the first: every stream must end, and no event
 may arrive later than a second after the response to the revocation.
+
+Then 950 streams wait for events that do not come. A thousand may add 20 MiB to the memory of the service
+(26 in a slice, whose build has larger tasks), and 2 % of a processor.
 
 Then writes run alone and beside a hundred streams that never read, in turns. The memory of the
 service may grow by 10 MiB. In a slice, other commands delay the streams: each one that is late has a
@@ -21,7 +24,8 @@ from engines import Postgres, engine
 from service import Service, Workplace, arguments, percentile
 from tenants_client import Tenant, conclude, expect, operator
 
-READERS, WRITERS = 100, 4
+READERS, WRITERS, IDLE, IDLE_OF_ONE = 100, 4, 950, 95
+IDLE_MIB_MAX, SLICE_IDLE_MIB_MAX, IDLE_CPU_MAX, IDLE_SECONDS = 20, 26, 0.02, 10.0
 GROWTH_MIB_MAX, SLICE_GROWTH_MIB_MAX, RATIO_MAX, LATE_SECONDS_MAX = 10, 20, 1.2, 1.0
 
 
@@ -122,6 +126,38 @@ def silent(service, key):
     return client
 
 
+def idle(chief, seconds):
+    """What a thousand idle streams cost: memory in MiB, and the part of a processor."""
+    service, callers = chief.service, []
+    for number in range(IDLE // IDLE_OF_ONE):
+        callers.append(chief.made("/keys", {"name": f"idle{number}", "scopes": ["events:read"]}))
+    time.sleep(1.1)
+    clients = []
+
+    def follow(count):
+        for number in range(count):
+            clients.append(silent(service, callers[number % len(callers)]["key"]))
+            head = clients[-1].recv(4096)
+            expect(b" 200 " in head[:20], f"a stream was answered {head[:300]}")
+
+    def leave():
+        for client in clients:
+            client.close()
+        clients.clear()
+        time.sleep(2.0)
+
+    follow(20)
+    leave()
+    memory = service.memory()
+    follow(IDLE)
+    time.sleep(2.0)
+    cpu = service.cpu()
+    time.sleep(seconds)
+    cpu, memory = (service.cpu() - cpu) / seconds, service.memory() - memory
+    leave()
+    return memory / IDLE * 1000, cpu / IDLE * 1000
+
+
 def round_of(chief, name, count, per_second):
     """CPU of a write in us, and the p99 of its time in ms."""
     service = chief.service
@@ -175,6 +211,11 @@ def main():
             chief = operator(first)
             late = revoke(services, chief)
             expect(late <= LATE_SECONDS_MAX, f"an event came {late:.2f} s after the revocation")
+            idle_memory, idle_cpu = idle(chief, 1.0 if options.slice else IDLE_SECONDS)
+            most = SLICE_IDLE_MIB_MAX if options.slice else IDLE_MIB_MAX
+            expect(idle_memory <= most, f"1,000 idle streams take {idle_memory:.1f} MiB")
+            expect(options.slice or idle_cpu <= IDLE_CPU_MAX,
+                   f"1,000 idle streams take {idle_cpu:.3f} of a processor")
             growth, cpu, p99 = beside_silent_readers(chief, options)
             most = SLICE_GROWTH_MIB_MAX if options.slice else GROWTH_MIB_MAX
             expect(growth <= most, f"the memory grew by {growth:.1f} MiB")
@@ -186,7 +227,8 @@ def main():
                 service.stop()
     print(
         f"readers ({options.engine}): the last event {late:+.2f} s after the revocation, at"
-        f" {count} processes; beside {READERS} readers that never read: {growth:+.1f} MiB, CPU of a"
+        f" {count} processes; 1,000 idle streams {idle_memory:+.1f} MiB and"
+        f" {idle_cpu:.1%} of a processor; beside {READERS} readers that never read: {growth:+.1f} MiB, CPU of a"
         f" write {cpu:.2f} x, p99 {p99:.2f} x"
     )
 

@@ -36,7 +36,7 @@ use crate::{
     monitored_stream::MonitoredStream,
     response_body::{MonitoredBody, length},
     settings::ServerSettings,
-    tls::{accept_tls, is_http2},
+    tls::{accept_tls, is_http2, unless_ordered_to_end},
     unread_body::UnreadBody,
 };
 
@@ -127,7 +127,7 @@ pub(crate) async fn serve_connection<H: Handle>(
     let head_bytes_max = shared.settings.buffer_bytes_max();
     let stream = MonitoredStream::new(stream, Arc::clone(&state), head_bytes_max);
     match &shared.tls {
-        None => serve_http(&shared, &shared.protocols.either, stream, peer).await,
+        None => serve_plain(&shared, stream, peer).await,
         // Boxed, so that a connection without TLS does not reserve the memory.
         Some(acceptor) => Box::pin(serve_https(&shared, acceptor, stream, peer)).await,
     }
@@ -139,6 +139,20 @@ pub(crate) async fn serve_connection<H: Handle>(
     }
     let slow_bodies = state.slow_bodies.load(Ordering::Relaxed);
     shared.counters.closed_slow_body.inc_by(slow_bodies.into());
+}
+
+/// Chooses the protocol by the first bytes, then serves HTTP. If hyper chooses, it reads into a
+/// buffer that doubles with the second read: 8 KiB more for each connection.
+async fn serve_plain<H: Handle>(shared: &Arc<Shared<H>>, stream: MonitoredStream, peer: Peer) {
+    let mut buffer = [0; 2];
+    let first = unless_ordered_to_end(&peer.state, stream.first_bytes(&mut buffer)).await;
+    let protocol = match first {
+        None => return,
+        // The preface of HTTP/2, or a method such as PUT of which one byte has arrived.
+        Some(Ok(b"P" | b"PR")) => &shared.protocols.either,
+        Some(Ok(_) | Err(_)) => &shared.protocols.http1,
+    };
+    serve_http(shared, protocol, stream, peer).await;
 }
 
 /// Performs the TLS handshake, then serves HTTP.
@@ -211,8 +225,9 @@ async fn respond<H: Handle>(
     let head_bytes = if http2 { HTTP2_STREAM_BYTES + head_bytes(&request) } else { 0 };
     let _head = http2.then(|| peer.state.memory().hold(head_bytes));
     let (request, unread) = UnreadBody::watch(request);
-    let handled = pin!(async { shared.handler.handle(request, peer).await });
-    let mut response = caught(handled).await.unwrap_or_else(|| {
+    // Boxed, because hyper keeps the memory of this future while the connection is idle.
+    let mut handled = Box::pin(async { shared.handler.handle(request, peer).await });
+    let mut response = caught(handled.as_mut()).await.unwrap_or_else(|| {
         shared.counters.panics.inc();
         shared.handler.on_panic()
     });

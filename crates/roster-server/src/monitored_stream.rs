@@ -79,11 +79,11 @@ impl MonitoredStream {
         }
     }
 
-    /// Waits for the first byte, without consuming it. Returns `None` if the peer closes first.
-    pub(crate) async fn first_byte(&self) -> io::Result<Option<u8>> {
-        let mut first = [0];
-        let count = self.stream.peek(&mut first).await?;
-        Ok((count > 0).then_some(first[0]))
+    /// Waits for the first bytes, without consuming them. Returns those that arrived, as far as
+    /// the buffer has room; none if the peer closes first.
+    pub(crate) async fn first_bytes<'b>(&self, buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+        let count = self.stream.peek(buffer).await?;
+        Ok(buffer.get(..count).unwrap_or_default())
     }
 
     /// Turns off the kernel's timeout once a long body has begun. A client that sends such a body

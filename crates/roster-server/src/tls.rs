@@ -119,11 +119,11 @@ async fn accept(
     acceptor: &TlsAcceptor,
     stream: MonitoredStream,
 ) -> Result<TlsStream<MonitoredStream>, Failure> {
-    match stream.first_byte().await {
+    match stream.first_bytes(&mut [0]).await {
         // The name of a method begins with a capital letter. No TLS record does.
-        Ok(Some(byte)) if byte.is_ascii_uppercase() => Err(Failure::PlainHttp(stream)),
-        Ok(Some(_)) => acceptor.accept(stream).await.map_err(Failure::Handshake),
-        Ok(None) | Err(_) => Err(Failure::Silent),
+        Ok([byte]) if byte.is_ascii_uppercase() => Err(Failure::PlainHttp(stream)),
+        Ok([_, ..]) => acceptor.accept(stream).await.map_err(Failure::Handshake),
+        Ok([]) | Err(_) => Err(Failure::Silent),
     }
 }
 
@@ -135,17 +135,18 @@ async fn reject_plain_http(mut stream: MonitoredStream) {
 }
 
 /// The result of `work`, or `None` once the connection is ordered to finish or to end.
-async fn unless_ordered_to_end<T>(
+pub(crate) async fn unless_ordered_to_end<T>(
     state: &ConnectionState,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     let mut work = pin!(work);
     poll_fn(|context: &mut Context<'_>| {
         state.wake_me(context.waker());
-        if state.order() >= Order::Finish {
+        let polled = work.as_mut().poll(context);
+        if polled.is_pending() && state.order() >= Order::Finish {
             return Poll::Ready(None);
         }
-        work.as_mut().poll(context).map(Some)
+        polled.map(Some)
     })
     .await
 }

@@ -79,7 +79,8 @@ async fn permit<R: Right>(
 async fn over<R: Right>(access: Access, credential: Credential<'static>) -> Problem {
     loop {
         sleep(CHECK_INTERVAL).await;
-        if let Err(problem) = permit::<R>(&access, &credential).await {
+        // Boxed, because the task sleeps nearly always, and many streams are idle.
+        if let Err(problem) = Box::pin(permit::<R>(&access, &credential)).await {
             return problem;
         }
     }
