@@ -1,6 +1,5 @@
 // Activity, and the history of a group: who changed what, newest first.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { ref } from "../vendor/lit-html/directives/ref.js";
 import { repeat } from "../vendor/lit-html/directives/repeat.js";
 import { NAMES, actorName, isMine } from "../actors.js";
 import { caller, can } from "../caller.js";
@@ -127,7 +126,7 @@ function lineView(event, id, text, body) {
         on ? open.delete(id) : open.add(id);
         refresh();
     };
-    return html`<li class=${on ? "on" : ""} .event=${event} ${ref(log.watch)}><div
+    return html`<li class=${on ? "on" : ""} .event=${event}><div
         class="ev-line" @click=${({ target }) => target.closest("a, button")
             || String(getSelection()) || toggle()}><time class="muted" datetime=${event.time}
         title=${fullTime(event.time)}>${dateTime(event.time).slice(-5)}</time><span class="muted"
@@ -164,6 +163,8 @@ function linesView() {
         const day = date(line.events[0].time);
         days.get(day)?.push(line) ?? days.set(day, [line]);
     }
+    // Once the lines are drawn. Those that are watched already stay so.
+    queueMicrotask(() => document.querySelectorAll("li:has(> .ev-line)").forEach(log.watch));
     return repeat(days, ([day]) => day, ([day, lines]) => html`<h2 class="ev-day">${day}</h2>
         <ol class="list" aria-label=${day}>${repeat(lines, ({ events }) => events.at(-1).id,
             ({ events }) => (events.length === 1 ? eventView(events[0])

@@ -30,7 +30,7 @@ export function activityLog(filter, live, atTop) {
                 await more();
             } while (++page < 6 && !log.moreError && log.lines.length < enough);
         },
-        watch: (line) => line && seen.observe(line),
+        watch: (line) => seen.observe(line),
         close() {
             close();
             disconnect();

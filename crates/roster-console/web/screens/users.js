@@ -83,7 +83,8 @@ async function poll(list) {
     } catch {
         // The next poll tries again; a 401 has opened the sign-in.
     }
-    refresh(); // also "2 min" becomes "3 min"
+    list.height = 0; // the window may have another size, and "2 min" becomes "3 min"
+    refresh();
 }
 
 /** Change the rows after a write of this page, without moving them; null removes one. */
@@ -222,13 +223,14 @@ export default function users(route) {
                         + "directory send them by SCIM." });
         }
         const from = Math.max(0, rowAt(list) - BEYOND);
-        const shown = Math.ceil((grid()?.clientHeight || innerHeight) / tall());
+        list.height ||= grid()?.clientHeight || innerHeight;
+        const shown = Math.ceil(list.height / tall());
         const rows = items.slice(from, from + shown + 2 * BEYOND);
         return html`<div class="grid ${list.stale ? "stale" : ""}" id="users-grid" role="grid"
             tabindex="0" aria-label="Users" aria-multiselectable="true"
             aria-rowcount=${list.next ? -1 : items.length + 1}
-            aria-activedescendant="row-${list.current}" @scroll=${(event) => {
-                list.scroll = event.target.scrollTop;
+            aria-activedescendant="row-${list.current}" @scroll=${({ target }) => {
+                Object.assign(list, { scroll: target.scrollTop, height: target.clientHeight });
                 refresh();
             }}>${headRow()}<div class="rows" role="presentation"
             .style=${`height: ${items.length * tall()}px`}><div class="window" role="presentation"
@@ -267,19 +269,17 @@ export default function users(route) {
                 &nbsp;<kbd>?</kbd> all keys</span></div>`,
         changed: ({ query: { q = "", f = "", sort = "" } }) =>
             (q !== list.q || f !== list.f || sort !== list.sort) && apply({ q, f, sort }),
-        close() {
-            clearInterval(timer);
-            clearTimeout(waiting);
-        },
+        close: () => [timer, waiting].forEach(clearInterval),
         drawn() {
             const box = grid();
             if (box && list.restore) {
                 box.scrollTop = list.scroll;
                 list.restore = false;
             }
-            // A page may be empty although more users match: then read on, 5 times.
-            if (box && !list.stale && !list.moreError && (list.empty ? list.empty % 5
-                : !list.examined && box.scrollHeight - box.scrollTop - box.clientHeight < 800)) {
+            // A page may be empty although more match: then read on, 5 times. Measuring is slow.
+            const left = list.items?.length * tall() - list.scroll - list.height;
+            if (box && !list.stale && !list.moreError
+                && (list.empty ? list.empty % 5 : !list.examined && left < 800)) {
                 list.more();
             }
             const many = list.items?.length > 3000;
