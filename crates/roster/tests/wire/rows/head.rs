@@ -72,6 +72,14 @@ pub(super) fn rows() -> Vec<Row> {
             parser(400),
         )
         .closes(),
+        // Longer than the preface of HTTP/2, and without the end of a head.
+        row(
+            "lines: CR alone, after a long target",
+            "RFC 9112 section 2.2: a bare CR makes the message invalid",
+            "GET /users/<id> HTTP/1.1\rHost: <host>\r\r",
+            parser(400),
+        )
+        .closes(),
         row(
             "lines: empty ones before the request",
             "RFC 9112 section 2.2: to be ignored",

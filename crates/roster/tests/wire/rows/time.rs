@@ -33,11 +33,6 @@ pub(super) fn rows() -> Vec<Row> {
             [bytes("GET /livez HTTP/1.1\r\nX: "), Part::Trickle],
         ),
         head("slow head: half of an HTTP/2 preface", [bytes("PRI * HTTP/2.0\r\n\r\nSM"), pause()]),
-        // hyper looks for the end of the head before it looks at its lines.
-        head(
-            "slow head: CR in place of CR LF",
-            [bytes("GET /users/<id> HTTP/1.1\rHost: <host>\r\r"), pause()],
-        ),
         body("slow body: not a byte", length.clone(), pause()),
         body("slow body: some, then nothing", length.clone() + "{", pause()),
         body("slow body: a byte now and then", length, Part::Trickle),
