@@ -109,7 +109,7 @@ def dialogs(stage):
         "filter": (at["users"], lambda page: page.locator("#filter-button").click(), ".pop"),
         "menu": (at["users"], press("Export"), ".menu"),
         "selected": (at["users"],
-                     lambda page: page.get_by_label("Select Seller").first.check(), ".bulk"),
+                     lambda page: page.get_by_label("Select Seller").first.click(), ".bulk"),
         "user-edited": (at["user"], lambda page: page.locator("#f-title").fill("x"), ".savebar"),
         "user-faults": (at["user"], lambda page: (
             page.locator("#f-email").fill("nobody"), page.keyboard.press("Control+Enter")),

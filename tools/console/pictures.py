@@ -109,7 +109,7 @@ def screens(stage):
         ("users", "users", None),
         ("users-filter", "users?f=department%20eq%20%22Engineering%22", None),
         ("users-selected", "users", lambda page: [
-            page.get_by_label(f"Select {name}").first.check()
+            page.get_by_label(f"Select {name}").first.click()
             for name in ("Sophie Wilson", "Annie Easley", "Dorothy Vaughan")]),
         ("user", f"users/{ada}", None), ("user-history", f"users/{ada}/history", None),
         ("user-conflict", f"users/{ada}", conflict(stage, ada)), ("user-new", "users/new", None),

@@ -177,14 +177,14 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
 
     function acts() {
         const all = total(list.total);
-        const whole = list.q || list.f ? `all ${all} that match` : `all ${all} users`;
-        const change = (goal, name) => [`${WORDS[goal][0]} ${whole}`, name, () => {
+        const change = (goal, name) => [`${WORDS[goal][0]} all ${all} that match`, name, () => {
             choose(list, list.items, true);
             act(0, goal);
         }];
         return [["Export as CSV", "download", () => save("csv")],
             ["Export as NDJSON", "download", () => save("ndjson")],
-            ...writes && list.items?.length ? [change("suspended", "pause"),
+            // Without a search or a filter that would be everybody.
+            ...writes && list.items?.length && (list.q || list.f) ? [change("suspended", "pause"),
                 change("active", "play"), change("delete", "trash")] : []];
     }
     return { ...usersFilter(list, apply, step), act, acts, bar, enter, sortMenu, exportMenu, hold };
