@@ -21,7 +21,7 @@ from console_forged import forged, stays_text
 from console_looks import EVERY_KIB, FIRST_KIB, FIRST_REQUESTS, LINES, Looks, furnish, sizes
 from console_sessions import attacks, open_service, scopes, sign_ins, with_token
 from console_stage import Stage, Theatre, sign_in
-from console_tasks import Tasks, populate
+from console_tasks import Tasks, palette, populate
 from console_work import edits, imports, processes, webhooks
 from playwright.sync_api import Error, sync_playwright
 from postgres import cluster
@@ -65,6 +65,7 @@ class Command:
         context.close()
         self.part("sizes", self.sizes)
         self.tasks("mouse", None)
+        self.part("palette", lambda: palette(self.stage, self.theatre, self.state))
         self.tasks("keys", BY_KEYS if self.options.slice else None)
         if not self.options.slice:
             self.tasks("touch", None)

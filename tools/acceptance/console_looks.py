@@ -104,7 +104,7 @@ def dialogs(stage):
     at = screens(stage)
     box = "dialog[open]"
     return {
-        "jump": (at["users"], lambda page: page.keyboard.press("Control+k"), box),
+        "palette": (at["users"], lambda page: page.keyboard.press("Control+k"), box),
         "keys-help": (at["user"], lambda page: page.keyboard.press("?"), box),
         "filter": (at["users"], lambda page: page.locator("#filter-button").click(), ".pop"),
         "menu": (at["users"], press("Export"), ".menu"),

@@ -211,12 +211,12 @@ class Hand:
             self.press(target)
 
     def command(self, words, name=None):
-        """Finds by words in the list of Ctrl-K, and chooses. A phone has a button for the list."""
+        """Finds by words in the command palette, and chooses. A phone has a button for it."""
         if self.way == "keys":
             self.key("Control+k")
         else:
             self.press(self.page.get_by_role("button", name="Find or do"))
-        box = self.page.locator(".jumpbox input")
+        box = self.page.locator(".palette input")
         box.wait_for()
         self.page.keyboard.type(words)
         option = self.page.get_by_role("option").filter(has_text=name or words)
@@ -242,7 +242,7 @@ class Hand:
         """A screen of the navigation, which is behind a button on a phone. The keys jump to it."""
         if self.way == "keys":
             self.key("Control+k")
-            self.page.locator(".jumpbox input").wait_for()
+            self.page.locator(".palette input").wait_for()
             self.page.keyboard.type(name)
             self.page.get_by_role("option", name=name).first.wait_for()
             self.key("Enter")

@@ -57,7 +57,7 @@ class Tasks:
 
     @property
     def is_mouse(self):
-        """The others find what to do in the list of Ctrl-K, where the mouse goes to its screen."""
+        """The others use the command palette, where the mouse goes to a screen."""
         return self.way == "mouse"
 
     def said(self, text):
@@ -305,6 +305,48 @@ class Tasks:
         answer = self.stage.call("GET", f"/deleted-users/{user['id']}")
         expect(answer.status == 404, f"the erased user is answered {answer}")
         self.end("purge", hand, 5)
+
+
+def palette(stage, theatre, state):
+    """The command palette chooses nothing that was found for other words, and its keys reach no
+    dialog below it. Enter in the search waits for the answer.
+    """
+    context, held = theatre.context(stage, state), []
+    page = context.new_page()
+    page.goto(f"{stage.url}/console#/users")
+    page.locator("#row-2").wait_for()
+    page.locator("#search").focus()
+    page.keyboard.type("ada kovalevsky")
+    page.keyboard.press("Enter")
+    page.locator("#f-email").wait_for()
+    page.route("**/deleted-users?*q=first*", lambda route: held.append(route))
+    page.keyboard.press("Control+k")
+    box = page.locator(".palette input")
+    box.wait_for()
+    gone = stage.ask("POST", "/users", {"username": "first", "name": "First Gone"})
+    stage.ask("DELETE", f"/users/{gone['id']}")
+    page.keyboard.type("restore first")
+    while not held:
+        page.wait_for_timeout(20)
+    box.fill("restore kay")
+    held[0].continue_()
+    options, seen = page.get_by_role("option"), []
+    while not any("kay" in text.lower() for text in seen):
+        seen += options.all_inner_texts()
+    expect(not any("First" in text for text in seen), f"after other words there was {seen}")
+    page.keyboard.press("Escape")
+    page.goto(f"{stage.url}/console#/keys")
+    page.get_by_role("button", name="New key").first.click()
+    page.get_by_role("dialog").get_by_label("Name").fill("by mistake")
+    page.keyboard.press("Control+k")
+    box.wait_for()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_timeout(300)
+    names = [key["name"] for key in stage.ask("GET", "/keys")["items"]]
+    expect("by mistake" not in names, "a key of the palette pressed a button of the dialog below")
+    stage.ask("DELETE", f"/deleted-users/{gone['id']}")
+    context.close()
+    return "palette"
 
 
 def csv_names(text):

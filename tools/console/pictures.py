@@ -121,7 +121,7 @@ def screens(stage):
         ("key-new", "keys", press("New key")), ("scim", "scim", None),
         ("webhooks", "webhooks", None), ("webhook", f"webhooks/{hook}", None),
         ("tenants", "tenants", None), ("tenant", "tenants/acme", None),
-        ("jump", "users", lambda page: page.keyboard.press("Control+k")),
+        ("palette", "users", lambda page: page.keyboard.press("Control+k")),
     ]  # fmt: skip
 
 

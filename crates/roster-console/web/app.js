@@ -9,7 +9,7 @@ import { onKey, shell } from "./ui/shell.js";
 
 /** The screens, and the modules of one record of their list. A screen has `title`, `view`, perhaps
  * `changed` (another query), `owns` (stays at a route), `close`, `unsaved`, `keys`, `drawn`, and
- * `acts`, what the command list offers besides the buttons: a text, an icon and a function each. */
+ * `acts`: what the command palette offers besides the buttons, a text, an icon and a function. */
 const SCREENS = { users: "user", groups: "group", deleted: "deleted", import: "import",
     activity: "activity", keys: "key", webhooks: "webhooks", scim: "scim", tenants: "tenants" };
 

@@ -41,8 +41,8 @@ export const setQuery = (query) => history.replaceState(history.state, "",
 /** Open a screen anew after a write from elsewhere, if it is the one that is shown. */
 export const reopen = (screen) => here().screen === screen && dispatchEvent(new Event("reopen"));
 
-/** Open the list of what can be found and done. */
-export const jump = () => dispatchEvent(new Event("jump"));
+/** Open the command palette. */
+export const openPalette = () => dispatchEvent(new Event("palette"));
 
 export const nav = { open: false };
 export function showNav(open) {

@@ -118,8 +118,7 @@ export default function users(route) {
     }
     const list = openList(route.query);
     const writes = can("users:write");
-    let waiting = 0;
-    let asked = null;
+    let [waiting, asked] = [0, null];
     let extra = null; // once it is needed: the filter, menus, and what is done to many users
     const need = () => (asked ??= Promise.all([import("./users_extra.js"),
         loadStyles("screens.css")]).then(([{ usersExtra }]) => {
@@ -132,6 +131,7 @@ export default function users(route) {
     const where = (next) => ({ q: list.q, f: list.f, sort: list.sort, ...next });
     const step = (next) => go("users", where(next));
     function apply(next) {
+        clearTimeout(waiting);
         Object.assign(list, next);
         setQuery(where());
         return load(list);

@@ -1,7 +1,7 @@
 // Small parts that every screen uses. Each is a function that returns a template.
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { asProblem } from "../api.js";
-import { jump, refresh, showNav } from "../page.js";
+import { openPalette, refresh, showNav } from "../page.js";
 import { agoTime, fullTime, initials, shortTime } from "../texts.js";
 import { icon } from "./icons.js";
 
@@ -31,7 +31,7 @@ export const cut = (text, type = "") => ((text ?? "") === ""
 const navButton = () => html`<button class="btn ghost icon m" aria-label="Menu"
     @click=${() => showNav(true)}>${icon("menu")}</button>`;
 const findButton = () => html`<button class="btn ghost icon m" aria-label="Find or do"
-    @click=${jump}>${icon("search")}</button>`;
+    @click=${openPalette}>${icon("search")}</button>`;
 
 /** The head of a screen. On a phone, `back` is a link in place of the menu. */
 export const pageHead = ({ title, sub = undefined, actions = undefined, back = undefined }) => html`
@@ -102,7 +102,8 @@ export const searchBox = ({ id = "search", label, placeholder, value, input, dow
         aria-label=${label} placeholder=${placeholder} autocomplete="off" spellcheck="false"
         .value=${value} @input=${input} @keydown=${(event) => {
             const run = { ArrowDown: down, Enter: enter }[event.key];
-            if (run) {
+            // Enter may also end the input of a character.
+            if (run && !event.isComposing) {
                 event.preventDefault();
                 run(event);
             }

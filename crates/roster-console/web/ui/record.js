@@ -73,7 +73,9 @@ export function recordScreen(spec) {
         },
         unsaved: () => form?.unsaved(),
         acts: () => (one.value && spec.menu ? spec.menu(one.value) : []).filter(Boolean)
-            .map(({ text, icon: sign, run }) => [text, sign, run]),
+            .map(({ text, icon: sign, href, run }) => [text, sign, run ?? (() => {
+                location.hash = href;
+            })]),
         keys: { "ctrl-enter": () => (form && tab() === formTab ? form.save() : false),
             ...spec.keys },
     };

@@ -23,12 +23,12 @@ const links = (some) => places().filter((place) => some.includes(place)).map(
     ([screen, text, name]) => html`<a href=${to(screen)}
         aria-current=${here().screen === screen ? "page" : nothing}>${icon(name)}${text}</a>`);
 
-let [screen, jumping] = [null, null];
-const openJump = () => (jumping ??= import("./jump.js").then((jump) => jump.openJump(screen))
-    .finally(() => {
-        jumping = null;
+let [screen, opening] = [null, null];
+const openPalette = () => (opening ??= import("./palette.js")
+    .then((palette) => palette.openPalette(screen)).finally(() => {
+        opening = null;
     }));
-addEventListener("jump", openJump);
+addEventListener("palette", openPalette);
 const signOut = () => import("../session.js").then((session) => session.signOut());
 const firstKey = () => import("../screens/keys_new.js").then((keys) => keys.newKey());
 
@@ -42,7 +42,7 @@ function sideView() {
             : html`<span class="cut">${location.host}${base}</span>`}</div>
             <button class="btn ghost icon m" aria-label="Close the menu"
                 @click=${() => showNav(false)}>${icon("x")}</button></div>
-        <button class="jump" @click=${openJump}>${icon("search")}Find or do…
+        <button class="find" @click=${openPalette}>${icon("search")}Find or do…
             <kbd>${modifier}K</kbd></button>
         <nav class="nav" aria-label="Main" @click=${() => showNav(false)}>
             ${links(PLACES.slice(0, 5))}${access.length ? html`<h2>Access</h2>` : ""}${access}</nav>
@@ -82,7 +82,7 @@ export function shell(now, main) {
 }
 
 const COMMON = {
-    "?": () => import("./jump.js").then((jump) => jump.showKeys()),
+    "?": () => import("./palette.js").then((palette) => palette.showKeys()),
     z: () => undo(),
     c: () => (can("users:write") ? go("users", "new") : toast("Your credential only reads.")),
 };
@@ -96,16 +96,17 @@ export function onKey(event) {
     const writes = target.matches?.("textarea, select, input:not([type=checkbox], [type=radio])");
     if (strong && !altKey && name === "k") {
         event.preventDefault();
-        openJump();
+        openPalette();
     } else if (name === "ctrl-enter" && document.querySelector("dialog[open]")) {
         // Also where Enter alone means something else.
         event.preventDefault();
-        /** @type {any[]} */
-        const buttons = [...document.querySelectorAll("dialog[open] footer .primary")];
-        buttons.at(-1)?.click();
+        /** @type {HTMLElement} */
+        const main = [...document.querySelectorAll("dialog[open]")].at(-1)
+            .querySelector("footer .primary");
+        main?.click();
     } else if (name === "Escape" && nav.open) {
         showNav(false);
-    } else if (!jumping && !document.querySelector("dialog[open]") && !event.defaultPrevented
+    } else if (!opening && !document.querySelector("dialog[open]") && !event.defaultPrevented
         && (name === "ctrl-enter" || !(strong || altKey || writes))) {
         const second = Date.now() - afterG < 1200;
         afterG = name === "g" && !second ? Date.now() : 0;

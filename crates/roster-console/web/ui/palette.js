@@ -1,8 +1,8 @@
-// Ctrl-K: one list to go to a screen, a user, a group or an id, to press what the page shows, and
-// to restore, erase or rotate what is found by a name. And all keys.
+// The command palette, Ctrl-K: go to a screen, a user, a group or an id, press what the page shows,
+// and restore, erase or rotate what is found by a name. And all keys.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
-import { can } from "../caller.js";
+import { caller, can } from "../caller.js";
 import { go, refresh, reopen } from "../page.js";
 import { isId } from "../route.js";
 import { userName } from "../texts.js";
@@ -39,9 +39,10 @@ const verbs = () => VERBS.filter(({ scopes }) => can(...scopes));
 /** What is made from anywhere: words, icon, and what it does. */
 const makes = () => [
     ...can("users:write") ? [["New user", "plus", () => go("users", "new")]] : [],
-    ...can("keys:admin") ? [["New key", "plus", async () =>
-        await (await import("../screens/keys_new.js")).newKey() && reopen("keys")],
-    ["New key for SCIM: Okta, Entra", "plus", async () =>
+    ...can("keys:admin") ? [[caller().open ? "Make the first key" : "New key", "plus", async () =>
+        await (await import("../screens/keys_new.js")).newKey() && reopen("keys")]] : [],
+    // The first key of an open service may do everything.
+    ...can("keys:admin") && !caller().open ? [["New key for SCIM: Okta, Entra", "plus", async () =>
         await (await import("../screens/keys_new.js")).newScimKey() && reopen("scim")]] : []];
 
 async function goToId(id) {
@@ -100,12 +101,17 @@ async function look(words, signal) {
 }
 
 /** Show the list over a screen, and do what is chosen. */
-export async function openJump(screen) {
+export async function openPalette(screen) {
     const acts = [...await screen?.acts?.() ?? [], ...makes()].map(([text, sign, run]) =>
         ({ text, sign, run }));
     const here = controls().filter(({ text }) => !acts.some((act) => act.text === text));
     let [words, at, waiting] = ["", 0, 0];
-    const found = reading((signal) => look(words.trim(), signal));
+    const found = reading(async (signal) => {
+        const of = words;
+        return { of, goals: await look(of.trim(), signal) };
+    });
+    // What was found for other words must not be chosen: an answer may come late.
+    const records = () => (words && found.value?.of === words ? found.value.goals : []);
 
     function goals() {
         const lower = words.trim().toLowerCase();
@@ -118,14 +124,12 @@ export async function openJump(screen) {
         const ask = verbs().map(({ verb, what, sign }) => ({ text: `${verb} ${what}…`, sign,
             fill: `${verb} ` }));
         // The screens first: their names are known by heart.
-        return [...to.filter(has), ...words ? found.value ?? [] : [],
-            ...[...acts, ...ask, ...here].filter(has)].slice(0, SHOWN_MAX);
+        return [...to.filter(has), ...records(), ...[...acts, ...ask, ...here].filter(has)]
+            .slice(0, SHOWN_MAX);
     }
     function type(text, wait) {
         [words, at] = [text.trimStart(), 0];
         clearTimeout(waiting);
-        // What was found for other words must not be chosen.
-        found.value = [];
         waiting = window.setTimeout(found.load, wait);
         refresh();
     }
@@ -135,7 +139,7 @@ export async function openJump(screen) {
             event.preventDefault();
             at = (at + by + length) % length || 0;
             refresh();
-            document.getElementById(`jump-${at}`)?.scrollIntoView({ block: "nearest" });
+            document.getElementById(`palette-${at}`)?.scrollIntoView({ block: "nearest" });
         }
     }
     function choose(goal, close) {
@@ -145,20 +149,21 @@ export async function openJump(screen) {
             close(goal.run);
         }
     }
-    const goalView = (goal, i, close) => html`<div role="option" id="jump-${i}"
+    const goalView = (goal, i, close) => html`<div role="option" id="palette-${i}"
         aria-selected=${i === at ? "true" : "false"} @click=${() => choose(goal, close)}>${goal.sign
         ? icon(goal.sign) : avatar(goal.text, goal.id)}<bdi>${goal.text}</bdi><bdi
         class="muted cut">${goal.more}</bdi></div>`;
     const run = await dialog({ title: "Find or do",
-        body: (close) => html`<div class="jumpbox"><input class="in" role="combobox" autofocus
-            aria-expanded="true" aria-controls="jump-list"
-            aria-activedescendant=${goals()[at] ? `jump-${at}` : ""} .value=${words}
+        body: (close) => html`<div class="palette"><input class="in" role="combobox" autofocus
+            aria-expanded="true" aria-controls="palette-list"
+            aria-activedescendant=${goals()[at] ? `palette-${at}` : ""} .value=${words}
             aria-label="A name, an id, or what to do" placeholder="A name, an id, or what to do"
             autocomplete="off" spellcheck="false" @keydown=${step}
             @input=${(event) => type(event.target.value, WAIT_MS)}>
-            <div role="listbox" id="jump-list" aria-label="Found">${
+            <div role="listbox" id="palette-list" aria-label="Found">${
                 goals().map((goal, i) => goalView(goal, i, close))}</div>
-            ${goals()[0] || found.busy ? "" : html`<p class="muted">Nothing has these words.</p>`}
+            ${goals()[0] || found.value?.of !== words ? "" : html`<p class="muted">Nothing has these
+                words.</p>`}
             </div>`,
         submit: (close) => choose(goals()[at], close) });
     clearTimeout(waiting);
