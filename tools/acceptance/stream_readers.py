@@ -5,13 +5,13 @@ A key follows the stream of each process (one over SQLite, three over PostgreSQL
 created through all of them. The key is revoked through the first: every stream must end, and no event
 may arrive later than a second after the response to the revocation.
 
-Then 950 streams wait for events that do not come. A thousand may add 20 MiB to the memory of the service
-(24 in a slice, whose build has larger tasks), and 2 % of a processor.
+Then 950 streams wait for events that do not come. A thousand may add 20 MiB to the memory of the
+service (24 in a slice, whose build has larger tasks), and 2 % of a processor.
 
 Then writes run alone and beside a hundred streams that never read, in turns. The memory of the
 service may grow by 10 MiB. In a slice, other commands delay the streams: each one that is late has a
-page of 64 KiB of its own, so 20 MiB are allowed. The processor time and the p99 of a write are printed as ratios; in the full run they may
-grow to 1.2 times (median of the rounds).
+page of 64 KiB of its own, so 20 MiB are allowed. The processor time and the p99 of a write are
+printed as ratios; in the full run they may grow to 1.2 times (median of the rounds).
 """
 
 import http.client

@@ -1,47 +1,71 @@
-//! The permit of work that continues after its response has begun: an import or an export.
+//! The permit of work that continues after its response has begun: an import, an export, a stream.
 //!
-//! The work has a place among all imports or exports, and ends if another caller needs it. Each
-//! step authenticates the caller's credential again, so that a step never uses an older result than
-//! a request would. While the work waits for its client, a background task repeats the check, so
-//! the work stops within a second of a revocation. This module does not know what the work is.
+//! The work has a place among all work of its kind, and ends if another caller needs it. Each step
+//! authenticates the caller's credential again, so that a step never uses an older result than a
+//! request would. One task checks the credentials of all such work while it waits for its clients,
+//! so the work stops within a second of a revocation, and a thousand idle streams cost little. This
+//! module does not know what the work is.
 
-use std::{marker::PhantomData, time::Duration};
-
-use http::HeaderMap;
-use roster_core::access::{Permit, Right};
-use tokio::{task::JoinHandle, time::sleep};
-
-use super::{Access, Credential};
-use crate::{
-    limits::transfers::Place,
-    problem::{Problem, ProblemCode},
+use std::{
+    marker::PhantomData,
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
-/// How often the credential is checked while the work waits. The keys are read every half second
-/// while they are used, so the work ends within a second of a revocation by any process.
+use http::HeaderMap;
+use roster_core::access::{Authority, Permit, Right};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep, timeout_at},
+};
+
+use super::{Access, Credential};
+use crate::{limits::transfers::Place, problem::Problem};
+
+/// How often the credentials are checked. The keys are read every half second while they are used,
+/// so work ends within a second of a revocation by any process.
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long the checks of one turn wait for the store or an issuer. Nearly always one of them waits
+/// for all, or none does.
+const CHECK_PATIENCE: Duration = Duration::from_millis(50);
 
 /// A credential that is checked repeatedly while work runs, and the place of the work.
 pub(crate) struct Lease<R> {
     place: Place,
-    access: Access,
-    credential: Credential<'static>,
-    /// Ends with the reason why the credential is no longer valid.
-    watch: JoinHandle<Problem>,
+    held: Arc<Held>,
     right: PhantomData<fn() -> R>,
 }
+
+struct Held {
+    access: Access,
+    credential: Credential<'static>,
+    suffices: fn(&Authority) -> bool,
+    /// The last check failed or was not finished, so the work must check itself.
+    doubt: Notify,
+}
+
+/// The credentials that are checked by a task, which runs while there are any.
+#[derive(Clone, Default)]
+pub(super) struct Leases(Arc<Mutex<Vec<Weak<Held>>>>);
 
 impl<R: Right> Lease<R> {
     /// The lease for the credential in these headers, which was accepted for this request.
     pub(crate) fn new(access: &Access, headers: &HeaderMap, place: Place) -> Result<Self, Problem> {
-        let credential = access.credential(headers)?.into_owned();
-        let watch = tokio::spawn(over::<R>(access.clone(), credential.clone()));
-        Ok(Self { place, access: access.clone(), credential, watch, right: PhantomData })
+        let held = Arc::new(Held {
+            access: access.clone(),
+            credential: access.credential(headers)?.into_owned(),
+            suffices: |authority| authority.permit::<R>().is_ok(),
+            doubt: Notify::new(),
+        });
+        access.shared.leases.add(&held);
+        Ok(Self { place, held, right: PhantomData })
     }
 
     /// The permit for the next step.
     pub(crate) async fn permit(&self) -> Result<Permit<R>, Problem> {
-        permit(&self.access, &self.credential).await
+        Ok(self.held.access.admit(&self.held.credential).await?.permit()?)
     }
 
     /// Counts lines that were executed or sent.
@@ -50,38 +74,54 @@ impl<R: Right> Lease<R> {
     }
 
     /// Waits until the credential is no longer valid or another caller needs the place, and returns
-    /// the reason. Cancel-safe.
-    pub(crate) async fn over(&mut self) -> Problem {
-        tokio::select! {
-            biased;
-            over = &mut self.watch => {
-                over.unwrap_or_else(|_| Problem::new(ProblemCode::Internal))
+    /// the reason.
+    pub(crate) async fn over(&self) -> Problem {
+        loop {
+            tokio::select! {
+                biased;
+                problem = self.place.ended() => return problem,
+                () = self.held.doubt.notified() => {}
             }
-            problem = self.place.ended() => problem,
+            // Boxed, because the work nearly always waits, and many streams are idle.
+            if let Err(problem) = Box::pin(self.permit()).await {
+                return problem;
+            }
         }
     }
 }
 
-impl<R> Drop for Lease<R> {
-    fn drop(&mut self) {
-        self.watch.abort();
-    }
-}
-
-async fn permit<R: Right>(
-    access: &Access,
-    credential: &Credential<'_>,
-) -> Result<Permit<R>, Problem> {
-    Ok(access.admit(credential).await?.permit()?)
-}
-
-/// Checks the credential repeatedly until it is rejected.
-async fn over<R: Right>(access: Access, credential: Credential<'static>) -> Problem {
-    loop {
-        sleep(CHECK_INTERVAL).await;
-        // Boxed, because the task sleeps nearly always, and many streams are idle.
-        if let Err(problem) = Box::pin(permit::<R>(&access, &credential)).await {
-            return problem;
+impl Leases {
+    fn add(&self, held: &Arc<Held>) {
+        let mut leases = self.lock();
+        leases.push(Arc::downgrade(held));
+        if leases.len() == 1 {
+            tokio::spawn(self.clone().watch());
         }
+    }
+
+    async fn watch(self) {
+        loop {
+            sleep(CHECK_INTERVAL).await;
+            let running: Vec<_> = {
+                let mut leases = self.lock();
+                leases.retain(|lease| lease.strong_count() > 0);
+                if leases.is_empty() {
+                    mem::take(&mut *leases);
+                    return;
+                }
+                leases.iter().filter_map(Weak::upgrade).collect()
+            };
+            let deadline = Instant::now() + CHECK_PATIENCE;
+            for Held { access, credential, suffices, doubt } in running.iter().map(Arc::as_ref) {
+                match timeout_at(deadline, access.admit(credential)).await {
+                    Ok(Ok(authority)) if suffices(&authority) => {}
+                    _ => doubt.notify_one(),
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Held>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

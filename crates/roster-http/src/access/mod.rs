@@ -27,6 +27,7 @@ use crate::{
 };
 pub(crate) use bearer::bearer;
 pub(crate) use lease::Lease;
+use lease::Leases;
 use ring::Ring;
 use roster_jwt::{Refused, TokenIssuer, Tokens};
 
@@ -52,6 +53,7 @@ struct Shared {
     ring: Ring,
     tokens: Tokens,
     require_key: bool,
+    leases: Leases,
 }
 
 /// The work that is needed to verify the credential of a request.
@@ -93,7 +95,8 @@ impl Access {
         let keys = directory.keys();
         let tokens = Tokens::new(issuers, &directory);
         let ring = Ring::new(directory.clone());
-        let shared = Arc::new(Shared { directory, ring, tokens, require_key });
+        let leases = Leases::default();
+        let shared = Arc::new(Shared { directory, ring, tokens, require_key, leases });
         Self { keys, tenant: None, shared }
     }
 

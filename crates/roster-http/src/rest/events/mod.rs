@@ -214,7 +214,7 @@ async fn wait(
     let end = Instant::now() + time;
     let class = Class::of_list(call.parts.uri.query());
     let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
-    let mut lease = call.lease::<ReadEvents>(app, place)?;
+    let lease = call.lease::<ReadEvents>(app, place)?;
     while is_at_the_end(&page) {
         tokio::select! {
             problem = lease.over() => return Err(problem),
