@@ -7,6 +7,7 @@ use roster_client::Fault;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
+use crate::strict_json;
 
 /// How the values of members are written.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,7 +47,7 @@ impl Assignments {
         let is = |names: &[&str]| names.contains(&name);
         let wrong = |why: &str| Failure::usage(format!("{word}: {why}"));
         let (name, value) = if let Some(name) = name.strip_suffix(':') {
-            let value = serde_json::from_str(text)
+            let value = strict_json::read(text)
                 .map_err(|error| wrong(&format!(":= takes JSON, and = takes text ({error})")))?;
             (name, value)
         } else if text.is_empty() {
@@ -108,8 +109,7 @@ pub(crate) fn record_of(file: Option<&Path>, with: &Assignments) -> Result<Value
     let read = if is_stdin { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
     let wrong = |why: String| Failure::usage(format!("{}: {why}", file.display()));
     let text = read.map_err(|error| wrong(error.to_string()))?;
-    let mut record: Value =
-        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let mut record = strict_json::read(&text).map_err(|error| wrong(error.to_string()))?;
     let members = record.as_object_mut();
     let members = members.ok_or_else(|| wrong("it must contain one JSON object".to_owned()))?;
     members.extend(with.members.clone());

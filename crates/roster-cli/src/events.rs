@@ -67,6 +67,13 @@ pub struct EventsFlags {
 }
 
 pub(crate) async fn run(flags: EventsFlags) -> Outcome {
+    let given = [("--type", &flags.types), ("--actor", &flags.actor)].into_iter();
+    let mut given = given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text)));
+    let empty = given.find(|(_, text)| text.trim().is_empty()).map(|(flag, _)| flag);
+    let is_subject_empty = flags.subject.as_ref().is_some_and(|subject| subject.trim().is_empty());
+    if let Some(flag) = empty.or(is_subject_empty.then_some("--subject")) {
+        return Err(Failure::usage(format!("{flag} is empty")));
+    }
     let client = flags.remote.client()?;
     let mut query = vec![("type", flags.types.join(","))];
     let names = Names::read(&client).await;

@@ -257,6 +257,10 @@ async fn read(
         response = client.stream(&call, Body::from(Vec::new())) => response?,
         () = interrupts.next() => return Err(Stop::Interrupted),
     };
+    let is_asked_for = text(&response, "content-type");
+    if !is_asked_for.is_some_and(|sent| sent.starts_with(media(is_csv))) {
+        return Err(client.strange("the response is no export").into());
+    }
     let position = text(&response, "roster-position");
     let mut progress = Progress::begin("export", total(&response, flags.limit), 0);
     let copied =
@@ -303,6 +307,10 @@ fn total(response: &Response, limit: Option<u64>) -> u64 {
     let is_exact = text(response, "roster-total-relation").is_none();
     let total: u64 = total.filter(|_| is_exact).unwrap_or_default();
     limit.map_or(total, |limit| total.min(limit))
+}
+
+const fn media(is_csv: bool) -> &'static str {
+    if is_csv { "text/csv" } else { "application/x-ndjson" }
 }
 
 /// Counts records as they pass.
@@ -358,9 +366,8 @@ impl ExportFlags {
     }
 
     fn call(&self, is_csv: bool) -> Call {
-        let media = if is_csv { "text/csv" } else { "application/x-ndjson" };
         let call = Call::new(Method::GET, self.what.path())
-            .header(header::ACCEPT, media)
+            .header(header::ACCEPT, media(is_csv))
             .query("count", "true");
         let given = [
             ("filter", self.filter.clone()),

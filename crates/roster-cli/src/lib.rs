@@ -28,6 +28,7 @@ mod progress;
 mod records;
 mod resource_flags;
 mod schema;
+mod strict_json;
 mod table;
 mod tenants;
 mod text;

@@ -285,7 +285,15 @@ impl Collection<'_> {
         let draft = record_of(flags.file.as_deref(), &given)?;
         let write = Write { is_dry_run: flags.dry_run, ..write };
         let created = self.resource().create_with(&draft, &write).await;
-        created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))
+        let record = created.map_err(|error| Failure::of_input(error, |one| given.word_of(one)))?;
+        if !flags.dry_run && text(&record, self.kind.key).is_empty() {
+            return Err(self.client.strange("the response is no record").into());
+        }
+        let is_other = draft.get("id").is_some_and(|id| Some(id) != record.get("id"));
+        if is_other && !flags.dry_run {
+            say("note: the id was ignored, because the service makes ids");
+        }
+        Ok(record)
     }
 
     /// Changes members of the records that the words name.
@@ -303,8 +311,9 @@ impl Collection<'_> {
         for name in &names {
             found.push(self.find(name).await?);
         }
-        for read in &found {
-            self.set(read, &given, &flags.guard).await?;
+        for (at, read) in found.iter().enumerate() {
+            let set = self.set(read, &given, &flags.guard).await;
+            set.map_err(|failure| of_several(failure, at, &found))?;
         }
         flags.guard.print_dry_run();
         Ok(0)
@@ -341,25 +350,40 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Deletes records, after a question if there are several.
+    /// Deletes records, after a question if there are several or one cannot be restored.
     pub(crate) async fn delete(&self, flags: &DeleteFlags) -> Outcome {
         let mut found = Vec::new();
         for name in &flags.names {
             found.push(self.find(name).await?);
         }
-        if found.len() > 1 && !flags.guard.dry_run {
-            let question = format!("Delete {} {}?", found.len(), self.kind.many);
-            confirm(&question, flags.yes)?;
+        let is_final = matches!(self.kind.path, "groups" | "webhooks");
+        if (found.len() > 1 || is_final) && !flags.guard.dry_run {
+            let what = match found.as_slice() {
+                [only] => format!("the {} {}", self.kind.one, label(only)),
+                several => format!("{} {}", several.len(), self.kind.many),
+            };
+            let end = if is_final { " Nothing brings them back." } else { "" };
+            confirm(&format!("Delete {what}?{end}"), flags.yes)?;
         }
-        for record in &found {
+        for (at, record) in found.iter().enumerate() {
             let id = text(record, self.kind.key);
-            self.resource().delete(&id, &flags.guard.write(record)).await?;
+            let deleted = self.resource().delete(&id, &flags.guard.write(record)).await;
+            deleted.map_err(|error| of_several(error.into(), at, &found))?;
             let done = if flags.guard.dry_run { "would delete" } else { "deleted" };
             print(&format!("{done} {} {id} ({})", self.kind.one, label(record)))?;
         }
         flags.guard.print_dry_run();
         Ok(0)
     }
+}
+
+/// The failure of one of several records. Those before it were changed, the others were not tried.
+pub(crate) fn of_several(failure: Failure, done: usize, records: &[Record]) -> Failure {
+    let left: Vec<String> = records.iter().skip(done + 1).map(label).collect();
+    let left =
+        if left.is_empty() { String::new() } else { format!("\nnot tried: {}", left.join(", ")) };
+    let status = if done > 0 { exit::SOME_FAILED } else { failure.status };
+    Failure { status, text: failure.text + &left, ..failure }
 }
 
 /// A member as text.

@@ -13,7 +13,7 @@ use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::Record;
-use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, text};
+use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, of_several, text};
 use crate::resource_flags::ResourceFlags;
 use crate::text::print;
 
@@ -234,10 +234,11 @@ async fn change(
         let more = if found.len() > names.len() { ", ..." } else { "" };
         confirm(&format!("Delete {} users: {}{more}?", found.len(), names.join(", ")), yes)?;
     }
-    for user in &found {
+    for (at, user) in found.iter().enumerate() {
         let name = label(user);
         if let Some(given) = given {
-            let after = collection.set(user, given, guard).await?;
+            let set = collection.set(user, given, guard).await;
+            let after = set.map_err(|failure| of_several(failure, at, &found))?;
             if !guard.dry_run && after.get("version") != user.get("version") {
                 let undo = format!("undo: roster undo {}", text(&after, "id"));
                 collection.remote.suggest(&undo);
@@ -245,7 +246,8 @@ async fn change(
             continue;
         }
         let id = text(user, "id");
-        collection.resource().delete(&id, &guard.write(user)).await?;
+        let deleted = collection.resource().delete(&id, &guard.write(user)).await;
+        deleted.map_err(|error| of_several(error.into(), at, &found))?;
         print(&format!("{name}: {}", if guard.dry_run { "would be deleted" } else { "deleted" }))?;
         if !guard.dry_run {
             collection.remote.suggest(&format!("undo: roster users restore {id}"));
@@ -270,12 +272,16 @@ async fn replace(collection: &Collection<'_>, flags: &ReplaceFlags) -> Outcome {
 
 async fn restore(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
     let deleted = collection.client.resource::<Record>("deleted-users");
+    let mut found = Vec::new();
     for name in &flags.users {
-        let user = find_deleted(collection.client, name).await?;
+        found.push(find_deleted(collection.client, name).await?);
+    }
+    for (at, user) in found.iter().enumerate() {
         let write = Write { is_dry_run: flags.dry_run, ..Write::default() };
-        deleted.act(&text(&user, "id"), "restore", &write).await?;
+        let restored = deleted.act(&text(user, "id"), "restore", &write).await;
+        restored.map_err(|error| of_several(error.into(), at, &found))?;
         let done = if flags.dry_run { "would be restored" } else { "restored" };
-        print(&format!("{}: {done}", label(&user)))?;
+        print(&format!("{}: {done}", label(user)))?;
     }
     Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
     Ok(0)
@@ -296,8 +302,9 @@ async fn purge(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
         confirm(&question, flags.yes)?;
     }
     let guard = Guard { dry_run: flags.dry_run, if_version: None };
-    for user in &found {
-        deleted.delete(&text(user, "id"), &guard.write(user)).await?;
+    for (at, user) in found.iter().enumerate() {
+        let purged = deleted.delete(&text(user, "id"), &guard.write(user)).await;
+        purged.map_err(|error| of_several(error.into(), at, &found))?;
         let done = if flags.dry_run { "would be purged" } else { "purged" };
         print(&format!("{}: {done}", label(user)))?;
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::assign::{Assignments, Types};
 use crate::failure::{Failure, Outcome, exit};
+use crate::keys::{lost, print_secret};
 use crate::output::Record;
 use crate::records::{
     Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label,
@@ -160,10 +161,10 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
 /// Prints the secret alone, or the record with it for programs.
 fn reveal(collection: &Collection<'_>, webhook: &Record) -> Result<(), Failure> {
     if !collection.output.is_table() {
-        return collection.output.record(webhook);
+        return collection.output.record(webhook).map_err(lost);
     }
     say("the secret of its signatures on stdout is shown only once");
-    Ok(print(&text(webhook, "secret"))?)
+    print_secret(&text(webhook, "secret"))
 }
 
 async fn test(collection: &Collection<'_>, name: &str) -> Outcome {

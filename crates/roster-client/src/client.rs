@@ -92,8 +92,9 @@ impl Client {
     ///
     /// If this is no URL with `http` or `https`.
     pub fn builder(base_url: &str) -> Result<Builder, Error> {
-        let no_url =
-            |why: &str| Error::Request(format!("{base_url} is no URL of a service: {why}"));
+        // A URL with a password is not shown.
+        let shown = if base_url.contains('@') { "this" } else { base_url };
+        let no_url = |why: &str| Error::Request(format!("{shown} is no URL of a service: {why}"));
         let mut base = Url::parse(base_url).map_err(|error| no_url(&error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(no_url("it begins neither with https:// nor with http://"));
@@ -269,7 +270,9 @@ impl Client {
         Error::Broken { url: self.url().to_owned(), why }
     }
 
-    fn strange(&self, why: &str) -> Error {
+    /// The error of a response that is not as Roster responds.
+    #[must_use]
+    pub fn strange(&self, why: &str) -> Error {
         Error::Strange { url: self.url().to_owned(), why: why.to_owned() }
     }
 }

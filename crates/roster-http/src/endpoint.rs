@@ -8,6 +8,7 @@
 use std::{net::IpAddr, pin::Pin, sync::Arc, time::Instant};
 
 use axum::{
+    body::{Body, HttpBody as _},
     extract::Request,
     handler::Handler,
     response::{IntoResponse, Response},
@@ -25,6 +26,7 @@ use roster_server::{
 use crate::{
     authorization::authorize,
     description,
+    extract::read_nothing,
     limits::{
         admission::{holds_too_much, identity},
         time_limits::{ReadLimit, in_time},
@@ -106,6 +108,15 @@ where
             let rate_limit = &mut after.rate_limit;
             let guarded =
                 guard(app.clone(), &mut parts, &context.peer, operation, client, rate_limit).await;
+            let takes_none = operation.is_some_and(Operation::takes_no_body);
+            let (guarded, body) = match guarded {
+                // Boxed, because few requests have one.
+                Ok(admitted) if takes_none && !body.is_end_stream() => {
+                    let read = Box::pin(read_nothing(body, &context.peer)).await;
+                    (read.map(|()| admitted), Body::empty())
+                }
+                guarded => (guarded, body),
+            };
             let response = match guarded {
                 Ok((app, authority)) => {
                     let is_limited = operation.is_some_and(|operation| !operation.is_probe());

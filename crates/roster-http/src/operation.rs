@@ -302,6 +302,28 @@ impl Operation {
         )
     }
 
+    /// Whether it changes something and takes no body. A SCIM DELETE ignores its body, in which
+    /// nothing could be meant.
+    pub(crate) const fn takes_no_body(self) -> bool {
+        matches!(
+            self,
+            Self::DeleteUser
+                | Self::PurgeUser
+                | Self::RestoreUser
+                | Self::DeleteGroup
+                | Self::PutMember
+                | Self::DeleteMember
+                | Self::RevokeKey
+                | Self::RotateKey
+                | Self::DeleteWebhook
+                | Self::TestWebhook
+                | Self::RotateWebhook
+                | Self::DeleteTenant
+                | Self::PurgeTenant
+                | Self::RestoreTenant
+        )
+    }
+
     /// Whether it may wait for events.
     pub(crate) const fn may_wait(self) -> bool {
         matches!(self, Self::ListEvents | Self::ListUserEvents)

@@ -17,7 +17,7 @@ use roster_server::{Identity, Peer, Upload};
 use crate::{
     access::Lease,
     authorization::reauthorize,
-    extract::{BodyKind, Fingerprint, read_bytes},
+    extract::{BodyKind, Fingerprint, read_bytes, read_nothing},
     limits::{admission::identity, transfers::Place},
     operation::Operation,
     problem::{Problem, ProblemCode},
@@ -195,8 +195,9 @@ impl UnreadCall {
     }
 
     /// The call, for an operation that takes no body.
-    pub(crate) fn without_body(self) -> Call {
-        Call { parts: self.parts, context: self.context }
+    pub(crate) async fn without_body(self) -> Result<Call, Problem> {
+        read_nothing(self.body, &self.context.peer).await?;
+        Ok(Call { parts: self.parts, context: self.context })
     }
 
     /// Reads the whole body as JSON with the given function, then authenticates and authorizes the

@@ -1,7 +1,8 @@
 //! List requests (RFC 7644 section 3.4.2, RFC 9865), and the envelope of a page.
 //!
 //! A query in a URL and a SearchRequest (RFC 7644 section 3.4.3) mean the same. Unknown parameters
-//! are ignored. Numbers out of range are adjusted where the RFC says so.
+//! of a URL are ignored, unknown members of a SearchRequest are errors. Numbers out of range are
+//! adjusted where the RFC says so.
 
 use std::borrow::Cow;
 
@@ -112,6 +113,12 @@ pub fn projection<'a>(
     Projection::read(resource_type, given.attributes.as_deref(), given.excluded.as_deref())
 }
 
+fn unknown_in_search() -> ScimError {
+    let detail = "a SearchRequest has schemas, filter, sortBy, sortOrder, startIndex, count, \
+                  cursor, attributes and excludedAttributes";
+    ScimError::new(ScimType::InvalidSyntax, detail)
+}
+
 impl Given {
     fn take(&mut self, name: &str, value: String) -> Result<(), ScimError> {
         if self.take_projection(name, &value) {
@@ -169,7 +176,11 @@ impl Given {
                 }
             };
         }
-        let Some(field) = self.text(name) else { return Ok(()) };
+        let Some(field) = self.text(name) else {
+            // Without a misspelt filter everything would be found.
+            let is_known = is("schemas");
+            return if is_known { Ok(()) } else { Err(unknown_in_search()) };
+        };
         match value {
             Json::Null => Ok(()),
             Json::Text(text) => once(name, field, text),
@@ -436,7 +447,7 @@ mod tests {
     fn a_search_request_means_what_a_query_means() {
         let body = r#"{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],
             "attributes":["userName","emails"],"filter":"userName pr","startIndex":2,"count":3,
-            "sortBy":"userName","sortOrder":"descending","other":{}}"#;
+            "sortBy":"userName","sortOrder":"descending"}"#;
         let none = UserSchema::default();
         let tree = json::read(body.as_bytes()).expect("JSON");
         let query = of(&[
@@ -448,6 +459,8 @@ mod tests {
             ("sortOrder", "descending"),
         ]);
         assert_eq!(ListRequest::of_body(&USER, &none, tree, Strictness::Strict), query);
+        let misspelt = json::read(br#"{"fitler":"userName pr"}"#).expect("JSON");
+        assert!(ListRequest::of_body(&USER, &none, misspelt, Strictness::Tolerant).is_err());
         let bare = json::read(b"{}").expect("JSON");
         assert!(ListRequest::of_body(&USER, &none, bare.clone(), Strictness::Tolerant).is_ok());
         assert!(ListRequest::of_body(&USER, &none, bare, Strictness::Strict).is_err());

@@ -144,6 +144,17 @@ pub(crate) fn many(
     Ok(values)
 }
 
+/// Whether an operation has no value (RFC 7643 section 2.5). In tolerant parsing an empty string is
+/// none.
+pub(crate) fn is_no_value(value: Option<&Json>, strictness: Strictness) -> bool {
+    match value {
+        None | Some(Json::Null) => true,
+        Some(Json::Array(items)) => items.is_empty(),
+        Some(Json::Text(text)) => text.is_empty() && strictness.is_tolerant(),
+        Some(Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Object(_)) => false,
+    }
+}
+
 /// The value of an object that has nothing else, as clients send it for a text.
 pub(crate) fn bare(value: Json) -> Json {
     if let Json::Object(members) = &value

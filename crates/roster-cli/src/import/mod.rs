@@ -74,6 +74,11 @@ impl<'a> Import<'a> {
         let path = given.clone().or_else(|| state.faults.clone()).unwrap_or_else(default);
         // The import may go on from another directory.
         let path = std::path::absolute(path)?;
+        let is_input = |input| path.canonicalize().is_ok_and(|faults| faults == input);
+        if flags.file.canonicalize().is_ok_and(is_input) {
+            let text = format!("{} has the users", faults::shown(&path));
+            return Err(Failure::usage(text).next("--faults names another file"));
+        }
         // The faults of the last dry run are of no use to this one.
         let is_own = state.faults.as_ref() == Some(&path) || (is_dry_run && given.is_none());
         faults::check(&path, is_own || flags.service.restart)?;

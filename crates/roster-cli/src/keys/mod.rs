@@ -4,6 +4,7 @@ mod place;
 mod secret_file;
 mod service;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -223,6 +224,18 @@ async fn create(output: &Output, keys: &impl Keys, flags: CreateKeyFlags) -> Out
     reveal(output, made, file)
 }
 
+/// Prints a secret that is shown only once.
+pub(crate) fn print_secret(secret: &str) -> Result<(), Failure> {
+    print(secret).and_then(|()| Ok(std::io::stdout().flush()?)).map_err(|error| lost(error.into()))
+}
+
+/// The failure if stdout took no secret.
+pub(crate) fn lost(failure: Failure) -> Failure {
+    let why = if failure.text.is_empty() { "it is closed".to_owned() } else { failure.text };
+    Failure::new(exit::OTHER, format!("stdout did not take the secret: {why}"))
+        .next("nobody has the new secret: rotate again, or revoke the key")
+}
+
 /// What a key permits, and until when.
 fn described(key: &Record) -> String {
     let end = text(key, "expires_at");
@@ -248,10 +261,10 @@ fn reveal(output: &Output, mut key: Record, file: Option<SecretFile>) -> Outcome
         key.retain(|member, _| member != "key");
     } else if output.is_table() {
         say("the key on stdout is shown only once");
-        print(&secret)?;
+        print_secret(&secret)?;
     }
     if !output.is_table() {
-        output.record(&key)?;
+        output.record(&key).map_err(lost)?;
     }
     match kept {
         Some(Err(failure)) => Err(failure),

@@ -149,6 +149,11 @@ pub fn decide_webhook(
             WebhookDraft::parse(patch).map_err(WebhookRefusal::Invalid)?;
             let tree = merge(WebhookDraft::tree_of(&stored.webhook), patch.clone());
             patched = WebhookDraft::parse(&tree).map_err(WebhookRefusal::Invalid)?;
+            // A PUT may send back what a create returned.
+            refuse_secret(&patched)?;
+            if patch.member("after").is_some_and(|after| *after != Json::Null) {
+                return Err(after_is_for_new());
+            }
             described(stored, &patched, change)?
         }
         WebhookAct::Rotate { secret, overlap_ms, .. } => {
@@ -202,8 +207,7 @@ fn described(
     }
     let (name, url) = required(draft)?;
     if draft.after.is_some() {
-        let detail = "it is for a new webhook; send another position to /replay";
-        return Err(invalid("after", ViolationCode::InvalidValue, detail));
+        return Err(after_is_for_new());
     }
     let status = draft.status.unwrap_or(old.status);
     if status != old.status {
@@ -233,6 +237,19 @@ fn described(
     Ok(StoredWebhook { webhook: Webhook { audit, ..webhook }, progress, ..stored.clone() })
 }
 
+fn after_is_for_new() -> WebhookRefusal {
+    let detail = "it is for a new webhook; send another position to /replay";
+    invalid("after", ViolationCode::InvalidValue, detail)
+}
+
+fn refuse_secret(draft: &WebhookDraft) -> Result<(), WebhookRefusal> {
+    if !draft.has_secret {
+        return Ok(());
+    }
+    let detail = "the service makes the secret, and returns it; rotate the webhook for another";
+    Err(invalid("secret", ViolationCode::InvalidValue, detail))
+}
+
 fn create(
     id: WebhookId,
     draft: &WebhookDraft,
@@ -243,10 +260,7 @@ fn create(
     let (name, url) = required(draft)?;
     let status = draft.status.unwrap_or_default();
     refuse_own_status(status)?;
-    if draft.has_secret {
-        let detail = "the service makes the secret, and returns it";
-        return Err(invalid("secret", ViolationCode::InvalidValue, detail));
-    }
+    refuse_secret(draft)?;
     let webhook = Webhook {
         id,
         version: 1,

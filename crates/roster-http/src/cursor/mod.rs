@@ -37,7 +37,7 @@ use data_encoding::BASE64URL_NOPAD;
 use roster_core::{
     Actor, Timestamp, UserId,
     json::write_text,
-    list::{Direction, PageKey, PageQuery, SortKey},
+    list::{Direction, PageKey, PageQuery, SortBy, SortKey},
     store::Secret,
 };
 use sha2::{Digest, Sha256};
@@ -128,9 +128,15 @@ impl ListCursors<'_> {
 
     /// Adds the order and the conditions of a list of users.
     pub(crate) fn with_query(self, query: &PageQuery) -> Self {
-        let PageQuery { sort, filter, words, .. } = query;
+        let PageQuery { sort, filter, words, schema, .. } = query;
+        // Another member may have the number of the index later.
+        let member = match sort.by {
+            SortBy::Indexed(kind) => schema.index(kind).map(|index| index.member.name()),
+            _ => None,
+        };
         let minus = if sort.direction == Direction::Descending { "-" } else { "" };
         self.with("sort", Some(format!("{minus}{}", sort.by.name())))
+            .with("member", member)
             .with("filter", filter)
             .with("word", words)
     }

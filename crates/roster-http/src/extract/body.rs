@@ -93,6 +93,23 @@ pub(crate) fn check_lines(headers: &HeaderMap, is_of_groups: bool) -> Result<(),
     check_coding(kind, headers)
 }
 
+/// The maximum size of what clients send that must send something, such as `{}`.
+const NOTHING_BYTES_MAX: usize = 64;
+
+/// Reads the body of a request that takes none. It must be empty: it may hold a version that the
+/// client expects to be checked.
+pub(crate) async fn read_nothing(body: Body, peer: &Peer) -> Result<(), Problem> {
+    let detail =
+        "this request takes no body: a version goes into If-Match, settings into the query";
+    let refused = || Problem::saying(ProblemCode::InvalidRequest, detail);
+    let sent = read_body(body, NOTHING_BYTES_MAX, peer).await.map_err(|fault| match fault {
+        BodyFault::TooLarge => refused(),
+        fault => unread(fault, NOTHING_BYTES_MAX),
+    })?;
+    let is_nothing = matches!(sent.trim_ascii(), b"" | b"{}" | b"null");
+    if is_nothing { Ok(()) } else { Err(refused()) }
+}
+
 /// Reads the whole body.
 pub(crate) async fn read_bytes(
     kind: BodyKind,
@@ -103,14 +120,18 @@ pub(crate) async fn read_bytes(
 ) -> Result<Bytes, Problem> {
     check_type(kind, headers)?;
     check_coding(kind, headers)?;
-    read_body(body, bytes_max, peer).await.map_err(|fault| match fault {
+    read_body(body, bytes_max, peer).await.map_err(|fault| unread(fault, bytes_max))
+}
+
+fn unread(fault: BodyFault, bytes_max: usize) -> Problem {
+    match fault {
         BodyFault::TooLarge => {
             Problem::saying(ProblemCode::BodyTooLarge, format!("send at most {bytes_max} bytes"))
         }
         BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
         BodyFault::NoMemory => holds_too_much(),
         BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
-    })
+    }
 }
 
 fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {

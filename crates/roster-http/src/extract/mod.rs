@@ -21,7 +21,7 @@ pub(crate) use accept::{
     negotiate,
 };
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
-pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes};
+pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes, read_nothing};
 pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, read_lists,
     refuse_parameters, refused, target, text, unknown,
@@ -38,5 +38,6 @@ pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};
 pub(crate) use write_options::{
-    WriteOptions, check_upsert, dry_run, read_upsert, refuse_idempotency_key, refuse_preconditions,
+    FOR_ONE_KNOWN, WriteOptions, check_upsert, dry_run, read_upsert, refuse_idempotency_key,
+    refuse_preconditions,
 };

@@ -98,7 +98,7 @@ impl FromRequestParts<AppState> for WriteOptions {
         })?;
         check_upsert(options.upsert)?;
         if options.upsert.on_conflict != OnConflict::Fail {
-            refuse_preconditions(&parts.headers)?;
+            refuse_preconditions(&parts.headers, FOR_ONE_KNOWN)?;
         }
         Ok(options)
     }
@@ -106,7 +106,7 @@ impl FromRequestParts<AppState> for WriteOptions {
 
 /// The problem of an operation that does not store its result.
 fn no_idempotency_key() -> Problem {
-    let detail = "this operation takes no Idempotency-Key: send If-Match with the version";
+    let detail = "this operation stores no result and takes no Idempotency-Key";
     Problem::saying(ProblemCode::InvalidIdempotencyKey, detail)
 }
 
@@ -262,13 +262,19 @@ pub(crate) fn check_upsert(upsert: Upsert) -> Result<(), Problem> {
     Err(Problem::saying(ProblemCode::InvalidQuery, detail).with_faults(fault.into()))
 }
 
-/// Fails if the request has preconditions. For requests with `on_conflict`: their client does not
-/// know which user exists.
-pub(crate) fn refuse_preconditions(headers: &HeaderMap) -> Result<(), Problem> {
+/// Why a request with `on_conflict` has no preconditions: its client does not know which user
+/// exists.
+pub(crate) const FOR_ONE_KNOWN: &str =
+    "on_conflict takes no If-Match and no If-None-Match: use PUT or PATCH for them";
+
+/// Fails if the request has preconditions.
+pub(crate) fn refuse_preconditions(
+    headers: &HeaderMap,
+    detail: &'static str,
+) -> Result<(), Problem> {
     if !headers.contains_key(IF_MATCH) && !headers.contains_key(IF_NONE_MATCH) {
         return Ok(());
     }
-    let detail = "on_conflict takes no If-Match and no If-None-Match: use PUT or PATCH for them";
     Err(Problem::saying(ProblemCode::InvalidRequest, detail))
 }
 

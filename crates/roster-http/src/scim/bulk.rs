@@ -149,6 +149,7 @@ impl BulkCall<'_> {
                 let (strictness, schema) = (self.strictness, directory.schema());
                 let read = move |data| UserPatch::read(data, strictness, &schema);
                 let patch = convert(app, data, read).await?;
+                app.dropped_attributes.add(&patch.dropped);
                 let patch = patch_user(app, may, user_id(id)?, patch, terms, &self.work);
                 (200, with_admission(app, patch).await?)
             }
@@ -189,7 +190,9 @@ impl BulkCall<'_> {
         let read_group = move |text: &[u8]| group::read(text, strictness);
         Ok(match &step.act {
             Act::Create(_) => {
-                let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
+                let GroupBody { draft, members, dropped } =
+                    convert_text(app, data, read_group).await?;
+                app.dropped_attributes.add(&dropped);
                 (
                     201,
                     with_admission(
@@ -201,7 +204,9 @@ impl BulkCall<'_> {
             }
             Act::Replace(id, _) => {
                 let id = group_id(id)?;
-                let GroupBody { draft, members } = convert_text(app, data, read_group).await?;
+                let GroupBody { draft, members, dropped } =
+                    convert_text(app, data, read_group).await?;
+                app.dropped_attributes.add(&dropped);
                 let edit = GroupEdit::Replace(Box::new(draft));
                 let change =
                     app.directory.change_group(may, id, edit, MembersEdit::All(members), terms);
@@ -210,6 +215,7 @@ impl BulkCall<'_> {
             Act::Patch(id, _) => {
                 let read = move |text: &[u8]| patch::group::read(text, strictness);
                 let operations = convert_text(app, data, read).await?;
+                app.dropped_attributes.add(&operations.dropped);
                 let id = group_id(id)?;
                 let how = (strictness, &self.work);
                 let patch = patch_group(app, may, id, operations, how, terms);

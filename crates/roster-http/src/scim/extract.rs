@@ -127,6 +127,10 @@ impl FromScim for UserPatch {
         Ok(Self::read(json::read(text)?, strictness, schema))
     }
 
+    fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+
     fn memory(&self) -> usize {
         self.memory()
     }
@@ -137,6 +141,10 @@ impl FromScim for GroupBody {
         group::read(text, strictness)
     }
 
+    fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+
     fn memory(&self) -> usize {
         self.members.len() * MEMBER_MEMORY
     }
@@ -145,6 +153,10 @@ impl FromScim for GroupBody {
 impl FromScim for GroupOperations {
     fn from_scim(text: &[u8], strictness: Strictness, _: &UserSchema) -> Parsed<Self> {
         patch::group::read(text, strictness)
+    }
+
+    fn dropped(&self) -> &[String] {
+        &self.dropped
     }
 
     fn memory(&self) -> usize {

@@ -85,6 +85,7 @@ pub fn read(body: Json, strictness: Strictness) -> Result<BulkRequest, ScimError
         let detail = format!("send at most {BULK_OPERATIONS_MAX} operations (maxOperations)");
         return Err(ScimError::of_status(413, detail));
     }
+    all_known(&members, "the body")?;
     let mut names = BTreeSet::new();
     let mut operations = Vec::with_capacity(sent.len());
     for (number, one) in (1_usize..).zip(sent) {
@@ -144,7 +145,16 @@ fn operation(one: Json, label: &str, strictness: Strictness) -> Result<BulkOpera
     if data.is_none() && !matches!(method, BulkMethod::Delete | BulkMethod::Get) {
         return Err(invalid(format!("{label}: send data")));
     }
+    all_known(&members, label)?;
     Ok(BulkOperation { method, bulk_id, version, path, data })
+}
+
+/// Fails if a member is left that was not read: it may be a misspelt `version`.
+fn all_known(left: &[(String, Json)], label: &str) -> Result<(), ScimError> {
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(invalid(format!("{label}: unknown member; section 3.7 of RFC 7644 names the known ones")))
 }
 
 fn members_of(json: Json, label: &str) -> Result<Vec<(String, Json)>, ScimError> {

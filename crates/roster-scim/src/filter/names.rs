@@ -8,7 +8,7 @@ use roster_core::{
         Compared as _, Comparison, Dialect, Expression, GroupPart, KEY_EXPECTED, Names, Operand,
         Operator, Path, Test, check_operator, free_path, operand,
     },
-    schema::DeclaredMember,
+    schema::{DeclaredMember, ValueType},
 };
 
 use super::{
@@ -23,7 +23,7 @@ use crate::{
     Strictness,
     schema::{
         AttributeSchema, AttributeType, ROSTER_USER, Schema, USER,
-        declared::{Extensions, Named as Declared, without_urn},
+        declared::{Extensions, Named as Declared, converted, without_urn},
     },
     strictness::as_flag,
 };
@@ -186,7 +186,10 @@ impl Names for UserNames<'_> {
         match name {
             Named::Values(path, attribute) => {
                 let path = values_of(path);
-                let literal = self.read(path.comparison(), attribute, literal)?;
+                let literal = match self.declared_at(&path) {
+                    Some(member) => of_declared(member, literal, self.strictness)?,
+                    None => self.read(path.comparison(), attribute, literal)?,
+                };
                 let operand = operand(path.comparison(), operator, literal)?;
                 Ok(Expression::Test(Test { path, operator, operand }))
             }
@@ -239,7 +242,7 @@ impl Names for UserNames<'_> {
     }
 }
 
-impl UserNames<'_> {
+impl<'s> UserNames<'s> {
     /// Converts a literal: in tolerant parsing, strings to booleans. Statuses are case-sensitive.
     fn read(
         self,
@@ -256,8 +259,37 @@ impl UserNames<'_> {
         }
     }
 
+    /// The declared member that a path below `attributes` leads to.
+    fn declared_at(self, path: &Path) -> Option<&'s DeclaredMember> {
+        let Path::Free(path) = path else { return None };
+        let [key] = path.keys.as_slice() else { return None };
+        self.declared.members.iter().find(|member| member.name == *key)
+    }
+
     fn flag(self, literal: Json) -> Json {
         if self.strictness.is_tolerant() { as_flag(literal) } else { literal }
+    }
+}
+
+/// A literal as a value of the declared type. One of another type would never be equal.
+fn of_declared(
+    member: &DeclaredMember,
+    literal: Json,
+    strictness: Strictness,
+) -> Result<Json, String> {
+    let one = DeclaredMember { multi_valued: false, ..member.clone() };
+    let literal =
+        if literal.is_empty_text() { literal } else { converted(&one, literal, strictness) };
+    match (member.value_type, &literal) {
+        (_, Json::Null)
+        | (ValueType::String | ValueType::DateTime, Json::Text(_))
+        | (ValueType::Boolean, Json::Bool(_))
+        | (ValueType::Integer | ValueType::Number, Json::Int(_) | Json::Float(_)) => Ok(literal),
+        (ValueType::String | ValueType::DateTime, _) => {
+            Err("write a text in quotation marks".to_owned())
+        }
+        (ValueType::Boolean, _) => Err("write true or false".to_owned()),
+        (ValueType::Integer | ValueType::Number, _) => Err("write a number".to_owned()),
     }
 }
 

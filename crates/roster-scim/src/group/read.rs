@@ -14,7 +14,7 @@ use crate::{
     strictness::{Strictness, as_text},
 };
 
-/// The maximum number of characters of a value that an error shows.
+/// The maximum length of an id of another system that an error shows.
 const SHOWN_MAX: usize = 64;
 
 /// A parsed group.
@@ -24,6 +24,8 @@ pub struct GroupBody {
     pub draft: GroupDraft,
     /// Its members; empty if the body has none.
     pub members: BTreeSet<UserId>,
+    /// The names of the attributes that no schema has. Tolerant parsing drops them.
+    pub dropped: Vec<String>,
 }
 
 /// Parses a group from a body. Its members are read as they come.
@@ -68,6 +70,7 @@ struct Reading {
     schemas: Option<Json>,
     /// The attributes that were sent.
     sent: BTreeSet<&'static str>,
+    dropped: Vec<String>,
 }
 
 impl Reading {
@@ -85,7 +88,7 @@ impl Reading {
             return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
         }
         let (own, members, schemas, sent) = (Vec::new(), BTreeSet::new(), None, BTreeSet::new());
-        let mut reading = Self { strictness, own, members, schemas, sent };
+        let mut reading = Self { strictness, own, members, schemas, sent, dropped: Vec::new() };
         stream::members(text, |name, value| {
             // RFC 7643 section 3.3 has an object below a URN only for extensions; some clients send
             // one for every schema.
@@ -101,7 +104,14 @@ impl Reading {
         if strictness == Strictness::Strict {
             require_schemas(reading.schemas.as_ref())?;
         }
-        Ok(GroupBody { draft: draft(reading.own)?, members: reading.members })
+        if !reading.sent.contains("members")
+            && reading.dropped.iter().any(|name| is_like_members(name))
+        {
+            let detail = "an attribute is unknown whose name is nearly members: send members";
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+        }
+        let Self { own, members, dropped, .. } = reading;
+        Ok(GroupBody { draft: draft(own)?, members, dropped })
     }
 
     fn take(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
@@ -115,6 +125,7 @@ impl Reading {
                 let detail = format!("{name}: a group has no such attribute");
                 return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
             }
+            self.dropped.push(name.to_owned());
             return Ok(());
         };
         if !self.sent.insert(attribute.name) {
@@ -132,6 +143,11 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// Whether an unknown name is probably a misspelt `members`: ignored, it would empty the group.
+fn is_like_members(name: &str) -> bool {
+    name.to_ascii_lowercase().starts_with("memb")
 }
 
 /// The name without the URN of a group in front of it (RFC 7644 section 3.10).
@@ -184,10 +200,16 @@ fn id(member: &Json) -> Result<UserId, ScimError> {
     Err(ScimError::new(ScimType::InvalidValue, detail))
 }
 
-/// The error for the value of a member that is no id.
+/// The error for the value of a member that is no id. It shows an id of another system, but no
+/// address or name of a person.
 pub(crate) fn no_id(text: &str) -> ScimError {
-    let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect();
-    let detail = format!("members: {shown:?} is no id: send the id of a user or of a group");
+    let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let shown = if text.len() <= SHOWN_MAX && text.bytes().all(is_of_id) {
+        format!("{text:?}")
+    } else {
+        "a value".to_owned()
+    };
+    let detail = format!("members: {shown} is no id: send the id of a user or of a group");
     ScimError::new(ScimType::InvalidValue, detail)
 }
 

@@ -4,11 +4,11 @@ use roster_core::{Json, Work};
 
 use super::{
     Op, entries, free,
-    parts::{find, given, merge, object, required, set_part, unless_empty},
+    parts::{find, given, merge, object, required, set_part, unless_empty, without},
     path::{Part, Target},
     same::Index,
 };
-use crate::{ScimError, Strictness, schema::AttributeSchema};
+use crate::{ScimError, Strictness, schema::AttributeSchema, value::is_no_value};
 
 /// The value after the operation; `None` if the attribute is absent.
 pub(super) fn change<'w>(
@@ -23,6 +23,7 @@ pub(super) fn change<'w>(
     if attribute.multi_valued {
         return entries::change(op, target, attribute, current, value, (strictness, work), index);
     }
+    let is_sent = !is_no_value(value.as_ref(), strictness);
     match &target.part {
         Some(Part::Free(keys)) => {
             let at = (keys.as_slice(), target.condition.as_ref());
@@ -32,12 +33,22 @@ pub(super) fn change<'w>(
         Some(Part::Known(part)) => {
             let mut members = object(current);
             let had_it = find(&members, part.name).is_some();
+            if let Some(value) = value.clone().filter(|_| op == Op::Remove && is_sent) {
+                without(part, find(&members, part.name).cloned(), value, strictness)?;
+            }
             set_part(op, part, &mut members, value, strictness)?;
             // A value without its required part is removed.
             let is_cleared = part.required && had_it && find(&members, part.name).is_none();
             Ok(if is_cleared { None } else { unless_empty(members) })
         }
-        None if op == Op::Remove => removed(attribute, current.is_some()),
+        None if op == Op::Remove => {
+            let exists = current.is_some();
+            let rest = match value.filter(|_| is_sent) {
+                Some(value) => without(attribute, current, value, strictness)?,
+                None => None,
+            };
+            if rest.is_some() { Ok(rest) } else { removed(attribute, exists) }
+        }
         None => match given(attribute, value, strictness)? {
             // RFC 7643 section 2.5: null and an empty array mean absent, so this is a removal.
             None if op == Op::Replace => removed(attribute, current.is_some()),

@@ -2,28 +2,31 @@
 
 use roster_core::{Json, UserSchema, Work, schema::DeclaredMember};
 
-use super::{Op, Operation};
+use super::{Op, Operation, parts::no_value_of_a_removal};
 use crate::{
     error::{ScimError, ScimType},
     schema::{
         ROSTER_URN, USER,
-        declared::{Extensions, Named, changes, converted, unknown, without_urn},
+        declared::{Extensions, Named, changes, converted, undeclared, unknown, without_urn},
     },
     strictness::Strictness,
+    value::is_no_value,
 };
 
-/// The operations of a PATCH, with declared attributes named as members of `attributes`.
+/// The operations of a PATCH, with declared attributes named as members of `attributes`. Names that
+/// a declared extension does not have are added to `dropped`.
 pub(crate) fn of_attributes(
     operations: Vec<Operation>,
     schema: &UserSchema,
     strictness: Strictness,
     work: &Work,
+    dropped: &mut Vec<String>,
 ) -> Result<Vec<Operation>, ScimError> {
     if schema.members.iter().all(|member| member.scim_schema.is_none()) {
         return Ok(operations);
     }
     let extensions = Extensions::of(schema);
-    let mut rewriting = Rewriting { extensions, strictness, work, operations: Vec::new() };
+    let mut rewriting = Rewriting { extensions, strictness, work, operations: Vec::new(), dropped };
     for operation in operations {
         rewriting.add(operation)?;
     }
@@ -48,6 +51,7 @@ struct Rewriting<'s> {
     strictness: Strictness,
     work: &'s Work,
     operations: Vec<Operation>,
+    dropped: &'s mut Vec<String>,
 }
 
 impl<'s> Rewriting<'s> {
@@ -78,7 +82,7 @@ impl<'s> Rewriting<'s> {
                         }
                         Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
                         Some(Named::Unknown(urn)) => {
-                            unknown(urn, &name, self.strictness, &mut Vec::new())?;
+                            unknown(urn, &name, self.strictness, self.dropped)?;
                         }
                         None => others.push((name, value)),
                     }
@@ -150,19 +154,45 @@ impl<'s> Rewriting<'s> {
         Ok(())
     }
 
-    fn change_all(&mut self, op: Op, urn: &str, value: Option<Json>) -> Result<(), ScimError> {
+    fn change_all(&mut self, op: Op, urn: &'s str, value: Option<Json>) -> Result<(), ScimError> {
         let value = value.unwrap_or(Json::Null);
-        if op == Op::Remove || (op == Op::Replace && value == Json::Null) {
+        let is_sent = !is_no_value(Some(&value), self.strictness);
+        if op == Op::Remove && is_sent && !self.strictness.is_tolerant() {
+            return Err(no_value_of_a_removal());
+        }
+        if op == Op::Remove && is_sent {
+            return self.remove_all(urn, value);
+        }
+        if op != Op::Add && !is_sent {
             for member in self.extensions.schema.scim_members(urn) {
                 self.push(Op::Remove, &member.name, "", None)?;
             }
             return Ok(());
         }
         let extensions = &self.extensions;
-        let sent = changes(extensions, urn, value, false, self.strictness, &mut Vec::new())?;
+        let sent = changes(extensions, urn, value, false, self.strictness, self.dropped)?;
         for (name, value) in sent {
             self.push(op, &name, "", Some(value))?;
         }
         Ok(())
+    }
+
+    /// Removes the values that an object of an extension names.
+    fn remove_all(&mut self, urn: &'s str, value: Json) -> Result<(), ScimError> {
+        let Json::Object(members) = value else {
+            let detail = format!("{urn}: send an object, not {}", value.kind());
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
+        };
+        let mut is_readable = false;
+        for (name, value) in members {
+            match self.extensions.member(urn, &name) {
+                Some(member) => {
+                    is_readable = true;
+                    self.change(Op::Remove, member, "", Some(value))?;
+                }
+                None => unknown(urn, &name, self.strictness, self.dropped)?,
+            }
+        }
+        if is_readable { Ok(()) } else { Err(undeclared(urn)) }
     }
 }

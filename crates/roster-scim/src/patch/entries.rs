@@ -9,14 +9,14 @@ use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
     Op,
-    parts::{given, merge, no_value_of_a_removal, object, put, set_part},
+    parts::{different, given, merge, no_value_of_a_removal, object, put, set_part},
     path::{Condition, Part, Target, matches, seed},
     same::Index,
 };
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Schema},
-    value::{Members, Needs, is_primary, lacks, many, required},
+    value::{Members, Needs, is_no_value, is_primary, lacks, many, required},
 };
 
 /// The list after the operation; `None` if it is empty.
@@ -182,7 +182,8 @@ impl List<'_> {
                 matched.push(at);
             }
         }
-        let removes = op == Op::Remove || (op == Op::Replace && self.is_none(value.as_ref()));
+        let removes =
+            op == Op::Remove || (op == Op::Replace && is_no_value(value.as_ref(), self.strictness));
         if op == Op::Remove {
             self.keep_given(&mut matched, part, value.clone())?;
         }
@@ -264,7 +265,7 @@ impl List<'_> {
     ) -> Result<(), ScimError> {
         // A value without a required part is removed.
         let whole = part.is_none_or(|part| part.required);
-        let is_cleared = part.is_some() && op == Op::Replace && self.is_none(value);
+        let is_cleared = part.is_some() && op == Op::Replace && is_no_value(value, self.strictness);
         if whole && (op == Op::Remove || is_cleared) {
             self.remove(&matched.into_iter().collect());
             return Ok(());
@@ -297,17 +298,6 @@ impl List<'_> {
         Ok(())
     }
 
-    /// Whether an operation has no value (RFC 7643 section 2.5). In tolerant parsing an empty
-    /// string is none.
-    fn is_none(&self, value: Option<&Json>) -> bool {
-        match value {
-            None | Some(Json::Null) => true,
-            Some(Json::Array(items)) => items.is_empty(),
-            Some(Json::Text(text)) => text.is_empty() && self.strictness.is_tolerant(),
-            Some(Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Object(_)) => false,
-        }
-    }
-
     /// Keeps the positions of the values that the value of a removal names too. A removal without a
     /// value concerns all.
     fn keep_given(
@@ -316,7 +306,7 @@ impl List<'_> {
         part: Option<&'static AttributeSchema>,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        if self.is_none(value.as_ref()) {
+        if is_no_value(value.as_ref(), self.strictness) {
             return Ok(());
         }
         if !self.strictness.is_tolerant() {
@@ -338,8 +328,7 @@ impl List<'_> {
         let had_none = positions.is_empty();
         positions.retain(|at| named.contains(at));
         if positions.is_empty() && !had_none {
-            let detail = "the path and the value select different values: send one of them";
-            return Err(ScimError::new(ScimType::InvalidValue, detail));
+            return Err(different());
         }
         Ok(())
     }

@@ -9,12 +9,12 @@ use roster_core::{Json, TooMuchWork, Work};
 
 use super::{
     Op, cost,
-    parts::{no_value_of_a_removal, object, put, unless_empty},
+    parts::{different, no_value_of_a_removal, object, put, unless_empty},
     path::{Condition, matches},
 };
 use crate::{
     ScimError, ScimType, Strictness,
-    value::{Members, distinct},
+    value::{Members, distinct, is_no_value},
 };
 
 /// How many names are compared in the time of one comparison of values.
@@ -51,19 +51,25 @@ pub(super) fn change(
     Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
 }
 
-/// The value after a removal. With a value, only the values of an array that equal it are removed.
+/// The value after a removal. With a value, only what equals it is removed: the value itself, or
+/// values of an array.
 fn removed(
     current: Option<Json>,
     value: Json,
     strictness: Strictness,
     work: &Work,
 ) -> Result<Option<Json>, ScimError> {
-    let (Some(Json::Array(mut items)), false) = (current, value == Json::Null) else {
+    if is_no_value(Some(&value), strictness) {
         return Ok(None);
-    };
+    }
     if !strictness.is_tolerant() {
         return Err(no_value_of_a_removal());
     }
+    let mut items = match current {
+        Some(Json::Array(items)) => items,
+        Some(current) if current != value => return Err(different()),
+        Some(_) | None => return Ok(None),
+    };
     let given = value.into_values();
     for item in items.iter().chain(&given) {
         work.spend(cost(item.size()))?;

@@ -5,13 +5,20 @@
 
 use std::collections::BTreeSet;
 
-use roster_core::{Json, UserId, Work, json::JsonFault, limits::PATCH_OPERATIONS_MAX};
+use roster_core::{
+    Json, UserId, Work,
+    json::JsonFault,
+    limits::{COMPARISONS_MAX, PATCH_OPERATIONS_MAX},
+};
 
 use super::{
-    Op, Operation, Patch,
+    Op, Operation, Patch, dropped,
     parts::{no_value_of_a_removal, object},
     path::{Target, alternatives},
-    request::{Named, check_schemas, invalid, no_operations, operation, too_many_operations},
+    request::{
+        Named, check_schemas, invalid, no_operations, operation, too_many_operations,
+        unknown_in_body,
+    },
     value_missing,
 };
 use crate::{
@@ -31,6 +38,8 @@ pub struct GroupOperations {
     operations: Vec<(usize, Operation)>,
     /// What they do to the members, whatever these are.
     members: MembersChange,
+    /// The names of the attributes that no schema has. Tolerant parsing drops them.
+    pub dropped: Vec<String>,
 }
 
 /// The result of a PATCH.
@@ -172,6 +181,8 @@ impl GroupOperations {
                 }
             } else if name.eq_ignore_ascii_case("schemas") {
                 others.push((name, stream::small(value)?));
+            } else if !strictness.is_tolerant() {
+                return Err(unknown_in_body().into());
             }
             Ok(())
         })?;
@@ -186,7 +197,13 @@ impl GroupOperations {
             }
             patch.read_operation(one, count, strictness)
         })?;
-        if count == 0 { Err(invalid("send at least one operation").into()) } else { Ok(patch) }
+        if count == 0 {
+            return Err(invalid("send at least one operation").into());
+        }
+        let operations: Vec<_> = patch.operations.iter().map(|(_, one)| one.clone()).collect();
+        let work = Work::new(COMPARISONS_MAX);
+        patch.dropped = dropped(&GROUP, &operations, strictness, &work)?;
+        Ok(patch)
     }
 
     fn read_operation(
@@ -209,7 +226,9 @@ impl GroupOperations {
         } else {
             return Err(invalid(format!("operation {number}: send an object")).into());
         }
-        let Operation { op, path, .. } = operation(Json::Object(others), number, strictness)?;
+        let has_value = value.is_some_and(|value| value != b"null");
+        let Operation { op, path, .. } =
+            operation(Json::Object(others), number, has_value, strictness)?;
         let of_members = self.take_members(op, path.as_deref(), value, strictness);
         let rest = of_members.map_err(|fault| fault.of_operation(number))?;
         if let Rest::Value(value) = rest {

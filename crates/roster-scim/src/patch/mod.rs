@@ -29,9 +29,9 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_label, lacks, required},
+    value::{Members, is_label, is_no_value, lacks, required, unknown},
 };
-use parts::{find, object, put};
+use parts::{find, no_value_of_a_removal, object, put};
 use path::Target;
 use same::Index;
 
@@ -51,6 +51,49 @@ pub fn apply(
     let members = object(Some(tree));
     let patch = Patch { resource_type, strictness, work, members, index: None };
     patch.apply_all((1..).zip(operations))
+}
+
+/// The names of attributes that no schema has, which tolerant parsing ignores.
+pub(crate) fn dropped(
+    resource_type: &'static ResourceType,
+    operations: &[Operation],
+    strictness: Strictness,
+    work: &Work,
+) -> Result<Vec<String>, ScimError> {
+    let mut dropped = Vec::new();
+    let mut look = |path: &str, is_member: bool| {
+        work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
+        let parse = if is_member { Target::of_member } else { Target::parse };
+        // An error is reported when the operation is applied.
+        if matches!(parse(resource_type, path, strictness), Ok(None)) {
+            dropped.push(path.split('[').next().unwrap_or_default().to_owned());
+        }
+        Ok::<_, ScimError>(())
+    };
+    for Operation { path, value, .. } in operations {
+        let schema = match path {
+            Some(path) => resource_type.schema_of(path),
+            None => Some(resource_type.schema),
+        };
+        let (Some(schema), Some(Json::Object(members))) = (schema, value) else {
+            path.iter().try_for_each(|path| look(path, false))?;
+            continue;
+        };
+        let of_urn = |name: &str| match resource_type.schema_of(name) {
+            Some(_) => name.to_owned(),
+            None if path.is_none() => name.to_owned(),
+            None => format!("{}:{name}", schema.urn),
+        };
+        for (name, value) in members {
+            match (resource_type.schema_of(name), value) {
+                (Some(below), Json::Object(members)) => members
+                    .iter()
+                    .try_for_each(|(name, _)| look(&format!("{}:{name}", below.urn), true))?,
+                _ => look(&of_urn(name), true)?,
+            }
+        }
+    }
+    Ok(dropped)
 }
 
 /// The number of comparisons that reading a value of this many bytes of JSON counts as.
@@ -108,14 +151,16 @@ impl Patch<'_> {
         below: Option<&'static Schema>,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        if op == Op::Remove {
+        if op == Op::Remove && below.is_none() {
             return Err(ScimError::new(ScimType::NoTarget, "name what to remove in path"));
         }
         let Some(Json::Object(members)) = value else {
-            let detail = "without a path, send value as an object of attributes";
+            let detail = "send value as an object of attributes";
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         };
         let mut names = HashSet::new();
+        // A schema of which no name is known is an error, as in a body.
+        let mut is_readable = members.is_empty() || below.is_none();
         for (name, value) in members {
             if !names.insert(name.to_ascii_lowercase()) {
                 let detail = format!("value has {name} twice");
@@ -138,10 +183,14 @@ impl Patch<'_> {
             };
             self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
             if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
+                is_readable = true;
                 self.apply_to(op, &target, Some(value), Named::InValue)?;
             }
         }
-        Ok(())
+        match below.filter(|_| !is_readable) {
+            Some(schema) => Err(unknown(schema.urn, schema.attributes)),
+            None => Ok(()),
+        }
     }
 
     fn apply_to(
@@ -186,8 +235,15 @@ impl Patch<'_> {
         schema: &'static Schema,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        if op != Op::Remove {
+        let is_sent = !is_no_value(value.as_ref(), self.strictness);
+        if op == Op::Remove && is_sent && !self.strictness.is_tolerant() {
+            return Err(no_value_of_a_removal());
+        }
+        if is_sent {
             return self.apply_members(op, Some(schema), value);
+        }
+        if op == Op::Add {
+            return Ok(());
         }
         if self.is_main(schema) {
             let detail = "the schema of a resource cannot be removed: name its attributes";

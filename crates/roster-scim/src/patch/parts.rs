@@ -119,6 +119,46 @@ pub(super) fn find<'m>(members: &'m [(String, Json)], name: &str) -> Option<&'m 
     members.iter().find(|(found, _)| found == name).map(|(_, value)| value)
 }
 
+/// What is left of a value after a removal with a value. Of an object only the parts are removed
+/// that `sent` names too; fails if there are none.
+pub(super) fn without(
+    attribute: &'static AttributeSchema,
+    current: Option<Json>,
+    sent: Json,
+    strictness: Strictness,
+) -> Result<Option<Json>, ScimError> {
+    if !strictness.is_tolerant() {
+        return Err(no_value_of_a_removal());
+    }
+    let sent = given(attribute, Some(sent), strictness)?;
+    match (current, sent) {
+        (None, _) => Ok(None),
+        (Some(Json::Object(mut members)), Some(Json::Object(sent))) => {
+            let is_sent = |(name, value): &(String, Json)| {
+                let found = find(&sent, name);
+                found.is_some_and(|found| found == value || *found == Json::Null)
+            };
+            let is_key =
+                |name: &str| attribute.sub_attribute(name).is_some_and(|part| part.required);
+            if !members.iter().any(is_sent) {
+                return Err(different());
+            }
+            // Without its required part nothing is left of a value.
+            let is_whole = members.iter().any(|member| is_key(&member.0) && is_sent(member));
+            members.retain(|member| !is_whole && !is_sent(member));
+            Ok(unless_empty(members))
+        }
+        // The path names a single value, whatever it is.
+        (Some(_), _) => Ok(None),
+    }
+}
+
+/// The error of a removal whose value is not where its path leads.
+pub(super) fn different() -> ScimError {
+    let detail = "the path and the value select different values: send one of them";
+    ScimError::new(ScimType::InvalidValue, detail)
+}
+
 /// RFC 7644 section 3.5.2.2 defines no meaning for a value in a removal, so strict parsing rejects
 /// it.
 pub(super) fn no_value_of_a_removal() -> ScimError {

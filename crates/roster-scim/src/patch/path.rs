@@ -223,11 +223,13 @@ impl Target {
         strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
         if strictness.is_tolerant() {
+            let is_part = || PathNames { resource_type, strictness }.whole(name).is_err();
             // A name that is not a path is no attribute either.
             return match Self::parse(resource_type, name, strictness) {
                 Err(error)
                     if !name.contains('[')
                         && !is_of_other_type(resource_type, name)
+                        && !is_part()
                         && error.scim_type == Some(ScimType::InvalidPath) =>
                 {
                     Ok(None)
@@ -278,6 +280,12 @@ fn is_of_other_type(resource_type: &ResourceType, name: &str) -> bool {
     foreign.any(|schema| begins(schema.urn))
 }
 
+fn has_parts(attribute: &AttributeSchema) -> String {
+    let parts = listed(attribute.sub_attributes.iter().map(|part| part.name));
+    let parts = if parts.is_empty() { "no parts".to_owned() } else { format!("the parts {parts}") };
+    format!("{} has {parts}", attribute.name)
+}
+
 /// Resolves the names in a path.
 struct PathNames {
     resource_type: &'static ResourceType,
@@ -296,8 +304,11 @@ enum Named {
 }
 
 impl PathNames {
-    fn whole(&self, word: &str) -> Option<Named> {
-        let (mut schema, rest) = self.resource_type.split_urn(word, self.strictness)?;
+    /// Resolves a path without brackets; `None` if no schema has the attribute.
+    fn whole(&self, word: &str) -> Result<Option<Named>, String> {
+        let Some((mut schema, rest)) = self.resource_type.split_urn(word, self.strictness) else {
+            return Ok(None);
+        };
         let (name, part) = match rest.split_once('.') {
             Some((name, part)) => (name, Some(part)),
             None => (rest, None),
@@ -306,15 +317,18 @@ impl PathNames {
         if rest.len() == word.len() && self.strictness.is_tolerant() {
             schema = self.resource_type.extension_with(name).unwrap_or(schema);
         }
-        let attribute = schema.attribute(name)?;
+        let Some(attribute) = schema.attribute(name) else { return Ok(None) };
         let part = match part {
             None => None,
             Some(keys) if attribute.is_complex() && attribute.sub_attributes.is_empty() => {
                 Some(Part::Free(keys.split('.').map(str::to_owned).collect()))
             }
-            Some(part) => Some(Part::Known(attribute.sub_attribute(part)?)),
+            Some(part) => {
+                let known = attribute.sub_attribute(part).map(Part::Known);
+                Some(known.ok_or_else(|| has_parts(attribute))?)
+            }
         };
-        Some(Named::Attribute(schema, attribute, part))
+        Ok(Some(Named::Attribute(schema, attribute, part)))
     }
 }
 
@@ -337,13 +351,10 @@ impl Names for PathNames {
                 part.map(|part| Named::Part(PartPath::new(schema, list, part)))
             }
             Some(Named::Part(_) | Named::Unknown) => Some(Named::Unknown),
-            None => self.whole(word),
+            None => self.whole(word)?,
         };
         let known = || match within {
-            Some(Named::Attribute(_, list, _)) => {
-                let parts = listed(list.sub_attributes.iter().map(|part| part.name));
-                format!("{} has the parts {parts}", list.name)
-            }
+            Some(Named::Attribute(_, list, _)) => has_parts(list),
             Some(Named::Part(_) | Named::Unknown) => String::new(),
             None => {
                 let attributes = self.resource_type.schema.attributes.iter().map(|it| it.name);

@@ -2,7 +2,7 @@
 
 use roster_core::{Json, limits::PATCH_OPERATIONS_MAX};
 
-use crate::{ScimError, ScimType, Strictness};
+use crate::{ScimError, ScimType, Strictness, value::is_no_value};
 
 /// The URN of a PATCH request.
 pub const PATCH_URN: &str = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
@@ -36,6 +36,9 @@ pub fn read(body: Json, strictness: Strictness) -> Result<Vec<Operation>, ScimEr
     let Some(Json::Array(operations)) = members.take("Operations")? else {
         return Err(no_operations());
     };
+    if !members.is_empty() && !strictness.is_tolerant() {
+        return Err(unknown_in_body());
+    }
     if operations.is_empty() {
         return Err(invalid("send at least one operation"));
     }
@@ -43,7 +46,11 @@ pub fn read(body: Json, strictness: Strictness) -> Result<Vec<Operation>, ScimEr
         return Err(too_many_operations());
     }
     let operations = operations.into_iter().zip(1..);
-    operations.map(|(one, number)| operation(one, number, strictness)).collect()
+    operations.map(|(one, number)| operation(one, number, false, strictness)).collect()
+}
+
+pub(super) fn unknown_in_body() -> ScimError {
+    invalid("the body: unknown member; a PATCH has schemas and Operations")
 }
 
 pub(super) fn no_operations() -> ScimError {
@@ -67,9 +74,11 @@ pub(super) fn check_schemas(
     }
 }
 
+/// Parses an operation. `has_value` says that it has a value that is read elsewhere.
 pub(super) fn operation(
     one: Json,
     number: usize,
+    has_value: bool,
     strictness: Strictness,
 ) -> Result<Operation, ScimError> {
     let label = format!("operation {number}");
@@ -89,7 +98,14 @@ pub(super) fn operation(
             return Err(ScimError::new(ScimType::InvalidPath, detail));
         }
     };
-    Ok(Operation { op, path, value: members.take("value")? })
+    let value = members.take("value")?;
+    // A misspelt value would make a removal one of everything.
+    let is_everything = op == Op::Remove && !has_value && is_no_value(value.as_ref(), strictness);
+    if !members.is_empty() && (is_everything || !strictness.is_tolerant()) {
+        let detail = format!("{label}: unknown member; an operation has op, path and value");
+        return Err(invalid(detail));
+    }
+    Ok(Operation { op, path, value })
 }
 
 /// Parses `op`. Microsoft Entra capitalises it.
@@ -115,6 +131,11 @@ impl<'p> Named<'p> {
             return Err(invalid(format!("{label}: send an object")));
         };
         Ok(Self { members, label })
+    }
+
+    /// Whether all members were taken.
+    const fn is_empty(&self) -> bool {
+        self.members.is_empty()
     }
 
     pub(super) fn take(&mut self, name: &str) -> Result<Option<Json>, ScimError> {

@@ -77,7 +77,7 @@ impl<'s> Extensions<'s> {
     }
 
     /// The attribute of an extension with this name, in any case.
-    fn member(&self, urn: &str, name: &str) -> Option<&'s DeclaredMember> {
+    pub(crate) fn member(&self, urn: &str, name: &str) -> Option<&'s DeclaredMember> {
         let extension = self.by_urn().get(&urn.to_ascii_lowercase())?;
         extension.members.get(&name.to_ascii_lowercase()).copied()
     }
@@ -135,11 +135,11 @@ pub(crate) fn changes(
             unknown(urn, &name, strictness, dropped)?;
         }
     }
+    // In a PUT it would clear the extension.
+    if changes.is_empty() && !is_empty {
+        return Err(undeclared(urn));
+    }
     if is_whole {
-        // It would clear the extension.
-        if changes.is_empty() && !is_empty {
-            return Err(undeclared(urn));
-        }
         for member in extensions.schema.scim_members(urn) {
             if changes.iter().all(|(name, _)| *name != member.name) {
                 changes.push((member.name.clone(), Json::Null));
@@ -163,7 +163,7 @@ pub(crate) fn unknown(
     Ok(())
 }
 
-fn undeclared(urn: &str) -> ScimError {
+pub(crate) fn undeclared(urn: &str) -> ScimError {
     let detail = format!("{urn}: the schema declares no such attribute");
     ScimError::new(ScimType::InvalidSyntax, detail)
 }

@@ -17,6 +17,8 @@ pub struct UserPatch {
     flags: Vec<Attribute>,
     strictness: Strictness,
     memory: usize,
+    /// The names of the attributes that no schema has. Tolerant parsing drops them.
+    pub dropped: Vec<String>,
 }
 
 /// How many bytes of a patch and of a record are copied in the time of one comparison.
@@ -32,7 +34,9 @@ impl UserPatch {
     ) -> Result<Self, ScimError> {
         let sent = patch::read(body, strictness)?;
         let work = Work::new(COMPARISONS_MAX);
-        let operations = of_attributes(sent, schema, strictness, &work)?;
+        let mut dropped = Vec::new();
+        let operations = of_attributes(sent, schema, strictness, &work, &mut dropped)?;
+        dropped.extend(patch::dropped(&USER, &operations, strictness, &work)?);
         let flags = named_flags(&operations);
         let memory = |one: &Operation| {
             size_of::<Operation>()
@@ -40,7 +44,7 @@ impl UserPatch {
                 + one.value.as_ref().map_or(0, Json::memory)
         };
         let memory = operations.iter().map(memory).sum();
-        Ok(Self { operations, flags, strictness, memory })
+        Ok(Self { operations, flags, strictness, memory, dropped })
     }
 
     /// About the number of bytes of memory that it takes.

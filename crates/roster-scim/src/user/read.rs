@@ -284,7 +284,7 @@ impl Reading<'_> {
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         };
         // In a PUT it would clear the extension.
-        let mut is_readable = members.is_empty() || self.sent != Sent::Replaced;
+        let mut is_readable = members.is_empty();
         for (name, value) in members {
             match schema.attribute(&name) {
                 Some(attribute) => {

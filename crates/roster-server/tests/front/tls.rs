@@ -306,11 +306,14 @@ async fn a_tls_client_that_does_not_read_is_reset() {
     let mut reader = secured.caller().await;
     reader.send(&request).await;
     assert_eq!(reader.answer().await.1.len(), bytes);
+    drop(reader);
+    secured.front.wait_until_open(0).await;
 
     let mut idle = secured.caller().await;
+    secured.front.wait_until_open(1).await;
     idle.send(&request).await;
     let began = Instant::now();
-    secured.front.wait_until_open(1).await;
+    secured.front.wait_until_open(0).await;
     assert_took(began, 400);
     assert_eq!(secured.front.counters.closed_slow_read.get(), 1);
 }

@@ -41,6 +41,9 @@ fn events_are_listed_and_selected(engine: Engine) {
     let after = shell.ok(&["events", "--after", position, "-o", "csv", "--columns", "type,name"]);
     assert_eq!(after, "type,name\nuser.deleted,u8\nuser.deleted,u9\n");
     shell.run(&["events", "--type", "usr.*"]).failed(2, &["--type"]);
+    for flag in ["--type", "--actor", "--subject"] {
+        shell.run(&["events", flag, ""]).failed(2, &[flag, "empty"]);
+    }
     shell.run(&["events", "--after", "0123456789abcdef-1"]).failed(5, &["position"]);
     shell.needs("events:read", &["events", "--limit", "1"]);
     shell.service.stop();

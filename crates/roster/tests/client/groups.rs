@@ -49,7 +49,8 @@ fn groups_are_created_changed_and_deleted(engine: Engine) {
 
     shell.run(&["groups", "rm", "Core", "nobody", "--yes"]).failed(5, &["nobody"]);
     shell.run(&["groups", "rm", "Core", "Platform"]).failed(2, &["Delete 2 groups?", "--yes"]);
-    shell.run(&["groups", "rm", "Core", "--if-version", "1"]).failed(6, &["version 2"]);
+    shell.run(&["groups", "rm", "Core"]).failed(2, &["Nothing brings them back", "--yes"]);
+    shell.run(&["groups", "rm", "Core", "--if-version", "1", "--yes"]).failed(6, &["version 2"]);
     shell.ok(&["groups", "rm", "Core", "Platform", "--dry-run"]);
     let deleted = shell.ok(&["groups", "rm", "Core", "Platform", "--yes"]);
     assert!(deleted.starts_with(&format!("deleted group {id} (Core)\n")), "{deleted}");
@@ -122,7 +123,7 @@ fn groups_need_their_scopes(engine: Engine) {
     shell.needs("users:read,users:write", &["groups", "set", "Core", "external_id=A"]);
     shell.needs("users:read,users:write", &["groups", "members", "add", "Core", "ada"]);
     shell.needs("users:read,users:write", &["groups", "members", "remove", "Core", "ada"]);
-    shell.needs("users:read,users:write", &["groups", "delete", "Core"]);
+    shell.needs("users:read,users:write", &["groups", "delete", "Core", "--yes"]);
     shell.service.stop();
 }
 
@@ -135,6 +136,6 @@ fn groups_of_a_tenant_are_its_own(engine: Engine) {
     let members = shell.operate(&["groups", "members", "Core", "--tenant", "acme"]).succeeded();
     assert!(members.contains("ada"), "{members}");
     shell.operate(&["groups", "get", "Core"]).failed(5, &["no group"]);
-    shell.operate(&["groups", "delete", "Core", "--tenant", "acme"]).succeeded();
+    shell.operate(&["groups", "delete", "Core", "--yes", "--tenant", "acme"]).succeeded();
     shell.service.stop();
 }

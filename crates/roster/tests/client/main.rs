@@ -16,6 +16,7 @@ mod schema;
 mod tenants;
 mod users;
 mod webhooks;
+mod wrong_input;
 
 use std::{
     cell::RefCell,

@@ -96,7 +96,8 @@ fn a_webhook_is_created_tested_and_changed(engine: Engine) {
     assert!(record.err.contains("signs no more"), "{record:?}");
     assert!(record.json()["secret"].is_string());
     shell.ok(&["webhooks", "rm", "search", "--dry-run"]);
-    shell.ok(&["webhooks", "rm", "search"]);
+    shell.run(&["webhooks", "rm", "search"]).failed(2, &["Delete the webhook search?", "--yes"]);
+    shell.ok(&["webhooks", "rm", "search", "--yes"]);
     assert_eq!(shell.ok(&["webhooks", "list", "-o", "json"]), "[]\n");
     shell.service.stop();
 }
@@ -148,7 +149,7 @@ fn webhooks_need_their_scopes(engine: Engine) {
     shell.needs(all, &["webhooks", "replay", "search", "--after", position]);
     shell.needs(all, &["webhooks", "rotate", "search"]);
     shell.needs(admin, &["webhooks", "test", "search"]);
-    shell.needs(admin, &["webhooks", "delete", "search"]);
+    shell.needs(admin, &["webhooks", "delete", "search", "--yes"]);
     shell.operate(&["tenants", "create", "acme"]).succeeded();
     shell.operate(&["webhooks", "create", "own", &url, "--tenant", "acme"]).succeeded();
     assert_eq!(shell.operate(&["webhooks", "list", "-o", "json"]).succeeded(), "[]\n");

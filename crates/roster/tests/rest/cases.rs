@@ -322,7 +322,7 @@ macro_rules! with_all_cases {
                 a_guarded_purge_needs_a_precondition,
                 a_dry_run_neither_restores_nor_purges,
                 a_restore_or_purge_that_comes_twice_happens_once,
-                a_restore_may_leave_the_body_out_and_looks_at_none,
+                a_restore_takes_no_body,
                 a_purge_leaves_nothing_of_the_person,
             }
             mod console {
@@ -352,6 +352,7 @@ macro_rules! with_all_cases {
                 malformed_json_is_rejected,
                 a_content_length_over_one_mebibyte_is_rejected,
                 a_stalled_body_is_aborted,
+                a_body_is_refused_where_none_is_taken,
                 a_valid_request_id_is_kept_and_an_invalid_one_replaced,
             }
             mod cors {

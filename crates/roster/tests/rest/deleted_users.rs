@@ -446,7 +446,7 @@ pub(crate) async fn a_restore_or_purge_that_comes_twice_happens_once(backend: Ba
     ask("POST", restoring(&user), "\"one\"").await.refused(404, "user-not-found");
 }
 
-pub(crate) async fn a_restore_may_leave_the_body_out_and_looks_at_none(backend: Backend) {
+pub(crate) async fn a_restore_takes_no_body(backend: Backend) {
     let service = backend.open().await;
     let user = service.left(json!({"username": "ada"})).await;
     let minimal = service.request("POST", &restoring(&user)).header("prefer", "return=minimal");
@@ -461,6 +461,8 @@ pub(crate) async fn a_restore_may_leave_the_body_out_and_looks_at_none(backend: 
     ] {
         service.delete(&path(&user)).await.expect(204);
         let request = service.request("POST", &restoring(&user)).body(media_type, body);
+        request.send().await.refused(400, "invalid-request");
+        let request = service.request("POST", &restoring(&user)).body(media_type, "{}");
         assert_eq!(request.send().await.expect(200).json()["username"], "ada");
     }
 }

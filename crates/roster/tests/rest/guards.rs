@@ -1,5 +1,6 @@
 //! The guards before the routes, and the checks of a body before it is read.
 
+use roster_core::UserId;
 use roster_server::ServerSettings;
 use serde_json::json;
 
@@ -289,6 +290,53 @@ pub(crate) async fn a_stalled_body_is_aborted(backend: Backend) {
         let request = service.request(method, target).json(&json!({"username": "grace"}));
         let reply = request.sending(5).send().await.refused(408, "body-too-slow");
         assert_eq!(reply.header("connection"), "close");
+    }
+    for (method, target) in without_body() {
+        let request = service.request(method, &target).json(&json!({"version": 1}));
+        request.sending(5).send().await.refused(408, "body-too-slow");
+    }
+}
+
+/// The operations that change something and take no body, for records that do not exist.
+fn without_body() -> Vec<(&'static str, String)> {
+    let id = UserId::from_bytes([1; 16]);
+    let user = [
+        ("DELETE", format!("/users/{id}")),
+        ("DELETE", format!("/deleted-users/{id}")),
+        ("POST", format!("/deleted-users/{id}/restore")),
+        ("DELETE", format!("/groups/{id}")),
+        ("PUT", format!("/groups/{id}/members/{id}")),
+        ("DELETE", format!("/groups/{id}/members/{id}")),
+        ("DELETE", format!("/webhooks/{id}")),
+        ("POST", format!("/webhooks/{id}/test")),
+        ("POST", format!("/webhooks/{id}/rotate")),
+    ];
+    let others = [
+        ("DELETE", "/keys/aaaaaaaaaa"),
+        ("POST", "/keys/aaaaaaaaaa/rotate"),
+        ("DELETE", "/tenants/acme"),
+        ("DELETE", "/deleted-tenants/acme"),
+        ("POST", "/deleted-tenants/acme/restore"),
+    ];
+    let others = others.map(|(method, target)| (method, target.to_owned()));
+    user.into_iter().chain(others).collect()
+}
+
+pub(crate) async fn a_body_is_refused_where_none_is_taken(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    for (method, target) in without_body() {
+        for body in [&br#"{"version":1}"#[..], b"[]", b"nothing", &[b' '; 100]] {
+            let request = service.request(method, &target).body("application/json", body);
+            let reply = request.send().await.refused(400, "invalid-request");
+            let detail = reply.json()["detail"].to_string();
+            assert!(detail.contains("takes no body"), "{method} {target}: {detail}");
+        }
+        for nothing in [&b"{}"[..], b" null\n", b""] {
+            let request = service.request(method, &target).body("application/json", nothing);
+            let status = request.send().await.status();
+            assert_ne!(status, 400, "{method} {target}");
+        }
     }
 }
 

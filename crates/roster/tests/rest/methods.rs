@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::{
     client::Reply,
+    failures::is_bodiless,
     service::{Backend, CLOSED_URL, Service, group_path, kept, member_path, path},
 };
 
@@ -336,8 +337,7 @@ pub(crate) async fn an_unknown_parameter_is_refused_everywhere(backend: Backend)
     .chain(PAGES)
     {
         let request = service.request(method, &format!("{target}?offset=3&x=%20"));
-        let writes = matches!(method, "POST" | "PUT" | "PATCH");
-        let request = if writes { request.json(&body) } else { request };
+        let request = if is_bodiless(method, target) { request } else { request.json(&body) };
         let reply = request.send().await.refused(400, "invalid-query");
         let unknown = |name: &str| (name.to_owned(), "unknown-parameter".to_owned());
         assert_eq!(reply.faults(), [unknown("offset"), unknown("x")], "{method} {target}");

@@ -148,15 +148,11 @@ pub(crate) async fn declared_attributes_are_checked_and_others_are_dropped(backe
         detail.contains("attributes.level") && detail.contains("attributes.remote"),
         "{detail}"
     );
-    let unknown = json!({URN: {"colour": "red"}, "urn:example:other:User": {"a": 1}, "shoe": 42});
+    let unknown = json!({URN: {"colour": "red", "level": 1},
+        "urn:example:other:User": {"a": 1}, "shoe": 42});
     let user = create(&service, with(named("ada"), unknown.clone())).await;
-    assert_eq!((user.get(URN), user.get("shoe")), (None, None));
-    let metrics = service.get("/metrics").await.expect(200);
-    assert!(
-        metrics.text().contains("roster_scim_attributes_dropped_total 3"),
-        "{}",
-        metrics.text()
-    );
+    assert_eq!((&user[URN], user.get("shoe")), (&json!({"level": 1}), None));
+    assert_eq!(dropped(&service).await, "3");
     // A name without its URN is enough where it is declared.
     let bob = create(&service, with(named("bob"), json!({"badge": "9"}))).await;
     assert_eq!(bob[URN], json!({"badge": "9"}));
@@ -174,6 +170,34 @@ pub(crate) async fn declared_attributes_are_checked_and_others_are_dropped(backe
     refused(send(typed).await, 400, Some("invalidValue"));
     let schemas = json!({"schemas": [crate::support::USER_URN, URN], URN: {"level": 3}});
     send(with(named("cid"), schemas)).await.expect(201);
+}
+
+/// How many attributes were dropped.
+async fn dropped(service: &Service) -> String {
+    let reply = service.get("/metrics").await.expect(200);
+    let metrics = reply.text();
+    let name = "roster_scim_attributes_dropped_total ";
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
+    line.expect(metrics)
+}
+
+pub(crate) async fn dropped_attributes_of_a_patch_and_of_a_group_are_counted(backend: Backend) {
+    let service = open(backend).await;
+    let user = create(&service, named("ada")).await;
+    let operations = json!([
+        {"op": "replace", "path": "shoe", "value": 1},
+        {"op": "replace", "path": URN, "value": {"colour": "red", "level": 2}},
+        {"op": "replace", "value": {"hat": 1, "userName": "ada"}},
+    ]);
+    assert_eq!(patch(&service, &user, operations).await[URN], json!({"level": 2}));
+    assert_eq!(dropped(&service).await, "3");
+    let group = json!({"displayName": "team", "colour": "red"});
+    let group = send(&service, "POST", "/Groups", &group).send().await.expect(201).json();
+    let operations = json!([{"op": "replace", "path": "colour", "value": "red"}]);
+    let at_group = format!("/Groups/{}", group["id"].as_str().expect("an id"));
+    let body = json!({"Operations": operations});
+    send(&service, "PATCH", &at_group, &body).send().await.expect(204);
+    assert_eq!(dropped(&service).await, "5");
 }
 
 pub(crate) async fn a_bulk_request_sets_declared_attributes(backend: Backend) {

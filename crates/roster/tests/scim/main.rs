@@ -265,6 +265,7 @@ cases! {
         declared_attributes_are_patched,
         declared_attributes_are_filtered_and_projected,
         declared_attributes_are_checked_and_others_are_dropped,
+                dropped_attributes_of_a_patch_and_of_a_group_are_counted,
         a_bulk_request_sets_declared_attributes,
         declared_attributes_can_be_unique_and_an_order,
     }

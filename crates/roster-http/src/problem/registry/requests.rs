@@ -39,9 +39,10 @@ macro_rules! with_problems_of_requests {
         title: "The idempotency key is not valid",
         meaning: "`Idempotency-Key` is repeated, empty or too long, has a character that is not \
             allowed, or came with a request that does not support it.",
-        remedy: "Send one key of 1 to 255 visible ASCII characters, in quotes or bare, with a \
-            request that supports it.",
-        detail: "send one key of 1 to 255 visible ASCII characters",
+        remedy: "Send one key of 1 to 255 visible ASCII characters, with a request that supports \
+            it. Without quotation marks it has no space, comma or semicolon.",
+        detail: "send one key of 1 to 255 visible ASCII characters; one with a space, comma or \
+            semicolon needs quotation marks",
     }
     InvalidCursor {
         code: "invalid-cursor",

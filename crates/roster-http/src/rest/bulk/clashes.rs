@@ -34,11 +34,19 @@ pub(super) struct Clashes {
     rules: Rules,
     schema: Arc<UserSchema>,
     upsert: Upsert,
+    /// Whether new users have the ids of their lines.
+    keeps_ids: bool,
 }
 
 impl Clashes {
-    pub(super) fn new(rules: Rules, schema: Arc<UserSchema>, upsert: Upsert) -> Self {
-        Self { held: HashMap::new(), digests: RandomState::new(), rules, schema, upsert }
+    pub(super) fn new(
+        rules: Rules,
+        schema: Arc<UserSchema>,
+        upsert: Upsert,
+        keeps_ids: bool,
+    ) -> Self {
+        let (held, digests) = (HashMap::new(), RandomState::new());
+        Self { held, digests, rules, schema, upsert, keeps_ids }
     }
 
     /// Compares the outcome of a line with the claims of the lines before it.
@@ -57,7 +65,14 @@ impl Clashes {
         });
         let held: Vec<(Claim, Holder)> = held.collect();
         if held.is_empty() {
+            let id = self.digest((Claim::Id, user.id));
+            if creates && self.held.contains_key(&id) {
+                return Err(Failure::Refused(Refusal::IdTaken));
+            }
             self.remember(&claims, holder);
+            if self.keeps_ids {
+                self.remember(&[(Claim::Id, id)], holder);
+            }
             return Ok(outcome);
         }
         let is_from_email = user.profile.is_username_from_email();
@@ -121,6 +136,7 @@ impl Clashes {
 /// A value that may have to be unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Claim {
+    Id,
     Username,
     Email,
     ExternalId,

@@ -120,8 +120,8 @@ impl Intake {
             LineKind::Patch | LineKind::Delete | LineKind::Group(_) => None,
         };
         let upsert = upsert.filter(|_| query.mode == Mode::DryRun);
-        let clashes = upsert
-            .map(|upsert| Clashes::new(app.directory.rules(), app.directory.schema(), upsert));
+        let (rules, schema) = (app.directory.rules(), app.directory.schema());
+        let clashes = upsert.map(|upsert| Clashes::new(rules, schema, upsert, keep.is_some()));
         // Rows mean another thing below other columns.
         let shape = match &format {
             Format::Csv(columns) => columns.shape(),

@@ -33,7 +33,7 @@ use crate::{
     cursor::List,
     extract::{
         AcceptsJson, Authorized, BodyKind, JSON, KeyIdPath, NoParameters, PlainJson, read_each,
-        tags, target, unknown,
+        refuse_idempotency_key, refuse_preconditions, tags, target, unknown,
     },
     problem::{Fault, NO_STORE, Problem, ProblemCode},
     request::{Call, UnreadCall},
@@ -101,6 +101,7 @@ pub(crate) async fn create(
     _: PlainJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
+    check_headers(&call.parts.headers)?;
     let now = app.directory.now();
     let parse = move |text: &[u8]| json::read(text).map(|json| KeyDraft::parse(&json, now));
     let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
@@ -145,6 +146,7 @@ pub(crate) async fn revoke(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
+    check_headers(&call.parts.headers)?;
     let (key, is_revoked_now) =
         app.access.keys.revoke(permit, id, call.authority(), call.request_id()).await?;
     app.access.keys_changed().await?;
@@ -164,11 +166,19 @@ pub(crate) async fn rotate(
     KeyIdPath(id): KeyIdPath,
     call: Call,
 ) -> Result<Response, Problem> {
+    check_headers(&call.parts.headers)?;
     let (key, token) =
         app.access.keys.rotate(permit, id, overlap_ms, call.authority(), call.request_id()).await?;
     app.access.keys_changed().await?;
     note(&call, "a key was rotated", key.id);
     Ok(answer(StatusCode::OK, &revealed(&key, &token, app.directory.now())))
+}
+
+/// Refuses what the caller would rely on: keys have no versions, and no response with a secret is
+/// stored.
+fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
+    refuse_idempotency_key(headers)?;
+    refuse_preconditions(headers, "a key has no versions: send no If-Match and no If-None-Match")
 }
 
 /// `overlap_s`: the number of seconds for which the former secret is still accepted. 0 means not at

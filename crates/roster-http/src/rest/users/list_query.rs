@@ -136,6 +136,10 @@ impl Given {
             "email" => equal("email", Attribute::Email, email_key(&text(&parameter.literal())?)),
             "phone_number" => {
                 let key = phone_key(&text(&parameter.literal())?);
+                // Numbers that a client stored without any digit would all be equal.
+                if key.is_empty() {
+                    return Err(invalid("give a telephone number with digits"));
+                }
                 equal("phone_number", Attribute::PhoneNumber, key);
             }
             "q" => self.search = Search::parse(&value),

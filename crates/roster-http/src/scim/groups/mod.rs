@@ -46,7 +46,7 @@ pub(crate) async fn create(
     body: ScimBody<GroupBody>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let GroupBody { draft, members } = body.value;
+    let GroupBody { draft, members, .. } = body.value;
     let change = Box::pin(app.directory.create_group(body.permit, draft, members, terms));
     let outcome = write.execute(&app, of_groups(change)).await?;
     group_response(&app, body.read_permit, &write, StatusCode::CREATED, outcome).await
@@ -84,7 +84,7 @@ pub(crate) async fn replace(
     body: ScimBody<GroupBody>,
 ) -> Result<Response, ScimProblem> {
     let terms = body.terms(&write);
-    let GroupBody { draft, members } = body.value;
+    let GroupBody { draft, members, .. } = body.value;
     let (edit, members) = (GroupEdit::Replace(Box::new(draft)), MembersEdit::All(members));
     let change = Box::pin(app.directory.change_group(body.permit, id, edit, members, terms));
     let outcome = write.execute(&app, of_groups(change)).await?;

@@ -120,7 +120,6 @@ fn a_manager_may_be_a_string_or_an_object() {
 fn unknown_attributes_are_ignored() {
     for list in [
         r#"{"op":"replace","path":"colour","value":"x"}"#,
-        r#"{"op":"replace","path":"name.colour","value":"x"}"#,
         r#"{"op":"replace","path":"colours[type eq \"work\"].value","value":"x"}"#,
         r#"{"op":"replace","path":"urn:x:colour","value":"x"}"#,
         r#"{"op":"remove","path":"colour"}"#,
@@ -128,6 +127,52 @@ fn unknown_attributes_are_ignored() {
         r#"{"op":"add","path":"password","value":"secret"}"#,
     ] {
         assert_eq!(tolerant(list), ada(), "{list}");
+    }
+}
+
+#[test]
+fn an_unknown_part_of_a_known_attribute_is_an_error() {
+    for path in [
+        "name.colour",
+        "title.value",
+        "emails.valu",
+        "name.givenName.x",
+        "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager.valu",
+    ] {
+        let by_path = format!(r#"{{"op":"replace","path":"{path}","value":"x"}}"#);
+        assert_eq!(refused(&by_path, Strictness::Tolerant), Some(ScimType::InvalidPath), "{path}");
+        let by_name = format!(r#"{{"op":"replace","value":{{"{path}":"x"}}}}"#);
+        assert_eq!(refused(&by_name, Strictness::Tolerant), Some(ScimType::InvalidPath), "{path}");
+    }
+}
+
+#[test]
+fn a_misspelt_member_of_a_removal_does_not_make_it_one_of_everything() {
+    for list in [
+        r#"{"op":"remove","path":"emails","valu":[{"value":"ada@work.example"}]}"#,
+        r#"{"op":"remove","path":"emails","values":[{"value":"ada@work.example"}],"value":null}"#,
+    ] {
+        both_refuse(list, ScimType::InvalidSyntax);
+    }
+    // Others cannot do harm, and some clients name their operations.
+    let named = r#"{"name":"x","op":"replace","path":"title","value":"T"}"#;
+    holds(&tolerant(named), &["title"], r#""T""#);
+    strict_refuses(named, ScimType::InvalidSyntax);
+}
+
+#[test]
+fn a_removal_with_a_value_removes_only_the_parts_that_it_names() {
+    let list = r#"{"op":"add","path":"name","value":{"givenName":"Ada","middleName":"M"}},
+        {"op":"remove","path":"name","value":{"middleName":"M"}}"#;
+    holds(&tolerant(list), &["name", "givenName"], r#""Ada""#);
+    holds(&tolerant(list), &["name", "middleName"], "null");
+    strict_refuses(list, ScimType::InvalidSyntax);
+    let of_other = list.replace(r#""M"}}"#, r#""N"}}"#);
+    let of_other = of_other.replacen(r#""middleName":"N"}}"#, r#""middleName":"M"}}"#, 1);
+    assert_eq!(refused(&of_other, Strictness::Tolerant), Some(ScimType::InvalidValue));
+    for (path, value) in [("title", r#"{"foo":1}"#), ("name", r#"{"foo":1}"#), ("name", "7")] {
+        let list = format!(r#"{{"op":"remove","path":"{path}","value":{value}}}"#);
+        assert_eq!(refused(&list, Strictness::Tolerant), Some(ScimType::InvalidValue), "{list}");
     }
 }
 

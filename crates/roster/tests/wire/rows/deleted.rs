@@ -2,7 +2,7 @@
 
 use crate::row::{JSON, Row, ask, get, ours, problem, row};
 
-const BACK: &str = "a restore takes no content; what comes is read past (RFC 9110 section 9.3.3)";
+const BACK: &str = "a restore takes no content, and refuses what may be meant as more";
 const GONE: &str = "RFC 9110 section 15.5.5";
 const QUERY: &str = "what is not understood is refused, never passed over";
 const PLACE: &str = "RFC 9110 section 15.5.11: the log does not reach that place, and will not";
@@ -19,7 +19,7 @@ pub(super) fn rows() -> Vec<Row> {
         let length = format!("{lines}Content-Length: {}\r\n", content.len());
         let restore = ask("POST", RESTORE, &length);
         let sent = [leave().as_bytes(), restore.as_bytes(), content].concat();
-        row(name, BACK, sent, ours(204)).then(back().saying("Ada Lovelace"))
+        row(name, BACK, sent, ours(204)).then(problem(400, "invalid-request")).deletes()
     };
     let refused = |name, method: &str, target: &str, lines: &str, status, code| {
         let sent = leave() + &ask(method, target, lines);
@@ -47,7 +47,15 @@ pub(super) fn rows() -> Vec<Row> {
                 + "5\r\nhello\r\n0\r\n\r\n",
             ours(204),
         )
-        .then(back()),
+        .then(problem(400, "invalid-request"))
+        .deletes(),
+        row(
+            "restore: with an empty object",
+            "some clients always send one",
+            leave() + &ask("POST", RESTORE, "Content-Length: 2\r\n") + "{}",
+            ours(204),
+        )
+        .then(back().saying("Ada Lovelace")),
         row(
             "restore: minimal",
             "RFC 7240 section 4.2",

@@ -181,8 +181,14 @@ pub(super) fn rows() -> Vec<Row> {
         ),
         row(
             "content: in a DELETE",
-            "RFC 9110 section 9.3.5: it has no meaning, and is read past",
+            "RFC 9110 section 9.3.5: it is rejected, because it may be meant as a condition",
             ask("DELETE", "/users/<id>", "Content-Length: 5\r\n") + "hello",
+            problem(400, "invalid-request"),
+        ),
+        row(
+            "content: an empty object in a DELETE",
+            "some clients always send one",
+            ask("DELETE", "/users/<id>", "Content-Length: 2\r\n") + "{}",
             ours(204),
         )
         .deletes(),
