@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use roster_core::{Json, UserId, group::GroupDraft, json::JsonFault};
+use roster_core::{Json, UserId, group::GroupDraft, json::JsonFault, text::nearest};
 
 use super::stream::{self, Fault, is_object};
 use crate::{
@@ -147,7 +147,10 @@ impl Reading {
 
 /// Whether an unknown name is probably a misspelt `members`: ignored, it would empty the group.
 fn is_like_members(name: &str) -> bool {
-    name.to_ascii_lowercase().starts_with("memb")
+    // The groups of a group.
+    let is_other = name.eq_ignore_ascii_case("memberOf");
+    let known = GROUP.schema.attributes.iter().map(|attribute| attribute.name);
+    !is_other && nearest(name, known) == Some("members")
 }
 
 /// The name without the URN of a group in front of it (RFC 7644 section 3.10).

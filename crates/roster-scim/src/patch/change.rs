@@ -34,7 +34,7 @@ pub(super) fn change<'w>(
             let mut members = object(current);
             let had_it = find(&members, part.name).is_some();
             if let Some(value) = value.clone().filter(|_| op == Op::Remove && is_sent) {
-                without(part, find(&members, part.name).cloned(), value, strictness)?;
+                without(part, find(&members, part.name).cloned(), value, (strictness, work))?;
             }
             set_part(op, part, &mut members, value, strictness)?;
             // A value without its required part is removed.
@@ -44,7 +44,7 @@ pub(super) fn change<'w>(
         None if op == Op::Remove => {
             let exists = current.is_some();
             let rest = match value.filter(|_| is_sent) {
-                Some(value) => without(attribute, current, value, strictness)?,
+                Some(value) => without(attribute, current, value, (strictness, work))?,
                 None => None,
             };
             if rest.is_some() { Ok(rest) } else { removed(attribute, exists) }

@@ -63,7 +63,14 @@ impl<'s> Rewriting<'s> {
                 let (name, condition) = path.split_at_checked(at).unwrap_or((&path, ""));
                 match self.resolve(name) {
                     None => self.operations.push(Operation { op, path: Some(path), value }),
-                    Some(Named::Attribute(member)) => self.change(op, member, condition, value)?,
+                    Some(Named::Attribute(member)) => {
+                        // The path names a single value, whatever it is.
+                        let is_any = op == Op::Remove
+                            && !member.multi_valued
+                            && self.strictness.is_tolerant()
+                            && value.as_ref().is_none_or(is_removable);
+                        self.change(op, member, condition, value.filter(|_| !is_any))?;
+                    }
                     Some(Named::Extension(urn)) if condition.is_empty() => {
                         self.change_all(op, urn, value)?;
                     }

@@ -31,7 +31,7 @@ use crate::{
     schema::{AttributeSchema, Mutability, Schema},
     value::{Members, is_label, is_no_value, lacks, required, unknown},
 };
-use parts::{find, no_value_of_a_removal, object, put};
+use parts::{different, find, given, no_value_of_a_removal, object, put};
 use path::Target;
 use same::Index;
 
@@ -184,6 +184,9 @@ impl Patch<'_> {
             self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
             if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
                 is_readable = true;
+                if op == Op::Remove {
+                    self.must_be(&target, &value)?;
+                }
                 self.apply_to(op, &target, Some(value), Named::InValue)?;
             }
         }
@@ -226,6 +229,19 @@ impl Patch<'_> {
         })?;
         self.index = index;
         Ok(())
+    }
+
+    /// Fails if a single value to remove is not the one that is there.
+    fn must_be(&self, target: &Target, sent: &Json) -> Result<(), ScimError> {
+        let Some(attribute) = target.attribute.filter(|it| !it.multi_valued && !it.is_complex())
+        else {
+            return Ok(());
+        };
+        let sent = given(attribute, Some(sent.clone()), self.strictness)?;
+        match (self.current(target.schema, attribute), sent) {
+            (Some(current), Some(sent)) if *current != sent => Err(different()),
+            _ => Ok(()),
+        }
     }
 
     /// Changes an extension as a whole.

@@ -1,6 +1,8 @@
 //! The parts of an attribute's value, and the rules for changing them.
 
-use roster_core::Json;
+use std::collections::HashMap;
+
+use roster_core::{Json, Work};
 
 use super::Op;
 use crate::{
@@ -119,24 +121,29 @@ pub(super) fn find<'m>(members: &'m [(String, Json)], name: &str) -> Option<&'m 
     members.iter().find(|(found, _)| found == name).map(|(_, value)| value)
 }
 
+/// How many members of an object are compared in the time of one comparison.
+const MEMBERS_PER_COMPARISON: usize = 8;
+
 /// What is left of a value after a removal with a value. Of an object only the parts are removed
 /// that `sent` names too; fails if there are none.
 pub(super) fn without(
     attribute: &'static AttributeSchema,
     current: Option<Json>,
     sent: Json,
-    strictness: Strictness,
+    (strictness, work): (Strictness, &Work),
 ) -> Result<Option<Json>, ScimError> {
     if !strictness.is_tolerant() {
         return Err(no_value_of_a_removal());
     }
     let sent = given(attribute, Some(sent), strictness)?;
     match (current, sent) {
-        (None, _) => Ok(None),
         (Some(Json::Object(mut members)), Some(Json::Object(sent))) => {
+            work.spend(1 + (members.len() + sent.len()) / MEMBERS_PER_COMPARISON)?;
+            let sent: HashMap<&str, &Json> =
+                sent.iter().map(|(name, value)| (name.as_str(), value)).collect();
             let is_sent = |(name, value): &(String, Json)| {
-                let found = find(&sent, name);
-                found.is_some_and(|found| found == value || *found == Json::Null)
+                let found = sent.get(name.as_str());
+                found.is_some_and(|found| *found == value || **found == Json::Null)
             };
             let is_key =
                 |name: &str| attribute.sub_attribute(name).is_some_and(|part| part.required);
@@ -149,7 +156,7 @@ pub(super) fn without(
             Ok(unless_empty(members))
         }
         // The path names a single value, whatever it is.
-        (Some(_), _) => Ok(None),
+        _ => Ok(None),
     }
 }
 

@@ -123,7 +123,7 @@ pub(crate) async fn cells_of_attributes_have_their_declared_types(backend: Backe
         {"name": "tags", "type": "string", "multi_valued": true},
     ]});
     service.request("PUT", "/schema").json(&schema).send().await.expect(200);
-    let header = "username,attributes.badge,attributes.remote,attributes.level,attributes.share,\
+    let header = "username,attributes.BADGE,attributes.remote,attributes.level,attributes.share,\
         attributes.since,attributes.tags,attributes.room,attributes,attributes.a/~b.c\n";
     let row = "ada,007,TRUE,-7,1.5,2026-01-02T03:04:05Z,\"[\"\"a\"\",\"\"b,c\"\"]\",true,\
         \"{\"\"deep\"\":[1,{}]}\",x\n";

@@ -91,7 +91,19 @@ impl<'s> Names<'s> {
     pub(super) fn find(&self, header: &str) -> Result<Target, String> {
         let found = own(header).or_else(|| of_scim(header)).or_else(|| self.of_extension(header));
         let guess = || self.guesses.then(|| self.guess(header)).flatten();
-        found.or_else(guess).ok_or_else(|| unknown(header))
+        Ok(match found.or_else(guess).ok_or_else(|| unknown(header))? {
+            Target::Attribute(name) => Target::Attribute(self.as_declared(name)),
+            found => found,
+        })
+    }
+
+    /// The name of a member of `attributes`, as the schema writes it if it declares it.
+    fn as_declared(&self, name: String) -> String {
+        let mut declared = self.schema.members.iter().map(|member| &member.name);
+        if declared.clone().any(|known| *known == name) {
+            return name;
+        }
+        declared.find(|known| known.eq_ignore_ascii_case(&name)).cloned().unwrap_or(name)
     }
 
     /// The declared member with a path of SCIM.
