@@ -226,7 +226,7 @@ async fn create(output: &Output, keys: &impl Keys, flags: CreateKeyFlags) -> Out
 
 /// Prints a secret that is shown only once.
 pub(crate) fn print_secret(secret: &str) -> Result<(), Failure> {
-    print(secret).and_then(|()| Ok(std::io::stdout().flush()?)).map_err(|error| lost(error.into()))
+    print(secret).and_then(|()| std::io::stdout().flush()).map_err(|error| lost(error.into()))
 }
 
 /// The failure if stdout took no secret.

@@ -130,9 +130,10 @@ impl ListCursors<'_> {
     pub(crate) fn with_query(self, query: &PageQuery) -> Self {
         let PageQuery { sort, filter, words, schema, .. } = query;
         // Another member may have the number of the index later.
-        let member = match sort.by {
-            SortBy::Indexed(kind) => schema.index(kind).map(|index| index.member.name()),
-            _ => None,
+        let member = if let SortBy::Indexed(kind) = sort.by {
+            schema.index(kind).map(|index| index.member.name())
+        } else {
+            None
         };
         let minus = if sort.direction == Direction::Descending { "-" } else { "" };
         self.with("sort", Some(format!("{minus}{}", sort.by.name())))

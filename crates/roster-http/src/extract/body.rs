@@ -102,9 +102,9 @@ pub(crate) async fn read_nothing(body: Body, peer: &Peer) -> Result<(), Problem>
     let detail =
         "this request takes no body: a version goes into If-Match, settings into the query";
     let refused = || Problem::saying(ProblemCode::InvalidRequest, detail);
-    let sent = read_body(body, NOTHING_BYTES_MAX, peer).await.map_err(|fault| match fault {
-        BodyFault::TooLarge => refused(),
-        fault => unread(fault, NOTHING_BYTES_MAX),
+    let sent = read_body(body, NOTHING_BYTES_MAX, peer).await.map_err(|fault| {
+        let is_long = matches!(fault, BodyFault::TooLarge);
+        if is_long { refused() } else { unread(fault, NOTHING_BYTES_MAX) }
     })?;
     let is_nothing = matches!(sent.trim_ascii(), b"" | b"{}" | b"null");
     if is_nothing { Ok(()) } else { Err(refused()) }

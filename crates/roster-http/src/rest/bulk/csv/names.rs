@@ -91,10 +91,9 @@ impl<'s> Names<'s> {
     pub(super) fn find(&self, header: &str) -> Result<Target, String> {
         let found = own(header).or_else(|| of_scim(header)).or_else(|| self.of_extension(header));
         let guess = || self.guesses.then(|| self.guess(header)).flatten();
-        Ok(match found.or_else(guess).ok_or_else(|| unknown(header))? {
-            Target::Attribute(name) => Target::Attribute(self.as_declared(name)),
-            found => found,
-        })
+        let found = found.or_else(guess).ok_or_else(|| unknown(header))?;
+        let Target::Attribute(name) = found else { return Ok(found) };
+        Ok(Target::Attribute(self.as_declared(name)))
     }
 
     /// The name of a member of `attributes`, as the schema writes it if it declares it.
