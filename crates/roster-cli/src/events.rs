@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use roster_client::{Client, Event};
 use serde_json::{Map, Value};
@@ -41,14 +42,15 @@ pub struct EventsFlags {
 
     /// Only events of these types, such as user.deleted,group.*
     #[arg(long = "type", value_name = "TYPES", value_delimiter = ',')]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     types: Vec<String>,
 
     /// Only events by this actor, such as key:4sJ0bYq7Zd
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     actor: Vec<String>,
 
     /// Only events about this, such as users/ID, groups/ID or tenants/NAME
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     subject: Option<String>,
 
     /// The events of all tenants
@@ -67,13 +69,6 @@ pub struct EventsFlags {
 }
 
 pub(crate) async fn run(flags: EventsFlags) -> Outcome {
-    let given = [("--type", &flags.types), ("--actor", &flags.actor)].into_iter();
-    let mut given = given.flat_map(|(flag, texts)| texts.iter().map(move |text| (flag, text)));
-    let empty = given.find(|(_, text)| text.trim().is_empty()).map(|(flag, _)| flag);
-    let is_subject_empty = flags.subject.as_ref().is_some_and(|subject| subject.trim().is_empty());
-    if let Some(flag) = empty.or(is_subject_empty.then_some("--subject")) {
-        return Err(Failure::usage(format!("{flag} is empty")));
-    }
     let client = flags.remote.client()?;
     let mut query = vec![("type", flags.types.join(","))];
     let names = Names::read(&client).await;

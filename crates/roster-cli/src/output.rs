@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use roster_client::Error;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, exit};
 use crate::table::Table;
 use crate::text::printable;
 
@@ -39,6 +39,22 @@ enum Form {
     Json,
     Ndjson,
     Csv,
+}
+
+/// Prints a secret that is shown only once.
+pub(crate) fn print_secret(secret: &str) -> Result<(), Failure> {
+    let mut out = writer();
+    let printed = writeln!(out, "{secret}").and_then(|()| out.flush());
+    printed.map_err(|error| not_taken(error.into()))
+}
+
+/// The failure if stdout did not take a secret. Here a closed stdout is an error too.
+pub(crate) fn not_taken(mut failure: Failure) -> Failure {
+    if failure.text.is_empty() {
+        failure.text.push_str("it is closed");
+    }
+    failure.text.insert_str(0, "stdout did not take the secret: ");
+    Failure { status: exit::OTHER, ..failure }.next("nobody has the secret: rotate it")
 }
 
 impl Output {

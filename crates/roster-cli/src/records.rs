@@ -377,13 +377,19 @@ impl Collection<'_> {
     }
 }
 
-/// The failure of one of several records. Those before it were changed, the others were not tried.
-pub(crate) fn of_several(failure: Failure, done: usize, records: &[Record]) -> Failure {
+/// The failure of one of several records: `done` records were changed before it, and those after it
+/// were not tried.
+pub(crate) fn of_several(mut failure: Failure, done: usize, records: &[Record]) -> Failure {
     let left: Vec<String> = records.iter().skip(done + 1).map(label).collect();
-    let left =
-        if left.is_empty() { String::new() } else { format!("\nnot tried: {}", left.join(", ")) };
-    let status = if done > 0 { exit::SOME_FAILED } else { failure.status };
-    Failure { status, text: failure.text + &left, ..failure }
+    if !left.is_empty() {
+        // A closed stdout is silent otherwise.
+        let why = if failure.text.is_empty() { "stdout is closed" } else { &failure.text };
+        failure.text = format!("{why}\nnot tried: {}", left.join(", "));
+    }
+    if done > 0 && !failure.text.is_empty() {
+        failure.status = exit::SOME_FAILED;
+    }
+    failure
 }
 
 /// A member as text.

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::assign::{Assignments, Types};
 use crate::failure::{Failure, Outcome, exit};
-use crate::keys::{lost, print_secret};
-use crate::output::Record;
+use crate::output::{Record, not_taken, print_secret};
 use crate::records::{
     Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, label,
     text,
@@ -161,7 +160,7 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
 /// Prints the secret alone, or the record with it for programs.
 fn reveal(collection: &Collection<'_>, webhook: &Record) -> Result<(), Failure> {
     if !collection.output.is_table() {
-        return collection.output.record(webhook).map_err(lost);
+        return collection.output.record(webhook).map_err(not_taken);
     }
     say("the secret of its signatures on stdout is shown only once");
     print_secret(&text(webhook, "secret"))

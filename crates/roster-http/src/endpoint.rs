@@ -1,9 +1,9 @@
 //! The work before and after every handler, in this order.
 //!
 //! Before: the guards of host, open mode and origin; cheap limits; the session of the console;
-//! authentication, the rate limit and the scope; the memory that the connection holds. Health
-//! checks skip all of these. After: problems are logged and written, the response is measured, and
-//! the headers that every response has are added.
+//! authentication, the rate limit and the scope; the memory that the connection holds; the body, if
+//! none is taken. Health checks skip all of these. After: problems are logged and written, the
+//! response is measured, and the headers that every response has are added.
 
 use std::{net::IpAddr, pin::Pin, sync::Arc, time::Instant};
 

@@ -4,7 +4,6 @@ mod place;
 mod secret_file;
 mod service;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
@@ -15,7 +14,7 @@ use roster_client::Error;
 use crate::ask::confirm;
 use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
-use crate::output::{Output, Record};
+use crate::output::{Output, Record, not_taken, print_secret};
 use crate::records::{label, text};
 use crate::text::{print, say};
 use secret_file::SecretFile;
@@ -224,18 +223,6 @@ async fn create(output: &Output, keys: &impl Keys, flags: CreateKeyFlags) -> Out
     reveal(output, made, file)
 }
 
-/// Prints a secret that is shown only once.
-pub(crate) fn print_secret(secret: &str) -> Result<(), Failure> {
-    print(secret).and_then(|()| std::io::stdout().flush()).map_err(|error| lost(error.into()))
-}
-
-/// The failure if stdout took no secret.
-pub(crate) fn lost(failure: Failure) -> Failure {
-    let why = if failure.text.is_empty() { "it is closed".to_owned() } else { failure.text };
-    Failure::new(exit::OTHER, format!("stdout did not take the secret: {why}"))
-        .next("nobody has the new secret: rotate again, or revoke the key")
-}
-
 /// What a key permits, and until when.
 fn described(key: &Record) -> String {
     let end = text(key, "expires_at");
@@ -264,7 +251,7 @@ fn reveal(output: &Output, mut key: Record, file: Option<SecretFile>) -> Outcome
         print_secret(&secret)?;
     }
     if !output.is_table() {
-        output.record(&key).map_err(lost)?;
+        output.record(&key).map_err(not_taken)?;
     }
     match kept {
         Some(Err(failure)) => Err(failure),

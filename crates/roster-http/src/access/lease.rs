@@ -34,13 +34,15 @@ const CHECK_PATIENCE: Duration = Duration::from_millis(50);
 /// A credential that is checked repeatedly while work runs, and the place of the work.
 pub(crate) struct Lease<R> {
     place: Place,
-    held: Arc<Held>,
+    holder: Arc<Holder>,
     right: PhantomData<fn() -> R>,
 }
 
-struct Held {
+/// Who holds a lease, for the task that checks it.
+struct Holder {
     access: Access,
     credential: Credential<'static>,
+    /// Whether it has the scopes of the work.
     suffices: fn(&Authority) -> bool,
     /// The last check failed or was not finished, so the work must check itself.
     doubt: Notify,
@@ -48,24 +50,24 @@ struct Held {
 
 /// The credentials that are checked by a task, which runs while there are any.
 #[derive(Clone, Default)]
-pub(super) struct Leases(Arc<Mutex<Vec<Weak<Held>>>>);
+pub(super) struct Leases(Arc<Mutex<Vec<Weak<Holder>>>>);
 
 impl<R: Right> Lease<R> {
     /// The lease for the credential in these headers, which was accepted for this request.
     pub(crate) fn new(access: &Access, headers: &HeaderMap, place: Place) -> Result<Self, Problem> {
-        let held = Arc::new(Held {
+        let holder = Arc::new(Holder {
             access: access.clone(),
             credential: access.credential(headers)?.into_owned(),
             suffices: |authority| authority.permit::<R>().is_ok(),
             doubt: Notify::new(),
         });
-        access.shared.leases.add(&held);
-        Ok(Self { place, held, right: PhantomData })
+        access.shared.leases.add(&holder);
+        Ok(Self { place, holder, right: PhantomData })
     }
 
     /// The permit for the next step.
     pub(crate) async fn permit(&self) -> Result<Permit<R>, Problem> {
-        Ok(self.held.access.admit(&self.held.credential).await?.permit()?)
+        Ok(self.holder.access.admit(&self.holder.credential).await?.permit()?)
     }
 
     /// Counts lines that were executed or sent.
@@ -80,7 +82,7 @@ impl<R: Right> Lease<R> {
             tokio::select! {
                 biased;
                 problem = self.place.ended() => return problem,
-                () = self.held.doubt.notified() => {}
+                () = self.holder.doubt.notified() => {}
             }
             // Boxed, because the work nearly always waits, and many streams are idle.
             if let Err(problem) = Box::pin(self.permit()).await {
@@ -91,9 +93,9 @@ impl<R: Right> Lease<R> {
 }
 
 impl Leases {
-    fn add(&self, held: &Arc<Held>) {
+    fn add(&self, holder: &Arc<Holder>) {
         let mut leases = self.lock();
-        leases.push(Arc::downgrade(held));
+        leases.push(Arc::downgrade(holder));
         if leases.len() == 1 {
             tokio::spawn(self.clone().watch());
         }
@@ -112,7 +114,7 @@ impl Leases {
                 leases.iter().filter_map(Weak::upgrade).collect()
             };
             let deadline = Instant::now() + CHECK_PATIENCE;
-            for Held { access, credential, suffices, doubt } in running.iter().map(Arc::as_ref) {
+            for Holder { access, credential, suffices, doubt } in running.iter().map(Arc::as_ref) {
                 match timeout_at(deadline, access.admit(credential)).await {
                     Ok(Ok(authority)) if suffices(&authority) => {}
                     _ => doubt.notify_one(),
@@ -121,7 +123,7 @@ impl Leases {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Held>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Holder>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -64,6 +64,22 @@ fn walk<'a>(tree: &'a Json, found: &mut Vec<&'a Json>) {
 }
 
 #[test]
+fn a_request_that_changes_something_has_a_body_or_refuses_one() {
+    let document = document();
+    for operation in Operation::ALL {
+        // A session is in headers, and a SCIM DELETE ignores a body.
+        let is_other = operation.is_scim() || operation.path().starts_with("/console");
+        if is_other || operation.method().is_safe() {
+            continue;
+        }
+        let method = operation.method().as_str().to_ascii_lowercase();
+        let described = at(&document, &["paths", operation.path(), &method]);
+        let has_body = described.member("requestBody").is_some();
+        assert_ne!(has_body, operation.takes_no_body(), "{operation:?}");
+    }
+}
+
+#[test]
 fn the_user_has_the_members_of_the_attribute_table_in_its_order() {
     let document = document();
     let shown = names(at(schema(&document, "User"), &["properties"]));

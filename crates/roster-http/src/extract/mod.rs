@@ -38,6 +38,6 @@ pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};
 pub(crate) use write_options::{
-    FOR_ONE_KNOWN, WriteOptions, check_upsert, dry_run, read_upsert, refuse_idempotency_key,
+    NOT_FOR_UPSERTS, WriteOptions, check_upsert, dry_run, read_upsert, refuse_idempotency_key,
     refuse_preconditions,
 };

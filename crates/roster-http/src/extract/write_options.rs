@@ -98,7 +98,7 @@ impl FromRequestParts<AppState> for WriteOptions {
         })?;
         check_upsert(options.upsert)?;
         if options.upsert.on_conflict != OnConflict::Fail {
-            refuse_preconditions(&parts.headers, FOR_ONE_KNOWN)?;
+            refuse_preconditions(&parts.headers, NOT_FOR_UPSERTS)?;
         }
         Ok(options)
     }
@@ -264,7 +264,7 @@ pub(crate) fn check_upsert(upsert: Upsert) -> Result<(), Problem> {
 
 /// Why a request with `on_conflict` has no preconditions: its client does not know which user
 /// exists.
-pub(crate) const FOR_ONE_KNOWN: &str =
+pub(crate) const NOT_FOR_UPSERTS: &str =
     "on_conflict takes no If-Match and no If-None-Match: use PUT or PATCH for them";
 
 /// Fails if the request has preconditions.

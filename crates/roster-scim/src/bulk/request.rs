@@ -85,7 +85,11 @@ pub fn read(body: Json, strictness: Strictness) -> Result<BulkRequest, ScimError
         let detail = format!("send at most {BULK_OPERATIONS_MAX} operations (maxOperations)");
         return Err(ScimError::of_status(413, detail));
     }
-    all_known(&members, "the body")?;
+    if !members.is_empty() {
+        return Err(invalid(
+            "the body: unknown member; a Bulk request has schemas, failOnErrors and Operations",
+        ));
+    }
     let mut names = BTreeSet::new();
     let mut operations = Vec::with_capacity(sent.len());
     for (number, one) in (1_usize..).zip(sent) {
@@ -145,16 +149,12 @@ fn operation(one: Json, label: &str, strictness: Strictness) -> Result<BulkOpera
     if data.is_none() && !matches!(method, BulkMethod::Delete | BulkMethod::Get) {
         return Err(invalid(format!("{label}: send data")));
     }
-    all_known(&members, label)?;
-    Ok(BulkOperation { method, bulk_id, version, path, data })
-}
-
-/// Fails if a member is left that was not read: it may be a misspelt `version`.
-fn all_known(left: &[(String, Json)], label: &str) -> Result<(), ScimError> {
-    if left.is_empty() {
-        return Ok(());
+    // It may be a misspelt version.
+    if !members.is_empty() {
+        let known = "an operation has method, bulkId, version, path and data";
+        return Err(invalid(format!("{label}: unknown member; {known}")));
     }
-    Err(invalid(format!("{label}: unknown member; section 3.7 of RFC 7644 names the known ones")))
+    Ok(BulkOperation { method, bulk_id, version, path, data })
 }
 
 fn members_of(json: Json, label: &str) -> Result<Vec<(String, Json)>, ScimError> {

@@ -61,6 +61,9 @@ pub(crate) fn dropped(
     work: &Work,
 ) -> Result<Vec<String>, ScimError> {
     let mut dropped = Vec::new();
+    if !strictness.is_tolerant() {
+        return Ok(dropped);
+    }
     let mut look = |path: &str, is_member: bool| {
         work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
         let parse = if is_member { Target::of_member } else { Target::parse };

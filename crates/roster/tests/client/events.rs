@@ -42,7 +42,7 @@ fn events_are_listed_and_selected(engine: Engine) {
     assert_eq!(after, "type,name\nuser.deleted,u8\nuser.deleted,u9\n");
     shell.run(&["events", "--type", "usr.*"]).failed(2, &["--type"]);
     for flag in ["--type", "--actor", "--subject"] {
-        shell.run(&["events", flag, ""]).failed(2, &[flag, "empty"]);
+        shell.run(&["events", flag, ""]).failed(2, &[flag, "none was supplied"]);
     }
     shell.run(&["events", "--after", "0123456789abcdef-1"]).failed(5, &["position"]);
     shell.needs("events:read", &["events", "--limit", "1"]);

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{Read as _, Write as _},
     net::TcpListener,
+    process::Stdio,
     thread,
 };
 
@@ -16,6 +17,7 @@ over_each_engine! {
     json_that_the_service_would_change_is_an_error,
     one_of_several_that_fails_says_what_is_left,
     a_secret_in_the_wrong_place_is_not_shown,
+    a_secret_that_nobody_reads_is_an_error,
     an_input_is_not_overwritten_by_its_faults,
     a_server_that_is_no_roster_is_recognised,
 }
@@ -57,6 +59,21 @@ fn a_secret_in_the_wrong_place_is_not_shown(engine: Engine) {
     let mut command = shell.command(&["users", "list"]);
     let ran = run(command.env("ROSTER_URL", "http://u:SECRET@127.0.0.1:1"), "");
     assert!(!ran.err.contains("SECRET") && ran.err.contains("a password"), "{ran:?}");
+    shell.service.stop();
+}
+
+fn a_secret_that_nobody_reads_is_an_error(engine: Engine) {
+    let shell = Shell::new(engine);
+    let create = ["keys", "create", "billing", "--scope", "users:read"];
+    let mut command = shell.command(&create);
+    let command = command
+        .env("ROSTER_URL", shell.url())
+        .env("ROSTER_KEY_FILE", shell.key_file("keys:admin,users:read"));
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(running.stdout.take());
+    let ended = running.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(ended.status.code() == Some(1) && said.contains("rotate it"), "{said}");
     shell.service.stop();
 }
 

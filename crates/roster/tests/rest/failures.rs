@@ -149,9 +149,8 @@ pub(crate) async fn a_full_disk_is_507_on_writes(backend: Backend) {
     restore.send().await.refused(507, "storage-full");
     for method in ["PUT", "PATCH", "DELETE"] {
         let request = service.request(method, &group_path(&group));
-        let with_body = method != "DELETE";
         let body = json!({"display_name": "g"});
-        let request = if with_body { request.json(&body) } else { request };
+        let request = if method == "DELETE" { request } else { request.json(&body) };
         request.send().await.refused(507, "storage-full");
     }
     let create = service.request("POST", "/groups").json(&json!({"display_name": "g"}));

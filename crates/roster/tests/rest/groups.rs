@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
+    failures::is_bodiless,
     service::{Backend, Service, Setup, group_path, member_path, path},
 };
 
@@ -115,8 +116,8 @@ pub(crate) async fn no_two_groups_have_one_name(backend: Backend) {
 
 /// The request with a body, if it takes one.
 fn with_name<'s>(request: Request<'s>, (method, target): (&str, &str), name: &str) -> Request<'s> {
-    let takes_one = method != "DELETE" && !target.contains("/members/");
-    if takes_one { request.json(&json!({"display_name": name})) } else { request }
+    let body = json!({"display_name": name});
+    if is_bodiless(method, target) { request } else { request.json(&body) }
 }
 
 pub(crate) async fn a_write_of_a_group_checks_its_version(backend: Backend) {

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     extract::{
-        CSV, FOR_ONE_KNOWN, Media, NDJSON, check_lines, idempotency_key, lines_type, negotiate,
+        CSV, Media, NDJSON, NOT_FOR_UPSERTS, check_lines, idempotency_key, lines_type, negotiate,
         refuse_preconditions,
     },
     problem::{Problem, ProblemCode},
@@ -57,7 +57,7 @@ pub(crate) async fn write_lines(
     match query.kind {
         LineKind::Create(Upsert { on_conflict: OnConflict::Fail, .. })
         | LineKind::Group(OnConflict::Fail) => {}
-        LineKind::Create(_) | LineKind::Group(_) => refuse_preconditions(headers, FOR_ONE_KNOWN)?,
+        LineKind::Create(_) | LineKind::Group(_) => refuse_preconditions(headers, NOT_FOR_UPSERTS)?,
         LineKind::Patch | LineKind::Delete => check_preconditions(headers)?,
     }
     let offered: &[Media] = if mapping.is_some() { &[NDJSON, CSV] } else { &[NDJSON] };
