@@ -90,6 +90,10 @@ def measured(options, alone, beside):
         ]
         tenants = {name: ids for part in parts for name, ids in part.result().items()}
     ids = [{"": filled(chief, options.users, user)} for chief in (alone, beside)]
+    for chief in (alone, beside):
+        # The users that were created last are in memory, and they are of the default tenant.
+        chief.service.stop()
+        chief.service.start()
     places = {
         "alone": Place(alone, ids[0], options.seed),
         "beside tenants": Place(beside, ids[1], options.seed),

@@ -40,7 +40,7 @@ pub mod exit {
         (CONFLICT, "A conflict with another record, or the record has another version."),
         (SOME_FAILED, "Some lines or some records failed."),
         (NO_SERVICE, "The service cannot be reached, or is too busy."),
-        (INTERRUPTED, "Interrupted by Ctrl-C."),
+        (INTERRUPTED, "Interrupted by Ctrl-C, which ends events --follow with 0."),
     ];
 }
 

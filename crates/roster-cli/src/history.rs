@@ -28,7 +28,7 @@ pub struct HistoryFlags {
     member: Option<String>,
 
     /// Stop after this many [default: all]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
     let mut events = std::pin::pin!(newest_first(collection.client, &id));
     let mut event: Option<Event> = events.try_next().await?;
     let (mut count, mut seen) = (0, Vec::new());
-    while let Some(now) = event {
+    'events: while let Some(now) = event {
         let before = events.try_next().await?;
         let old = before.as_ref().map(record_of).unwrap_or_default();
         for mut row in changes(&now, &old) {
@@ -92,9 +92,9 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
             row.insert("actor".to_owned(), names.of(&now.actor).into());
             writing.record(collection.output, &row)?;
             count += 1;
-        }
-        if flags.limit.is_some_and(|limit| count >= limit) {
-            break;
+            if flags.limit.is_some_and(|limit| count >= limit) {
+                break 'events;
+            }
         }
         event = before;
     }

@@ -19,7 +19,7 @@ use crate::text::say;
 )))]
 pub struct LoginFlags {
     /// URL of the service, such as https://directory.example.com or :8080
-    #[arg(value_name = "URL", required_unless_present = "url")]
+    #[arg(value_name = "URL", required_unless_present = "url", conflicts_with = "url")]
     service: Option<String>,
 
     #[command(flatten)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, exit};
 use crate::table::Table;
-use crate::text::printable;
+use crate::text::{printable, say};
 
 /// A record, its members in the order of the service.
 pub type Record = IndexMap<String, Value>;
@@ -96,6 +96,7 @@ impl Output {
     /// Writes one record.
     pub(crate) fn record(&self, record: &Record) -> Result<(), Failure> {
         let mut out = writer();
+        tell_unseen(&unseen(&self.columns, record));
         match self.output {
             Form::Table => {
                 let mut rows = Vec::new();
@@ -168,6 +169,8 @@ pub(crate) struct Writing {
     out: Box<dyn Write>,
     form: Form,
     columns: Vec<String>,
+    /// The columns that were asked for and that no record has had.
+    unseen: Vec<String>,
     /// The first rows of a table, until its columns are measured; then the table.
     rows: Vec<Vec<String>>,
     table: Option<Table>,
@@ -176,8 +179,9 @@ pub(crate) struct Writing {
 
 impl Writing {
     pub(crate) fn begin(output: &Output, columns: Vec<String>) -> Result<Self, Failure> {
-        let (form, rows) = (output.output, Vec::new());
-        let mut writing = Self { out: writer(), form, columns, rows, table: None, count: 0 };
+        let (form, rows, unseen) = (output.output, Vec::new(), output.columns.clone());
+        let mut writing =
+            Self { out: writer(), form, columns, unseen, rows, table: None, count: 0 };
         if form == Form::Csv {
             let columns = writing.columns.clone();
             writing.csv(&columns)?;
@@ -187,6 +191,7 @@ impl Writing {
 
     pub(crate) fn record(&mut self, output: &Output, record: &Record) -> Result<(), Failure> {
         self.count += 1;
+        self.unseen = unseen(&self.unseen, record);
         match self.form {
             Form::Table => {
                 let row: Vec<String> =
@@ -242,6 +247,9 @@ impl Writing {
             _ => {}
         }
         self.out.flush()?;
+        if self.count > 0 {
+            tell_unseen(&self.unseen);
+        }
         Ok(())
     }
 
@@ -302,6 +310,18 @@ pub(crate) fn lookup<'a>(record: &'a Record, path: &str) -> Option<&'a Value> {
         };
     }
     Some(value)
+}
+
+/// Those of the columns that the record does not have.
+fn unseen(columns: &[String], record: &Record) -> Vec<String> {
+    columns.iter().filter(|column| lookup(record, column).is_none()).cloned().collect()
+}
+
+/// An absent member may be misspelt.
+fn tell_unseen(columns: &[String]) {
+    if !columns.is_empty() {
+        say(&format!("nothing shown here has {}", columns.join(", ")));
+    }
 }
 
 fn cell(record: &Record, path: &str) -> String {

@@ -45,6 +45,8 @@ pub struct ListRequest {
     pub cursor: Option<String>,
     /// The attributes to return.
     pub projection: Projection,
+    /// Whether resources of all types are listed.
+    pub all_types: bool,
 }
 
 #[derive(Default)]
@@ -239,6 +241,7 @@ impl Given {
             count: count.map(|count| count.min(PAGE_SIZE_MAX)),
             cursor: self.cursor,
             projection,
+            all_types: false,
         })
     }
 }

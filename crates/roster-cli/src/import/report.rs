@@ -126,6 +126,17 @@ pub(super) fn tell_columns(columns: &[(String, Option<String>)], progress: &Prog
     }
 }
 
+impl ImportFlags {
+    /// What the body of a refused request says, for the process that has sent it to itself.
+    #[must_use]
+    pub fn refusal(&self, body: &[u8]) -> String {
+        match serde_json::from_slice(body) {
+            Ok(problem) => columns(Error::Problem(problem), self).text,
+            Err(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
+        }
+    }
+}
+
 /// The failure of columns that have no member, in the words of the command line, with the command
 /// that ignores those without one.
 pub(super) fn columns(error: Error, flags: &ImportFlags) -> Failure {

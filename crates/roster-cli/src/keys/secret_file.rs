@@ -16,6 +16,9 @@ pub(super) struct SecretFile {
 impl SecretFile {
     /// Begins the file, before there is a key that could be lost.
     pub(super) fn begin(path: PathBuf) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Err(Failure::usage("without --out the key goes to stdout"));
+        }
         if path.symlink_metadata().is_ok() {
             let text = format!("{} exists already", path.display());
             return Err(Failure::usage(text).next("name another file"));

@@ -55,7 +55,7 @@ async fn page(
     let found = if resource_type(call.context().operation).name == GROUP.name {
         groups::page(app, reader, request).await?
     } else {
-        users::page(app, reader, request, false).await?
+        users::page(app, reader, request).await?
     };
     let Resources { total, start_index, items, next_cursor, .. } = found;
     let envelope = Envelope { total, start_index, items, next_cursor };

@@ -1,8 +1,8 @@
 //! `GET /scim/v2` and `POST /scim/v2/.search`: one page of all resources, the users before the
 //! groups (RFC 7644 sections 3.4.2.1 and 3.4.3).
 //!
-//! If a filter names an attribute that only one type has, no resource of the other type matches. If
-//! neither type has it, the filter is an error. Pages are by index only.
+//! An attribute that only one type has, has no value in resources of the other. If neither type has
+//! it, the filter is an error. Pages are by index only.
 
 use axum::{extract::State, response::Response};
 use roster_core::{
@@ -19,7 +19,7 @@ use super::{
     ScimProblem,
     extract::{guard_filter, media, pairs, read_body},
     groups,
-    resources::{Reader, Resources, enclose},
+    resources::{Reader, enclose},
     respond::json_text,
     users,
 };
@@ -59,10 +59,11 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
 async fn page(
     app: &AppState,
     call: &Call,
-    of_users: ListRequest,
+    mut of_users: ListRequest,
     mut of_groups: ListRequest,
     media: Media,
 ) -> Result<Response, ScimProblem> {
+    (of_users.all_types, of_groups.all_types) = (true, true);
     let reader = Reader::of(call)?;
     if of_users.cursor.is_some() {
         let detail = "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
@@ -74,20 +75,13 @@ async fn page(
         return Err(ScimError::new(ScimType::InvalidValue, detail).into());
     }
     let (start, count) = (of_users.start_index, of_users.count.unwrap_or(COUNT_DEFAULT));
-    let first = users::page(app, reader, &of_users, true).await;
-    let known = first.as_ref().ok().and_then(|first| first.total).unwrap_or(0);
-    let here = first.as_ref().map_or(0, |first| first.items);
-    let room = count.saturating_sub(here);
+    let first = users::page(app, reader, &of_users).await?;
+    let room = count.saturating_sub(first.items);
+    of_groups.start_index = start.saturating_sub(first.total.unwrap_or(0)).max(1);
     // A page of users may end early because of its size. The remaining users come first on the next
     // page.
-    let is_their_turn = first.as_ref().map_or(true, |first| first.ends);
-    of_groups.start_index = start.saturating_sub(known).max(1);
-    of_groups.count = Some(if is_their_turn { room } else { 0 });
-    let second = groups::page(app, reader, &of_groups).await;
-    let (first, second) = match (first, second) {
-        (Err(refused), Err(_)) => return Err(refused),
-        (first, second) => (unless_unknown(first)?, unless_unknown(second)?),
-    };
+    of_groups.count = Some(if first.ends { room } else { 0 });
+    let second = groups::page(app, reader, &of_groups).await?;
     let total = first.total.unwrap_or(0).saturating_add(second.total.unwrap_or(0));
     let envelope = Envelope {
         total: Some(total),
@@ -96,14 +90,4 @@ async fn page(
         next_cursor: None,
     };
     Ok(json_text(enclose(&envelope, &[&first.text, &second.text]), media))
-}
-
-/// Returns no resources if the filter names an attribute that this type does not have.
-fn unless_unknown(found: Result<Resources, ScimProblem>) -> Result<Resources, ScimProblem> {
-    match found {
-        Err(ScimProblem::Scim(error)) if error.scim_type == Some(ScimType::InvalidFilter) => {
-            Ok(Resources::default())
-        }
-        found => found,
-    }
 }

@@ -4,7 +4,7 @@
 //! there are any, and for one member by its id, combined with other conditions by `and`.
 
 use roster_core::{
-    Json,
+    Json, UserSchema,
     filter::{
         Compared as _, Comparison, Dialect, Expression, Found, Names, Operand, Operator, Test,
         check_operator, compares, operand, parse,
@@ -12,20 +12,26 @@ use roster_core::{
     group::{GroupPath, GroupQuery},
 };
 
-use super::{as_words, dialect, last_segment, refused};
+use super::{UserNames, as_words, dialect, last_segment, refused, spanning::Spanning};
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{GROUP, GROUP_URN},
 };
 
-/// Adds a filter of groups to a query.
+/// Adds a filter of groups to a query. In a list of all types it may name attributes of users,
+/// whose declared ones are in `users`.
 pub fn filter_groups(
     query: GroupQuery,
     text: &str,
     strictness: Strictness,
+    users: Option<&UserSchema>,
 ) -> Result<GroupQuery, ScimError> {
-    let parsed = parse(text, &GroupNames(strictness)).map_err(|fault| refused(&fault))?;
-    let query = query.with(parsed);
+    let own = GroupNames(strictness);
+    let parsed = match users.map(|schema| UserNames::new(strictness, schema)) {
+        Some(other) => parse(text, &Spanning { own, other, constant: always_or_never }),
+        None => parse(text, &own),
+    };
+    let query = query.with(simplified(parsed.map_err(|fault| refused(&fault))?));
     if query.filter.names_member() {
         let detail = "filter by one member: members[value eq \"...\"], joined to other conditions \
                       by and";
@@ -35,10 +41,10 @@ pub fn filter_groups(
 }
 
 #[derive(Clone, Copy, Debug)]
-struct GroupNames(Strictness);
+pub(super) struct GroupNames(pub(super) Strictness);
 
 #[derive(Clone, Copy, Debug)]
-enum Named {
+pub(super) enum Named {
     Value(GroupPath),
     Members,
     /// `members.$ref`: a URL that ends with the id of a member.
@@ -168,10 +174,24 @@ fn constant(
         None => Operand::None,
     };
     let asked = Test { path, operator, operand };
-    // An empty conjunction is always true, an empty disjunction never.
-    Ok(if compares(&asked, &Found::Text(text.into())) {
-        Expression::And(Vec::new())
-    } else {
-        Expression::Or(Vec::new())
-    })
+    Ok(always_or_never(compares(&asked, &Found::Text(text.into()))))
+}
+
+/// The expression without conditions that are never true, where another one may be instead.
+fn simplified(expression: Expression<GroupPath>) -> Expression<GroupPath> {
+    match expression {
+        Expression::And(all) => Expression::And(all.into_iter().map(simplified).collect()),
+        Expression::Or(all) => {
+            let never = always_or_never(false);
+            let all = all.into_iter().map(simplified).filter(|one| *one != never);
+            let mut all: Vec<_> = all.collect();
+            if all.len() == 1 { all.remove(0) } else { Expression::Or(all) }
+        }
+        Expression::Not(_) | Expression::Entry(..) | Expression::Test(_) => expression,
+    }
+}
+
+/// An empty conjunction is always true, an empty disjunction never.
+fn always_or_never(truth: bool) -> Expression<GroupPath> {
+    if truth { Expression::And(Vec::new()) } else { Expression::Or(Vec::new()) }
 }

@@ -10,6 +10,7 @@ mod group;
 mod hints;
 mod named;
 mod names;
+mod spanning;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +19,11 @@ use roster_core::{
     filter::{Comparison, Dialect, Expression, Filter, FilterFault},
 };
 
+use group::GroupNames;
 pub use group::filter_groups;
 pub(crate) use named::comparison_of;
 pub use names::UserNames;
+use spanning::Spanning;
 
 use crate::{ScimError, ScimType, Strictness, work_email};
 
@@ -29,13 +32,23 @@ pub fn parse(text: &str, strictness: Strictness, schema: &UserSchema) -> Result<
     Filter::parse_with(text, &UserNames::new(strictness, schema)).map_err(|fault| refused(&fault))
 }
 
-/// The expression of a filter of users, with work addresses adapted.
+/// The expression of a filter of users, with work addresses adapted. In a list of `all_types` it
+/// may name attributes of groups.
 pub fn expression(
     text: &str,
     strictness: Strictness,
     schema: &UserSchema,
+    all_types: bool,
 ) -> Result<Expression, ScimError> {
-    Ok(work_email::adapt(parse(text, strictness, schema)?.expression().clone()))
+    let own = UserNames::new(strictness, schema);
+    let filter = if all_types {
+        let constant = |truth| if truth { Expression::always() } else { Expression::never() };
+        let names = Spanning { own, other: GroupNames(strictness), constant };
+        Filter::parse_with(text, &names)
+    } else {
+        Filter::parse_with(text, &own)
+    };
+    Ok(work_email::adapt(filter.map_err(|fault| refused(&fault))?.expression().clone()))
 }
 
 /// The error of a filter: the position, and what was expected there.

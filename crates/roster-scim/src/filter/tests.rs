@@ -310,7 +310,7 @@ fn length_depth_and_tests_are_capped() {
 const ID: &str = "0190d1c2-8000-7000-8000-00000000000a";
 
 fn asked(text: &str, strictness: Strictness) -> Result<GroupQuery, ScimError> {
-    filter_groups(GroupQuery::first(1), text, strictness)
+    filter_groups(GroupQuery::first(1), text, strictness, None)
 }
 
 fn groups(text: &str) -> GroupQuery {

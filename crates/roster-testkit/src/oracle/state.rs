@@ -306,11 +306,11 @@ impl State {
             .collect();
         let holders = Holders { username, email, external_id, indexed };
         let refusal = claims.refuse(&holders)?;
-        let selects = holders.indexed.iter().all(|(_, holder)| holder.is_some());
+        // A value that users share selects none of them.
         let indexed = holders.indexed.into_iter().filter_map(|(_, holder)| holder).collect();
         // A username that the client did not send selects no user.
         let username = username.filter(|_| claims.username_origin == UsernameOrigin::Given);
-        Some(Conflict { refusal, username, email, external_id, indexed, selects })
+        Some(Conflict { refusal, username, email, external_id, indexed })
     }
 
     pub(super) fn append(&mut self, event: Event, stored: Stored) -> Outcome {
@@ -390,16 +390,11 @@ struct Conflict {
     email: Option<UserId>,
     external_id: Option<UserId>,
     indexed: Vec<UserId>,
-    /// Whether it selects users at all: a value that users share does not.
-    selects: bool,
 }
 
 impl Conflict {
     /// Each holder once; the holder of the username first.
     fn holders(&self) -> Vec<UserId> {
-        if !self.selects {
-            return Vec::new();
-        }
         let mut seen = BTreeSet::new();
         let all = [self.username, self.email, self.external_id].into_iter().flatten();
         let all = all.chain(self.indexed.iter().copied());

@@ -164,7 +164,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
         }
     }
     if is_refused {
-        bail!("{}", String::from_utf8_lossy(&results).trim_end());
+        bail!("{}", flags.refusal(&results));
     }
     if let Some(progress) = progress {
         progress.end();

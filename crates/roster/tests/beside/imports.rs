@@ -166,6 +166,9 @@ fn an_import_reads_csv_and_maps_columns() {
     let place = place.path();
     let rows = "Login,Mail,Shoes\nada,ada@example.com,38\ngrace,grace@example.com,40\n";
     fs::write(place.join("people.CSV"), rows).unwrap();
+    let refused = roster(place, "import --data new people.CSV --map Login:username");
+    assert_eq!((refused.status, &*refused.out), (Some(1), ""), "{refused:?}");
+    assert!(refused.err.contains("\n  Shoes: --map COLUMN:MEMBER"), "{refused:?}");
     let words = "import --data new people.CSV --map Login:username --map Mail:email --map Shoes:";
     let imported = roster(place, words);
     assert_eq!((imported.status, &*imported.out), (Some(0), ""), "{imported:?}");

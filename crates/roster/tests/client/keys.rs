@@ -117,6 +117,7 @@ fn a_key_goes_into_a_file(engine: Engine) {
     assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
     assert_eq!(users(&shell, key(&fs::read_to_string(&file).unwrap())), 200);
     operate(&into_file).failed(2, &["new.key exists already"]);
+    operate(&[&into_file[..5], &["--out", "-"]].concat()).failed(2, &["the key goes to stdout"]);
     operate(&[&into_file[..5], &["--out", "no/such/directory"]].concat())
         .failed(1, &["no/such/directory cannot be written"]);
     let rotate = ["keys", "rotate", &made, "--out", "next.key", "-o", "json"];

@@ -47,6 +47,8 @@ fn a_key_is_kept_from_others(engine: Engine) {
     run(&mut shell.command(&login), "rst_wrong").failed(3, &[]);
     run(&mut shell.command(&login), "two words").failed(2, &["one key"]);
     run(&mut shell.command(&["login", &shell.url()]), "").failed(2, &["--key-file"]);
+    let twice = ["login", &shell.url(), "--url", "http://127.0.0.1:9"];
+    run(&mut shell.command(&twice), "").failed(2, &["cannot be used with"]);
     let ran = run(&mut shell.command(&login), &key);
     assert!(!format!("{ran:?}").contains(&key), "{ran:?}");
     let path = shell.home.path().join(".config/roster/profiles.toml");

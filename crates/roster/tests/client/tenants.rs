@@ -41,6 +41,12 @@ fn tenants_come_and_go(engine: Engine) {
     assert!(globex.err.contains("/tenants/globex/scim/v2\n"), "{globex:?}");
     let globex = globex.json();
     assert_eq!((&globex["users"], &globex["users_max"]), (&json!(1), &json!(7)));
+    for form in ["table", "csv", "json"] {
+        let misspelt = operate(&["tenants", "list", "--columns", "name,uesrs", "-o", form]);
+        assert!(misspelt.err.contains("nothing shown here has uesrs"), "{misspelt:?}");
+        let misspelt = operate(&["tenants", "get", "acme", "--columns", "uesrs", "-o", form]);
+        assert!(misspelt.err.contains("nothing shown here has uesrs"), "{misspelt:?}");
+    }
 
     let set = ["tenants", "set", "globex", "status=suspended", "users_max="];
     let dry = ok(&[&set[..], &["--dry-run"]].concat());

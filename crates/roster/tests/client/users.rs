@@ -165,6 +165,10 @@ fn a_history_shows_old_and_new_values(engine: Engine) {
     shell.operate(&["users", "set", "ada", "title=Dame"]).succeeded();
     let who = shell.operate(&["users", "history", "ada", "--member", "title", "--limit", "1"]);
     assert!(who.succeeded().contains("(operator)"));
+    // A limit counts what is shown: the event of the create has three rows.
+    let two = shell.operate(&["users", "history", "ada", "-o", "ndjson", "--limit", "6"]);
+    assert_eq!(two.succeeded().lines().count(), 6);
+    shell.run(&["users", "history", "ada", "--limit", "0"]).failed(2, &["1.."]);
     shell.operate(&["users", "delete", "ada"]).succeeded();
     let ran = shell.operate(&["users", "history", "ada", "--limit", "1"]);
     assert!(ran.out.contains("user.deleted"), "{ran:?}");

@@ -120,6 +120,20 @@ pub(crate) async fn the_schema_shows_the_statuses_of_its_indexes(backend: Backen
         service.request("POST", &format!("/users?{query}")).json(&body).send().await
     };
     post("on_conflict=merge").await.refused(409, "attribute-taken");
+    // One that has it already is selected by the username, and one that has not may not take it.
+    let named = async |query: &str, name: &str| {
+        let body = json!({"username": name, "title": "T", "attributes": {"badge": "B1"}});
+        service.request("POST", &format!("/users?{query}")).json(&body).send().await
+    };
+    service.user(json!({"username": "hedy", "attributes": {"badge": "b3"}})).await;
+    for way in ["merge", "replace"] {
+        let merged = named(&format!("on_conflict={way}"), "grace").await.expect(200).json();
+        assert_eq!((&merged["id"], &merged["title"]), (&grace["id"], &json!("T")));
+        let taken = named(&format!("on_conflict={way}"), "hedy").await;
+        let faults = taken.refused(409, "attribute-taken").faults();
+        assert_eq!(faults, [("/attributes/badge".to_owned(), "attribute-taken".to_owned())]);
+    }
+    named("on_conflict=skip", "grace").await.expect(200);
     let refused = post("on_conflict=merge&match=attributes.badge").await;
     let faults = refused.refused(400, "invalid-query").faults();
     assert_eq!(faults, [("match".to_owned(), "index-not-ready".to_owned())]);

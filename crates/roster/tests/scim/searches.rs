@@ -126,6 +126,14 @@ pub(crate) async fn a_search_finds_of_each_kind_what_its_filter_speaks_of(backen
         ("externalId sw \"x-\"".to_owned(), vec!["ada", "Engines", "Looms"]),
         ("meta.created gt \"2000-01-01T00:00:00Z\" and not (displayName pr)".into(), vec!["grace"]),
         ("userName eq \"nobody\"".to_owned(), vec![]),
+        // An attribute that only the other type has, has no value.
+        ("userName eq \"grace\" or displayName eq \"looms\"".into(), vec!["grace", "Looms"]),
+        ("title eq \"Countess\" or members.value pr".into(), vec!["ada", "Engines", "Looms"]),
+        ("not (userName pr) and displayName sw \"e\"".to_owned(), vec!["Engines"]),
+        ("userName ne \"ada\" and displayName pr".to_owned(), vec!["Engines", "Looms"]),
+        ("emails[type eq \"work\"] or members[value eq \"none\"]".to_owned(), vec![]),
+        (format!("name.familyName pr or members[value eq \"{}\"]", id(&ada)), vec!["Engines"]),
+        ("meta.resourceType eq \"Group\" and not (active pr)".into(), vec!["Engines", "Looms"]),
         ("title eq \"Countess\" and userName pr".to_owned(), vec!["ada"]),
     ] {
         let page = found(&service, json!({"filter": filter})).await;

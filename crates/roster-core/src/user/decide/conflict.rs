@@ -61,9 +61,6 @@ impl Claims {
         // A username that the client did not send selects no user: anyone may have taken the
         // address of another person as a username.
         let username = username.filter(|_| self.username_origin == UsernameOrigin::Given);
-        if indexed.iter().any(|(_, holder)| holder.is_none()) {
-            return Settlement::Refused(refusal);
-        }
         let of_indexes = indexed.into_iter().filter_map(|(_, holder)| holder);
         let mut holders = [username, email, external_id].into_iter().flatten().chain(of_indexes);
         // The user with the username comes first.

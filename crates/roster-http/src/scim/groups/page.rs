@@ -66,7 +66,8 @@ impl<'a> Asking<'a> {
         let limit = request.count.unwrap_or(COUNT_DEFAULT);
         let mut query = GroupQuery { sort: request.sort, ..GroupQuery::first(limit) };
         if let Some(text) = &request.filter {
-            query = filter_groups(query, text, strictness)?;
+            let users = request.all_types.then(|| app.directory.schema());
+            query = filter_groups(query, text, strictness, users.as_deref())?;
         }
         Ok(Self { app, may, actor, projection: &request.projection, query, text })
     }

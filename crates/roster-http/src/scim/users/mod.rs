@@ -228,18 +228,18 @@ pub(super) async fn page(
     app: &AppState,
     reader: Reader<'_>,
     request: &ListRequest,
-    keeps_end: bool,
 ) -> Result<Resources, ScimProblem> {
     let mut query = PageQuery::first(request.count.unwrap_or(COUNT_DEFAULT));
     query.sort = request.sort;
     let schema = app.directory.schema();
     query.schema = Arc::clone(&schema);
     if let Some(text) = &request.filter {
-        query = query.with(filter::expression(text, reader.strictness, &schema)?);
+        query =
+            query.with(filter::expression(text, reader.strictness, &schema, request.all_types)?);
     }
     let found = match &request.cursor {
         Some(cursor) => by_cursor(app, reader, query, cursor, request.count).await?,
-        None => by_index(app, reader, query, request.start_index, keeps_end).await?,
+        None => by_index(app, reader, query, request.start_index, request.all_types).await?,
     };
     let ids = found.items.iter().map(|item| item.id).collect();
     let groups = groups_of(app, reader.permit, ids, &request.projection).await?;
@@ -256,7 +256,7 @@ pub(super) async fn page(
     // If users were deleted or restored during a walk, the resources after the users are counted
     // from the index at which the users ended. So a resource may be shown twice, but none is
     // missed.
-    let total = if keeps_end { found.total.max(found.end) } else { found.total };
+    let total = if request.all_types { found.total.max(found.end) } else { found.total };
     Ok(Resources {
         total,
         start_index: found.start_index,
