@@ -2,19 +2,32 @@
 //! the same events. One of them reads, and the others take what it has read.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use roster_core::{EventsPage, TenantId, access::AuditView};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::sleep};
 
 use super::list_query::Selection;
 use crate::problem::Problem;
 
 /// How long a page is shared. A purge hides records from pages that are read after it.
 const AGE_MAX: Duration = Duration::from_millis(10);
+
+/// The milliseconds between two reads of a growing log.
+const GATHER_MS: u64 = 15;
+
+/// From when these milliseconds are counted.
+static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Waits before the log is read again after it has grown, because more commits may follow at once.
+/// All wait until the same moment, so that they want the same page.
+pub(super) async fn gather() {
+    let since_ms = u64::try_from(BEGUN.elapsed().as_millis()).unwrap_or_default();
+    sleep(Duration::from_millis(GATHER_MS - since_ms % GATHER_MS)).await;
+}
 
 /// The number of pages that are kept, so that few tenants and views wait for each other.
 const PAGES: usize = 16;

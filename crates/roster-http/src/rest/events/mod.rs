@@ -24,10 +24,13 @@ use roster_core::{
     access::{AuditView, MissingScope, Permit, ReadEvents, Scope},
     audit::tenant_subject,
 };
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
-use self::list_query::{EventListQuery, Selection, outlived};
 pub(crate) use self::{list_query::stated_wait, live_reads::LiveReads};
+use self::{
+    list_query::{EventListQuery, Selection, outlived},
+    live_reads::gather,
+};
 use super::{
     list::{Envelope, link, refuse_if_match},
     respond::{PRIVATE, position},
@@ -40,10 +43,6 @@ use crate::{
     request::Call,
     state::AppState,
 };
-
-/// The pause before the log is read again after it has grown: more commits may follow at once, and
-/// many requests may wait.
-const GATHER: Duration = Duration::from_millis(15);
 
 /// The approximate size of an event without its record.
 const FRAME_BYTES: usize = 512;
@@ -222,7 +221,7 @@ async fn wait(
             () = sleep_until(end) => break,
             () = app.directory.log_grown(page.reached) => {}
         }
-        sleep(GATHER).await;
+        gather().await;
         selection.continue_after(page.position(page.reached));
         page = read_page(app, class, lease.permit().await?, selection).await?;
         check(app, selection, &page).await?;

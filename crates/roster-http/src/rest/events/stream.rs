@@ -31,7 +31,10 @@ use roster_server::{BodySender, StreamedBody};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{
-    BY_ACCEPT, GATHER, check, list_query::Selection, live_reads::FramedPage, read_page, source,
+    BY_ACCEPT, check,
+    list_query::Selection,
+    live_reads::{FramedPage, gather},
+    read_page, source,
 };
 use crate::{
     access::Lease,
@@ -250,7 +253,7 @@ impl Stream {
             () = self.app.drained() => return Err(End::stopping()),
             () = sender.gone() => return Err(End::Broken),
             () = sleep_until(self.end) => return Err(End::Reconnect(RETRY_MS.0)),
-            () = self.app.directory.log_grown(reached.number) => sleep(GATHER).await,
+            () = self.app.directory.log_grown(reached.number) => gather().await,
             () = sleep_until(self.heartbeat) => {
                 self.begun = format!("id: {reached}\n\n").into_bytes();
             }
