@@ -118,7 +118,10 @@ pub(super) fn matches(
 ) -> Result<bool, TooMuchWork> {
     let spent = Cell::new(Ok(()));
     let test = |test: &Test<PartPath>| {
-        let found = value.member(test.path.part.name);
+        let name = test.path.part.name;
+        // An absent `primary` is false (RFC 7643 section 2.4).
+        let is_flag = name == "primary" && matches!(test.operand, Operand::Flag(_));
+        let found = value.member(name).or(is_flag.then_some(&Json::Bool(false)));
         let cost = if let Some(Json::Text(text)) = found { text_cost(text) } else { 1 };
         spent.set(spent.get().and_then(|()| work.spend(cost)));
         spent.get().is_ok() && compares(test, &test.path.found(found))

@@ -156,10 +156,10 @@ fn of_user(test: &Test, user: &User, notes: &Notes) -> bool {
     match &test.path {
         Path::Part(attribute, part) => {
             if let Some(Value::One(entry)) = profile.get(*attribute) {
-                return one(found_part(entry, *part));
+                return one(found_part(test, entry, *part));
             }
             let entries = profile.entries(*attribute).iter();
-            any(test, entries.map(|entry| found_part(entry, *part)), notes)
+            any(test, entries.map(|entry| found_part(test, entry, *part)), notes)
         }
         // The caller evaluates tests of groups, because the record does not contain them.
         Path::Groups | Path::Group(_) => false,
@@ -199,14 +199,20 @@ fn server_made(attribute: Attribute, user: &User) -> Found<'static> {
 
 fn of_entry(test: &Test, entry: &Entry, notes: &Notes) -> bool {
     let Path::Part(_, part) = test.path else { return false };
-    compares_noted(test, &found_part(entry, part).unwrap_or(Found::Null), notes)
+    compares_noted(test, &found_part(test, entry, part).unwrap_or(Found::Null), notes)
 }
 
-fn found_part(entry: &Entry, wanted: Part) -> Option<Found<'_>> {
-    entry.parts().iter().find(|(part, _)| *part == wanted).map(|(_, scalar)| match scalar {
-        Scalar::Text(value) => text(value),
-        Scalar::Flag(flag) => Found::Flag(*flag),
-    })
+fn found_part<'e>(test: &Test, entry: &'e Entry, wanted: Part) -> Option<Found<'e>> {
+    let found = entry.parts().iter().find(|(part, _)| *part == wanted);
+    match found.map(|(_, scalar)| scalar) {
+        Some(Scalar::Text(value)) => Some(text(value)),
+        Some(Scalar::Flag(flag)) => Some(Found::Flag(*flag)),
+        // An absent `primary` is false (RFC 7643 section 2.4).
+        None if wanted == Part::Primary && matches!(test.operand, Operand::Flag(_)) => {
+            Some(Found::Flag(false))
+        }
+        None => None,
+    }
 }
 
 /// Whether the test is true for any of the values, or for null if there are none.
