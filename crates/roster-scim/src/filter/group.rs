@@ -27,8 +27,9 @@ pub fn filter_groups(
     users: Option<&UserSchema>,
 ) -> Result<GroupQuery, ScimError> {
     let own = GroupNames(strictness);
+    let has = |word: &str| GROUP.find(word).is_some();
     let parsed = match users.map(|schema| UserNames::new(strictness, schema)) {
-        Some(other) => parse(text, &Spanning { own, other, constant: always_or_never }),
+        Some(other) => parse(text, &Spanning { own, other, has, constant: always_or_never }),
         None => parse(text, &own),
     };
     let query = query.with(simplified(parsed.map_err(|fault| refused(&fault))?));
@@ -177,7 +178,8 @@ fn constant(
     Ok(always_or_never(compares(&asked, &Found::Text(text.into()))))
 }
 
-/// The expression without conditions that are never true, where another one may be instead.
+/// The expression without the conditions of an `or` that are never true. A test of one member that
+/// is left alone is then joined by no `or`, which it may not be.
 fn simplified(expression: Expression<GroupPath>) -> Expression<GroupPath> {
     match expression {
         Expression::And(all) => Expression::And(all.into_iter().map(simplified).collect()),

@@ -25,7 +25,7 @@ pub(crate) use named::comparison_of;
 pub use names::UserNames;
 use spanning::Spanning;
 
-use crate::{ScimError, ScimType, Strictness, work_email};
+use crate::{ScimError, ScimType, Strictness, schema::USER, work_email};
 
 /// Parses a filter of users.
 pub fn parse(text: &str, strictness: Strictness, schema: &UserSchema) -> Result<Filter, ScimError> {
@@ -43,7 +43,8 @@ pub fn expression(
     let own = UserNames::new(strictness, schema);
     let filter = if all_types {
         let constant = |truth| if truth { Expression::always() } else { Expression::never() };
-        let names = Spanning { own, other: GroupNames(strictness), constant };
+        let has = |word: &str| USER.find(word).is_some();
+        let names = Spanning { own, other: GroupNames(strictness), has, constant };
         Filter::parse_with(text, &names)
     } else {
         Filter::parse_with(text, &own)

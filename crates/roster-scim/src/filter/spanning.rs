@@ -10,6 +10,9 @@ use roster_core::{
 pub(super) struct Spanning<N: Names, O> {
     pub(super) own: N,
     pub(super) other: O,
+    /// Whether the type has an attribute. One that filters cannot test is an error, although the
+    /// other type may have it too.
+    pub(super) has: fn(&str) -> bool,
     /// A condition that is always true, or never.
     pub(super) constant: fn(bool) -> Expression<N::Path>,
 }
@@ -31,9 +34,11 @@ impl<N: Names, O: Names> Names for Spanning<N, O> {
         match within {
             Some(Name::Own(list)) => self.own.resolve(word, Some(list)).map(Name::Own),
             Some(Name::Other(list)) => self.other.resolve(word, Some(list)).map(Name::Other),
-            None => self.own.resolve(word, None).map(Name::Own).or_else(|unknown| {
-                self.other.resolve(word, None).map(Name::Other).map_err(|_| unknown)
-            }),
+            None => match self.own.resolve(word, None) {
+                Ok(name) => Ok(Name::Own(name)),
+                Err(fault) if (self.has)(word) => Err(fault),
+                Err(fault) => self.other.resolve(word, None).map(Name::Other).map_err(|_| fault),
+            },
         }
     }
 

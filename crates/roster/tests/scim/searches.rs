@@ -148,9 +148,19 @@ pub(crate) async fn a_search_finds_of_each_kind_what_its_filter_speaks_of(backen
         let page = found(&service, json!({"filter": filter, "count": 0})).await;
         assert_eq!(told(&page), (vec![], total), "{filter}");
     }
-    for filter in
-        ["nothing eq \"x\"", "userName", "userName eq", "(title pr", "active gt true", "", "()"]
-    {
+    for filter in [
+        "nothing eq \"x\"",
+        "userName",
+        "userName eq",
+        "(title pr",
+        "active gt true",
+        "",
+        "()",
+        // Users have a version too, but filters of groups cannot test it.
+        "meta.version pr",
+        "active gt true or displayName pr",
+        "userName pr or members[value gt \"x\"]",
+    ] {
         let reply = search(&service, json!({"filter": filter})).await;
         refused(reply, 400, Some("invalidFilter"));
     }

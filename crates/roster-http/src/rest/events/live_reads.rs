@@ -22,15 +22,20 @@ const GATHER_MS: u64 = 15;
 /// From when these milliseconds are counted.
 static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Waits before the log is read again after it has grown, because more commits may follow at once.
-/// All wait until the same moment, so that they want the same page.
-pub(super) async fn gather() {
-    let since_ms = u64::try_from(BEGUN.elapsed().as_millis()).unwrap_or_default();
-    sleep(Duration::from_millis(GATHER_MS - since_ms % GATHER_MS)).await;
-}
-
 /// The number of pages that are kept, so that few tenants and views wait for each other.
 const PAGES: usize = 16;
+
+/// Waits before the log is read again after it has grown, because more commits may follow at once.
+/// All who wait go on at the same moment, so that they want the same page.
+pub(super) async fn gather() {
+    let since_ms = u64::try_from(BEGUN.elapsed().as_millis()).unwrap_or_default();
+    sleep(Duration::from_millis(pause_ms(since_ms))).await;
+}
+
+/// The milliseconds until the next moment at which the log is read.
+const fn pause_ms(since_ms: u64) -> u64 {
+    GATHER_MS - since_ms % GATHER_MS
+}
 
 /// The pages that were read last.
 #[derive(Default)]
@@ -108,5 +113,18 @@ impl LiveReads {
             page: Arc::clone(&page),
         });
         Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_who_wait_go_on_at_the_same_moment() {
+        for begun_ms in 0..4 * GATHER_MS {
+            let moment_ms = (begun_ms / GATHER_MS + 1) * GATHER_MS;
+            assert_eq!(begun_ms + pause_ms(begun_ms), moment_ms);
+        }
     }
 }

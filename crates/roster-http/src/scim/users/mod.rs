@@ -222,8 +222,8 @@ pub(super) async fn patch_user(
     Ok(apply_patch(app, work, patch, edit).await??)
 }
 
-/// The users of a page. With `keeps_end`, the end of the page is stored even if the page has all
-/// users, because resources of another type follow.
+/// The users of a page. In a list of all types, the end of the page is stored even if the page has
+/// all users, because groups follow.
 pub(super) async fn page(
     app: &AppState,
     reader: Reader<'_>,
