@@ -15,6 +15,8 @@ use roster_core::{
 };
 use serde_json::{Map, Value};
 
+static FALSE: Value = Value::Bool(false);
+
 /// An attribute of `/Schemas`, or a part of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Attribute {
@@ -124,6 +126,11 @@ impl Test {
             return !is_nothing(attribute.of(resource));
         }
         let mut found = self.place.found(resource, here);
+        // In a value without `primary`, it is false (RFC 7643 section 2.4).
+        if self.place.last().name == "primary" && self.operator != "pr" && self.literal.is_boolean()
+        {
+            found.iter_mut().filter(|one| one.is_null()).for_each(|one| *one = &FALSE);
+        }
         if found.is_empty() {
             found.push(&Value::Null);
         }
