@@ -118,7 +118,52 @@ impl LiveReads {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use roster_core::LogId;
+
+    use super::{super::list_query::EventListQuery, *};
+
+    #[test]
+    fn a_page_is_shared_while_it_is_new_by_those_who_want_its_events() {
+        let after = |position| {
+            let mut selection = EventListQuery::read(None, None).expect("no parameters").selection;
+            selection.page.after = position;
+            selection
+        };
+        let page = |read_at| LivePage {
+            tenant: TenantId::DEFAULT,
+            all_tenants: false,
+            audit: AuditView::Nothing,
+            read_at,
+            page: Arc::new(FramedPage::new(
+                EventsPage {
+                    log: LogId([1; 8]),
+                    events: Vec::new(),
+                    tenants: Vec::new(),
+                    reached: 9,
+                    head: 9,
+                    oldest: 1,
+                },
+                &after(5),
+            )),
+        };
+        let now = Instant::now();
+        // Its age is zero for the whole test.
+        let new = page(now + Duration::from_secs(3600));
+        for position in 0..12 {
+            let is_wanted = new.continues(TenantId::DEFAULT, &after(position));
+            assert_eq!(is_wanted, (5..9).contains(&position), "after {position}");
+        }
+        let mut of_all = after(5);
+        of_all.page.all_tenants = true;
+        assert!(!new.continues(TenantId::DEFAULT, &of_all), "all tenants");
+        let mut audited = after(5);
+        audited.audit = AuditView::Own;
+        assert!(!new.continues(TenantId::DEFAULT, &audited), "another view");
+        let other = TenantId::new(1).expect("a tenant");
+        assert!(!new.continues(other, &after(5)), "another tenant");
+        let old = page(now.checked_sub(Duration::from_millis(10)).expect("an earlier moment"));
+        assert!(!old.continues(TenantId::DEFAULT, &after(5)), "before a purge, perhaps");
+    }
 
     #[test]
     fn all_who_wait_go_on_at_the_same_moment() {
