@@ -1,10 +1,14 @@
-"""A user with a long history is purged while others write, and no file has a byte of the user.
+"""A user with a long history and many others are purged, and no file has a byte of them.
+
+First each of many users is created, changed twice, deleted and purged. Then comes the user with a
+long history, while others write.
 
 The history is written to the database as the service would have written it, and checked. The purge
 must get its response at once and hide the user at once. The service is killed during the erasure
 and started again, and must finish it. Then the files are searched for the user: those of the data
 directory with the service running and after it stopped, those of PostgreSQL after a VACUUM FULL,
-because PostgreSQL itself removes old versions of rows only then.
+because PostgreSQL itself removes old versions of rows only then. A dump of all rows, which a backup
+contains, is searched too.
 """
 
 import contextlib
@@ -94,6 +98,47 @@ def search(service):
     return found
 
 
+def search_dump(service):
+    """The tables whose rows have the user's mark, in either case."""
+    marks = (MARK, MARK.lower())
+    if not service.database:
+        path = service.data / "roster.db"
+        with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
+            lines = connection.iterdump()
+            return [line[:60] for line in lines if any(mark in line for mark in marks)]
+    found = []
+    with postgres.connect(service.database) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'roster' ORDER BY tablename"
+        ).fetchall()
+        for (table,) in tables:
+            with connection.cursor().copy(f'COPY roster."{table}" TO STDOUT') as rows:
+                # All rows are read: a copy cannot be left.
+                hits = [row for row in rows if any(mark.encode() in bytes(row) for mark in marks)]
+            if hits:
+                found.append(table)
+    if not tables:
+        raise SystemExit("there are no tables to search")
+    return found
+
+
+def purge_many(connection, people):
+    """Creates, changes, deletes and purges users."""
+    for number in range(people):
+        name = f"M{number}-{MARK}"
+        body = {
+            "username": name,
+            "family_name": MARK,
+            "emails": [{"value": f"{name}@example.com"}],
+            "attributes": {"of": {"note": [MARK]}},
+        }
+        user = expect(201, connection.request("POST", "/users", body)).json()["id"]
+        for title in (f"T {MARK}", None):
+            expect(200, connection.request("PATCH", f"/users/{user}", {"title": title}))
+        expect(204, connection.request("DELETE", f"/users/{user}"))
+        expect(204, connection.request("DELETE", f"/deleted-users/{user}"))
+
+
 def pending(service):
     """The position that the erasure has reached; None once it is done."""
     rows = execute(service, "SELECT reached FROM erasures")
@@ -167,11 +212,13 @@ def purge(service, store, options):
     if service.database:
         execute(service, "VACUUM FULL")
     audit(store, service)
-    if not search(service):
+    if not (search(service) and search_dump(service)):
         raise SystemExit("nothing is found before the purge: the search proves nothing")
 
     service.start()
     connection = service.connect()
+    purge_many(connection, options.people)
+    wait("the erasure of many", lambda: pending(service) is None)
     expect(204, connection.request("DELETE", f"/users/{user}"))
     writers = Writers(service, 0, options.seed)
     began = time.monotonic()
@@ -205,6 +252,7 @@ def main():
         __doc__,
         engines=True,
         events=(1_000_000, 60_000, "events of the person"),
+        people=(1_000, 50, "further users, who are purged first"),
     )
     with Workplace("purge-long") as place, engine(options) as store:
         service = store.service(options.binary, place / "data")
@@ -222,7 +270,7 @@ def main():
             raise SystemExit(f"the service closed a connection: {error}") from error
         finally:
             service.stop()
-        if found := search(service):
+        if found := search(service) + search_dump(service):
             raise SystemExit(f"after the stop, {found} hold the person")
         try:
             audit(store, service)
@@ -230,7 +278,8 @@ def main():
             raise SystemExit(str(fault)) from fault
         store.discard(service)
         print(
-            f"purge of {options.events:,} events over {options.engine}: answered in "
+            f"purge of {options.people:,} users, then of one with {options.events:,} events, over "
+            f"{options.engine}: answered in "
             f"{answered * 1000:.0f} ms, killed after {reached:,}, the rest erased in "
             f"{erased:.1f} s beside {rate:.0f} writes/s ({alone:.0f} without), files clean "
             f"{swept:.1f} s later; 0 hits"
