@@ -7,15 +7,17 @@
 
 use std::net::IpAddr;
 
+use axum::body::Body;
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use roster_core::{
     Actor, TenantId, TenantName,
     access::{Authority, Scope},
 };
-use roster_server::{Identity, limits::RateLimitState};
+use roster_server::{Identity, Peer, limits::RateLimitState};
 
 use crate::{
     access::{Check, nobody},
+    extract::read_nothing,
     limits::admission::identity,
     operation::{Need, Operation},
     problem::{Problem, ProblemCode},
@@ -90,6 +92,18 @@ pub(crate) async fn reauthorize(
         return Ok(Authority::nobody());
     };
     allow(app.access.authenticate(parts).await?, operation, scopes)
+}
+
+/// Reads the body of a request that takes none, then authorizes the request again.
+pub(crate) async fn read_nothing_and_reauthorize(
+    app: &AppState,
+    parts: &Parts,
+    operation: Option<Operation>,
+    body: Body,
+    peer: &Peer,
+) -> Result<Authority, Problem> {
+    read_nothing(body, peer).await?;
+    reauthorize(app, parts, operation).await
 }
 
 /// The operation with the scopes that it needs; `None` if it needs no credential.

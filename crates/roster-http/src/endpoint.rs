@@ -24,9 +24,8 @@ use roster_server::{
 };
 
 use crate::{
-    authorization::authorize,
+    authorization::{authorize, read_nothing_and_reauthorize},
     description,
-    extract::read_nothing,
     limits::{
         admission::{holds_too_much, identity},
         time_limits::{ReadLimit, in_time},
@@ -111,9 +110,12 @@ where
             let takes_none = operation.is_some_and(Operation::takes_no_body);
             let (guarded, body) = match guarded {
                 // Boxed, because few requests have one.
-                Ok(admitted) if takes_none && !body.is_end_stream() => {
-                    let read = Box::pin(read_nothing(body, &context.peer)).await;
-                    (read.map(|()| admitted), Body::empty())
+                Ok((app, _)) if takes_none && !body.is_end_stream() => {
+                    let peer = &context.peer;
+                    let authority =
+                        read_nothing_and_reauthorize(&app, &parts, operation, body, peer);
+                    let authority = Box::pin(authority).await;
+                    (authority.map(|authority| (app, authority)), Body::empty())
                 }
                 guarded => (guarded, body),
             };

@@ -304,7 +304,7 @@ impl Operation {
 
     /// Whether it changes something and takes no body. A SCIM DELETE ignores its body, in which
     /// nothing could be meant.
-    pub(crate) const fn takes_no_body(self) -> bool {
+    pub const fn takes_no_body(self) -> bool {
         matches!(
             self,
             Self::DeleteUser

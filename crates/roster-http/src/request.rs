@@ -16,8 +16,8 @@ use roster_server::{Identity, Peer, Upload};
 
 use crate::{
     access::Lease,
-    authorization::reauthorize,
-    extract::{BodyKind, Fingerprint, read_bytes, read_nothing},
+    authorization::{read_nothing_and_reauthorize, reauthorize},
+    extract::{BodyKind, Fingerprint, read_bytes},
     limits::{admission::identity, transfers::Place},
     operation::Operation,
     problem::{Problem, ProblemCode},
@@ -195,9 +195,12 @@ impl UnreadCall {
     }
 
     /// The call, for an operation that takes no body.
-    pub(crate) async fn without_body(self) -> Result<Call, Problem> {
-        read_nothing(self.body, &self.context.peer).await?;
-        Ok(Call { parts: self.parts, context: self.context })
+    pub(crate) async fn without_body(self, app: &AppState) -> Result<Call, Problem> {
+        let Self { parts, mut context, body } = self;
+        let (operation, peer) = (context.operation, &context.peer);
+        let authority = read_nothing_and_reauthorize(app, &parts, operation, body, peer).await?;
+        Arc::make_mut(&mut context).authority = authority;
+        Ok(Call { parts, context })
     }
 
     /// Reads the whole body as JSON with the given function, then authenticates and authorizes the

@@ -45,7 +45,7 @@ macro_rules! with_all_cases {
                 a_key_revoked_during_the_body_is_rejected,
                 a_key_that_expires_during_the_body_is_rejected,
                 the_first_key_rejects_uploads_without_a_credential,
-                an_operation_without_a_body_does_not_wait_for_one,
+                an_ignored_body_is_not_waited_for,
                 a_revoked_key_rejects_no_body_of_another_key,
             }
             mod jwt {

@@ -82,7 +82,7 @@ pub(crate) async fn delete(
     if has_lines(&call) {
         return write_lines(&app, call, LineKind::Delete).await;
     }
-    change_matching(&app, &call.without_body().await?, MatchingChange::Delete).await
+    change_matching(&app, &call.without_body(&app).await?, MatchingChange::Delete).await
 }
 
 /// Whether lines name the users, and not conditions in the query.
