@@ -23,6 +23,12 @@ LONGEST = (
     "housekeeping", "oracle", "front", "database", "reports",
 )  # fmt: skip
 
+# Their tests mostly wait, for a timer or for PostgreSQL, so they run more of them at once.
+WAITING = (
+    "client", "database", "faults", "front", "housekeeping", "migrate", "rest", "roster_postgres",
+    "webhooks",
+)  # fmt: skip
+
 # The arguments of the runs of a program; one run without arguments, if it is not here.
 #
 # `conformance` and `sequences` prove that the engines behave alike, so over PostgreSQL a slice of the
@@ -85,6 +91,8 @@ def run(name, folder, program, words):
     """Runs one program as cargo does. Returns whether it passed."""
     began = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+    if name in WAITING:
+        environment["RUST_TEST_THREADS"] = str(2 * (os.cpu_count() or 1))
     done = subprocess.run(
         [program, *words],
         cwd=folder, env=environment, text=True, errors="replace", check=False,

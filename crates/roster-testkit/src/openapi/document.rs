@@ -276,13 +276,13 @@ impl<'a> Reader<'a> {
         by_type.collect()
     }
 
-    /// A schema with the components that its references lead to.
+    /// A schema with its components.
     fn schema(&self, schema: &Value) -> Result<Arc<Validator>, String> {
         let text = schema.to_string();
         if let Some(made) = self.made.borrow().get(&text) {
             return Ok(Arc::clone(made));
         }
-        let root = json!({ "allOf": [schema], "components": at(self.document, "/components") });
+        let root = json!({ "allOf": [schema], "components": self.components(schema) });
         let validator = jsonschema::options()
             .with_draft(Draft::Draft202012)
             .should_validate_formats(true)
@@ -295,6 +295,30 @@ impl<'a> Reader<'a> {
         let validator = Arc::new(validator);
         self.made.borrow_mut().insert(text, Arc::clone(&validator));
         Ok(validator)
+    }
+
+    /// The components that the references of a schema lead to, directly or through others. With all
+    /// components, each schema would take as long to compile as the whole document.
+    fn components(&self, schema: &Value) -> Value {
+        let (mut found, mut open) = (Map::new(), vec![schema]);
+        while let Some(next) = open.pop() {
+            match next {
+                Value::Object(members) => {
+                    let reference = members.get("$ref").and_then(Value::as_str).unwrap_or_default();
+                    if let Some(name) = reference.strip_prefix("#/components/schemas/")
+                        && !found.contains_key(name)
+                    {
+                        let component = at(self.document, &format!("/components/schemas/{name}"));
+                        found.insert(name.to_owned(), component.clone());
+                        open.push(component);
+                    }
+                    open.extend(members.values());
+                }
+                Value::Array(items) => open.extend(items),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        json!({ "schemas": found })
     }
 
     fn resolve(&self, value: &'a Value) -> Result<&'a Value, String> {
