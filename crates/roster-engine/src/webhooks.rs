@@ -123,9 +123,6 @@ pub async fn change_webhook<D: Database>(
         Ok(decision) => decision,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if change.is_dry_run || !decision.changes {
-        return Ok(Ok(decision));
-    }
     if let WebhookAct::Create { .. } = &change.act {
         // A purge may have come first.
         if !db.tenant().is_default() && !is_live(db).await? {
@@ -137,6 +134,9 @@ pub async fn change_webhook<D: Database>(
         if own >= WEBHOOKS_MAX || all >= WEBHOOKS_OF_STORE_MAX {
             return Ok(Err(WebhookRefusal::TooMany));
         }
+    }
+    if change.is_dry_run || !decision.changes {
+        return Ok(Ok(decision));
     }
     if let WebhookAct::Delete(_) = &change.act {
         db.execute(DELETE_WEBHOOK, &[db.tenant().into(), id.0.into()]).await?;
@@ -157,6 +157,7 @@ pub async fn pause_webhooks<D: Database>(db: D, at: Timestamp) -> Result<(), D::
             at,
             caller: Caller { actor: Actor::System, request_id: "restore".to_owned() },
             audit: stored.webhook.audit,
+            all_tenants: true,
             is_dry_run: false,
         };
         // None was deleted meanwhile.

@@ -321,6 +321,8 @@ impl Operation {
                 | Self::DeleteTenant
                 | Self::PurgeTenant
                 | Self::RestoreTenant
+                | Self::CreateSession
+                | Self::RenewSession
         )
     }
 

@@ -78,6 +78,8 @@ pub struct WebhookChange {
     pub caller: Caller,
     /// Which audit events the sender may read.
     pub audit: AuditView,
+    /// Whether the sender may know of webhooks for all tenants.
+    pub all_tenants: bool,
     /// Whether nothing is stored.
     pub is_dry_run: bool,
 }
@@ -136,6 +138,7 @@ pub fn decide_webhook(
     if let WebhookAct::Create { id, draft, secret } = &change.act {
         return create(*id, draft, *secret, head, change);
     }
+    let stored = stored.filter(|stored| change.all_tenants || !stored.webhook.all_tenants);
     let stored = stored.ok_or(WebhookRefusal::NotFound)?;
     if !change.preconditions.allow_write(stored.webhook.version) {
         return Err(WebhookRefusal::VersionMismatch(stored.webhook.version));
@@ -184,7 +187,9 @@ fn next(
     change: &WebhookChange,
 ) -> WebhookDecision {
     let is_deletion = matches!(change.act, WebhookAct::Delete(_));
-    let changes = is_deletion || after != *stored;
+    // The stored position may be behind what was sent, so a replay from it is one too.
+    let is_replay = matches!(change.act, WebhookAct::Replay(..));
+    let changes = is_deletion || is_replay || after != *stored;
     if changes && !is_deletion {
         after.webhook.version += 1;
         after.webhook.updated_at = change.at.max(stored.webhook.updated_at);

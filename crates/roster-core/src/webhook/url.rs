@@ -17,8 +17,9 @@ pub struct WebhookUrl(Url);
 impl WebhookUrl {
     /// Parses a URL. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let too_long = "at most 2,048 bytes, with other characters than ASCII percent-encoded";
         if text.len() > URL_BYTES_MAX {
-            return Err("at most 2,048 bytes");
+            return Err(too_long);
         }
         // The parser mends these, so that one would be sent to a URL that nobody wrote.
         let rest = text.split_once("://").map_or("", |(_, rest)| rest);
@@ -34,6 +35,10 @@ impl WebhookUrl {
             return Err("a URL without a user and a password: the signature shows who sends");
         }
         let url = Url::parse(text).map_err(|_| "an absolute URL, as in https://h.example.com/r")?;
+        // It is stored as it is sent, and read again by these rules.
+        if url.as_str().len() > URL_BYTES_MAX {
+            return Err(too_long);
+        }
         if !["https", "http"].contains(&url.scheme()) || url.host().is_none() {
             return Err("a URL that begins with https://");
         }
@@ -152,6 +157,12 @@ mod tests {
         ] {
             assert!(WebhookUrl::parse(text).is_err(), "{text}");
         }
-        assert!(WebhookUrl::parse(&format!("https://h.example.com/{}", "x".repeat(2048))).is_err());
+        for long in ["x".repeat(2048), "\"".repeat(700), "é".repeat(400)] {
+            assert!(WebhookUrl::parse(&format!("https://h.example.com/{long}")).is_err());
+        }
+        let longest = format!("https://h.example.com/{}", "é".repeat(337));
+        let stored = WebhookUrl::parse(&longest).unwrap().to_string();
+        assert_eq!(stored.len(), 2044);
+        assert_eq!(WebhookUrl::parse(&stored).unwrap().as_str(), stored);
     }
 }

@@ -131,7 +131,9 @@ pub fn tenant_event(change: &TenantChange, tenant: &Tenant) -> Event {
     // The purge is a change too, although nothing is left that could have its version.
     let version = tenant.version + i64::from(kind == EventKind::TenantPurged);
     let subject = (tenant_subject(tenant.id), version);
-    let told = event(kind, &change.caller, change.at, subject, &Json::Object(tenant.members()));
+    // Changes at the same time may be made in another order than that of their requests.
+    let at = change.at.max(tenant.updated_at);
+    let told = event(kind, &change.caller, at, subject, &Json::Object(tenant.members()));
     let record = if kind == EventKind::TenantPurged { Bytes::new() } else { told.record };
     Event { record, ..told }
 }
@@ -148,7 +150,8 @@ pub fn webhook_event(change: &WebhookChange, webhook: &Webhook) -> Event {
         WebhookAct::Delete(_) => EventKind::WebhookDeleted,
     };
     let subject = (webhook.id.0, webhook.version);
-    event(kind, &change.caller, change.at, subject, &Json::Object(webhook.members()))
+    let at = change.at.max(webhook.updated_at);
+    event(kind, &change.caller, at, subject, &Json::Object(webhook.members()))
 }
 
 /// The event of a change of the policy, which is this one since.

@@ -43,6 +43,8 @@ pub(crate) struct Access {
 /// A tenant other than the default one, which may be suspended meanwhile.
 #[derive(Clone)]
 struct TenantOf {
+    /// The name may be that of another tenant later.
+    id: TenantId,
     name: TenantName,
     tenants: Arc<Tenants>,
 }
@@ -107,7 +109,7 @@ impl Access {
         name: TenantName,
         tenants: Arc<Tenants>,
     ) -> Self {
-        let tenant = Some(TenantOf { name, tenants });
+        let tenant = Some(TenantOf { id: directory.tenant_id(), name, tenants });
         Self { keys: directory.keys(), tenant, shared: Arc::clone(&self.shared) }
     }
 
@@ -145,9 +147,9 @@ impl Access {
     async fn admit(&self, credential: &Credential<'_>) -> Result<Authority, Problem> {
         let authority = self.verify(credential).await?;
         match &self.tenant {
-            Some(TenantOf { name, tenants }) => {
+            Some(TenantOf { id, name, tenants }) => {
                 let tenant = tenants.find(&self.shared.directory, name).await?;
-                admitted(tenant, &authority)?;
+                admitted(tenant.filter(|tenant| tenant.id == *id), &authority)?;
             }
             None if authority.reach().includes(TenantId::DEFAULT) => {}
             None => return Err(Problem::new(ProblemCode::WrongTenant)),

@@ -33,14 +33,20 @@ pub(super) fn read_response(
     stored: Stored,
     preconditions: Preconditions,
 ) -> Result<Response, Problem> {
-    if preconditions.if_match.is_some_and(|tags| !tags.hold(stored.version)) {
-        let detail = format!("it is at version {}", stored.version);
-        return Err(Problem::saying(ProblemCode::VersionMismatch, detail));
-    }
+    check_match(&preconditions, stored.version)?;
     if preconditions.if_none_match.is_some_and(|tags| tags.hold(stored.version)) {
         return Ok(without_content(StatusCode::NOT_MODIFIED, stored.version));
     }
     Ok(record(stored))
+}
+
+/// Rejects a read of a record at this version if `If-Match` excludes it.
+pub(super) fn check_match(preconditions: &Preconditions, version: i64) -> Result<(), Problem> {
+    if preconditions.if_match.as_ref().is_none_or(|tags| tags.hold(version)) {
+        return Ok(());
+    }
+    let detail = format!("it is at version {version}");
+    Err(Problem::saying(ProblemCode::VersionMismatch, detail))
 }
 
 /// Appends a record with its selected members; `None` if it cannot be read.

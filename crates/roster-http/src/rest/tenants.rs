@@ -27,13 +27,13 @@ use roster_core::{
 
 use super::{
     deleted_users::purge_at as purge_at_of,
-    list::{Envelope, ListQuery, link},
-    respond::{DRY_RUN, TRUE, insert, uncached},
+    list::{Envelope, ListQuery, link, refuse_if_match},
+    respond::{DRY_RUN, TRUE, check_match, insert, uncached},
 };
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, read_each, target, unknown,
+        AcceptsJson, Authorized, BodyKind, ReadOptions, WriteOptions, read_each, target, unknown,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -83,6 +83,7 @@ pub(crate) async fn list_deleted(
 }
 
 async fn page(app: &AppState, call: &Call, are_deleted: bool) -> Result<Response, Problem> {
+    refuse_if_match(&call.parts.headers, "a list of tenants has no tag, so no If-Match matches")?;
     let (mut query, mut external_id) = (ListQuery::default(), None);
     query.given = read_each(call.parts.uri.query(), |parameter| {
         match parameter.name.as_ref() {
@@ -133,12 +134,13 @@ async fn page(app: &AppState, call: &Call, are_deleted: bool) -> Result<Response
 pub(crate) async fn get(
     State(app): State<AppState>,
     _: Authorized<RunTenants>,
-    _: PlainJson,
+    ReadOptions(preconditions): ReadOptions,
     TenantPath(name): TenantPath,
 ) -> Result<Response, Problem> {
     let read = app.admission.with_admission(Class::Reads, app.directory.tenant(name)).await?;
     let live = read.filter(|(tenant, _)| tenant.deleted_at.is_none());
     let (tenant, counts) = live.ok_or_else(not_found)?;
+    check_match(&preconditions, tenant.version)?;
     respond(&app, StatusCode::OK, &tenant, Some(&counts))
 }
 
@@ -146,12 +148,13 @@ pub(crate) async fn get(
 pub(crate) async fn get_deleted(
     State(app): State<AppState>,
     _: Authorized<RunTenants>,
-    _: PlainJson,
+    ReadOptions(preconditions): ReadOptions,
     TenantPath(name): TenantPath,
 ) -> Result<Response, Problem> {
     let read = app.admission.with_admission(Class::Reads, app.directory.tenant(name)).await?;
     let deleted = read.filter(|(tenant, _)| tenant.deleted_at.is_some());
     let (tenant, counts) = deleted.ok_or_else(deleted_not_found)?;
+    check_match(&preconditions, tenant.version)?;
     respond(&app, StatusCode::OK, &tenant, Some(&counts))
 }
 

@@ -26,12 +26,12 @@ use roster_core::{
 };
 
 use super::{
-    list::Envelope,
-    respond::{DRY_RUN, TRUE, insert, uncached},
+    list::{Envelope, refuse_if_match},
+    respond::{DRY_RUN, TRUE, check_match, insert, uncached},
 };
 use crate::{
     extract::{
-        AcceptsJson, Authorized, BodyKind, PlainJson, WriteOptions, preconditions,
+        AcceptsJson, Authorized, BodyKind, PlainJson, ReadOptions, WriteOptions, preconditions,
         refuse_idempotency_key,
     },
     limits::admission::Class,
@@ -71,13 +71,19 @@ pub(crate) async fn list(
     _: PlainJson,
     call: Call,
 ) -> Result<Response, Problem> {
+    refuse_if_match(&call.parts.headers, "a list of webhooks has no tag, so no If-Match matches")?;
     let read = app.directory.list_webhooks(permit);
     let mut webhooks = app.admission.with_admission(Class::Reads, read).await?;
     webhooks.retain(|stored| sees(&call, &stored.webhook));
-    let mut trees = Vec::with_capacity(webhooks.len());
-    for stored in &webhooks {
-        trees.push(Json::Object(members(&app, stored).await?));
-    }
+    let shown = async {
+        let mut trees = Vec::with_capacity(webhooks.len());
+        for stored in &webhooks {
+            trees.push(Json::Object(members(&app, stored).await?));
+        }
+        Ok::<_, Problem>(trees)
+    };
+    // The log is read for each of them.
+    let trees = app.admission.with_admission(Class::Lists, shown).await?;
     whole_list(&trees, WEBHOOK_BYTES)
 }
 
@@ -94,11 +100,12 @@ fn whole_list(items: &[Json], bytes: usize) -> Result<Response, Problem> {
 pub(crate) async fn get(
     State(app): State<AppState>,
     _: Authorized<RunWebhooks>,
-    _: PlainJson,
+    ReadOptions(preconditions): ReadOptions,
     WebhookPath(id): WebhookPath,
     call: Call,
 ) -> Result<Response, Problem> {
     let stored = find(&app, &call, id).await?;
+    check_match(&preconditions, stored.webhook.version)?;
     respond(&app, StatusCode::OK, &stored, None).await
 }
 
@@ -180,6 +187,7 @@ pub(crate) async fn list_deliveries(
     WebhookPath(id): WebhookPath,
     call: Call,
 ) -> Result<Response, Problem> {
+    refuse_if_match(&call.parts.headers, "deliveries have no tag, so no If-Match matches")?;
     find(&app, &call, id).await?;
     let read = app.directory.list_webhook_deliveries(permit, id);
     let found = app.admission.with_admission(Class::Reads, read).await?;
@@ -299,6 +307,7 @@ async fn change(
         at: app.directory.now(),
         caller: authority.caller(call.request_id()),
         audit: authority.audit_view(),
+        all_tenants: authority.reach() == Reach::All,
         is_dry_run: true,
     };
     // What the change leads to decides which scopes it needs.

@@ -31,6 +31,7 @@ async fn progress_is_stored_by_the_process_that_has_the_lease_alone() {
         at,
         caller: Caller { actor: Actor::System, request_id: "r".to_owned() },
         audit: AuditView::Nothing,
+        all_tenants: true,
         is_dry_run: false,
     };
     let created = one.webhooks().change(change).await.unwrap().stored;

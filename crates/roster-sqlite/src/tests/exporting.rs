@@ -73,6 +73,7 @@ async fn fill(store: &Sqlite) {
         at,
         caller,
         audit: AuditView::Own,
+        all_tenants: true,
         is_dry_run: false,
     };
     store.webhooks().change(change).await.unwrap();

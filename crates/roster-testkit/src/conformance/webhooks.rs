@@ -1,8 +1,9 @@
 //! Webhooks: their rows, their progress, and what a purge leaves of them.
 
 use roster_core::{
-    Clock as _, EventKind, Position, Preconditions, Rules, Status, TenantId,
+    Clock as _, EventKind, Position, Preconditions, Rules, Status, TenantId, Timestamp,
     access::AuditView,
+    limits::WEBHOOKS_MAX,
     store::Lease,
     tenant::TenantAct,
     webhook::{
@@ -22,14 +23,22 @@ use super::{
 pub const RULES: Rules = super::DEFAULT;
 
 async fn change(harness: &Harness, act: WebhookAct) -> Result<WebhookDecision, WebhookRefusal> {
-    let change = WebhookChange {
+    make(harness, change_by_operator(harness, act)).await
+}
+
+fn change_by_operator(harness: &Harness, act: WebhookAct) -> WebhookChange {
+    WebhookChange {
         act,
         preconditions: Preconditions::default(),
         at: harness.clock.now(),
         caller: caller(),
         audit: AuditView::Own,
+        all_tenants: true,
         is_dry_run: false,
-    };
+    }
+}
+
+async fn make(harness: &Harness, change: WebhookChange) -> Result<WebhookDecision, WebhookRefusal> {
     match harness.store().webhooks().change(change).await {
         Ok(decision) => Ok(decision),
         Err(WebhookFailure::Refused(refusal)) => Err(refusal),
@@ -79,6 +88,9 @@ pub async fn a_webhook_is_stored_as_it_was_created(harness: Harness) {
     let start = Position { number: 0, ..one.progress.position };
     let replayed = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
     assert_eq!(get(&harness, id).await, Some(replayed.stored));
+    // What is stored may be behind what was sent.
+    let again = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
+    assert_eq!((again.changes, again.stored.webhook.version), (true, 5));
     change(&harness, WebhookAct::Delete(id)).await.expect("it is there");
     assert_eq!(get(&harness, id).await, None);
     assert_eq!(change(&harness, WebhookAct::Delete(id)).await, Err(WebhookRefusal::NotFound));
@@ -90,9 +102,64 @@ pub async fn a_webhook_is_stored_as_it_was_created(harness: Harness) {
         EventKind::WebhookUpdated,
         EventKind::WebhookRotated,
         EventKind::WebhookReplayed,
+        EventKind::WebhookReplayed,
         EventKind::WebhookDeleted,
     ];
     assert_eq!(kinds, expected);
+}
+
+pub async fn a_webhook_for_all_tenants_is_changed_by_the_operator_alone(harness: Harness) {
+    let mut all = body("all");
+    all["tenants"] = json!("all");
+    let one = create(&harness, all.clone()).await;
+    let id = one.webhook.id;
+    let draft = WebhookDraft::parse(&tree(&all)).expect("a valid webhook");
+    let secret = WebhookSecret([9; 32]);
+    for act in [
+        WebhookAct::Replace(id, draft),
+        WebhookAct::Patch(id, tree(&json!({"url": "https://evil.example"}))),
+        WebhookAct::Rotate { id, secret, overlap_ms: 0 },
+        WebhookAct::Replay(id, one.progress.position),
+        WebhookAct::Delete(id),
+    ] {
+        let change = change_by_operator(&harness, act);
+        let by_other = WebhookChange { all_tenants: false, ..change };
+        assert_eq!(make(&harness, by_other).await, Err(WebhookRefusal::NotFound));
+    }
+    assert_eq!(get(&harness, id).await, Some(one));
+}
+
+pub async fn events_of_a_webhook_have_the_times_of_its_changes(harness: Harness) {
+    let one = create(&harness, body("one")).await;
+    let id = one.webhook.id;
+    // Changes at once, in another order than that of their requests.
+    for (second, millis) in [("a", 5), ("b", 3), ("c", 8)] {
+        let patch = WebhookAct::Patch(id, tree(&json!({"name": second})));
+        let at = harness.clock.now().as_millis() + millis;
+        let at = Timestamp::from_millis(at);
+        let change = WebhookChange { at, ..change_by_operator(&harness, patch) };
+        let updated_at =
+            make(&harness, change).await.expect("it is there").stored.webhook.updated_at;
+        let events = harness.events().await;
+        assert_eq!(events.last().map(|(_, event)| event.at), Some(updated_at));
+    }
+    let delete = change(&harness, WebhookAct::Delete(id)).await.expect("it is there");
+    let events = harness.events().await;
+    let last = events.last().map(|(_, event)| event.at);
+    assert_eq!(last, Some(delete.stored.webhook.updated_at), "the clock is behind");
+}
+
+pub async fn a_dry_run_is_refused_where_the_limit_is_reached(harness: Harness) {
+    for number in 0..WEBHOOKS_MAX {
+        create(&harness, body(&number.to_string())).await;
+    }
+    for is_dry_run in [true, false] {
+        let draft = WebhookDraft::parse(&tree(&body("more"))).expect("a valid webhook");
+        let (id, secret) = (WebhookId(harness.new_id()), WebhookSecret([7; 32]));
+        let act = WebhookAct::Create { id, draft, secret };
+        let change = WebhookChange { is_dry_run, ..change_by_operator(&harness, act) };
+        assert_eq!(make(&harness, change).await, Err(WebhookRefusal::TooMany));
+    }
 }
 
 pub async fn progress_is_stored_in_one_version_alone(harness: Harness) {

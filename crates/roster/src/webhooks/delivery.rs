@@ -9,7 +9,7 @@ use std::{
 
 use http::StatusCode;
 use roster_core::{
-    Directory, EventsPage, EventsQuery, Preconditions, StoreError, Timestamp,
+    Directory, EventsPage, EventsQuery, Preconditions, StoreError, Tags, Timestamp,
     access::{Authority, Permit},
     store::Lease,
     webhook::{
@@ -324,12 +324,15 @@ impl Delivery {
         }
         let webhook = &self.served.stored.webhook;
         let (id, status_name) = (webhook.id, status.as_str());
+        // What a receiver said is not said of a webhook that has another URL since.
+        let if_match = Some(Tags::Versions(vec![webhook.version]));
         let change = WebhookChange {
             act: WebhookAct::End(id, status),
-            preconditions: Preconditions::default(),
+            preconditions: Preconditions { if_match, if_none_match: None },
             at: directory.now(),
             caller: Authority::of_the_service().caller("webhooks"),
             audit: webhook.audit,
+            all_tenants: true,
             is_dry_run: false,
         };
         // Its own event ends this task, so the change and its count are in another.
@@ -341,7 +344,7 @@ impl Delivery {
                     tracing::warn!(webhook = %id, status = status_name, "a webhook has ended");
                     Ok(())
                 }
-                // It was deleted meanwhile.
+                // It was changed or deleted meanwhile.
                 Err(WebhookFailure::Refused(_)) => Ok(()),
                 Err(WebhookFailure::Store(error)) => Err(error),
             }

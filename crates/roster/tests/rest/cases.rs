@@ -201,6 +201,7 @@ macro_rules! with_all_cases {
                 if_match_is_evaluated_before_if_none_match,
                 header_and_body_version_must_both_hold,
                 a_malformed_tag_is_rejected_and_never_ignored,
+                webhooks_and_tenants_are_read_under_preconditions,
                 an_unknown_user_is_404_whatever_the_preconditions,
                 a_stale_version_is_reported_before_errors_of_the_user,
             }

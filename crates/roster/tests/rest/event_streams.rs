@@ -254,6 +254,27 @@ pub(crate) async fn a_stream_of_a_tenant_has_the_events_of_that_tenant(backend: 
     assert_eq!(own.frame().await, None);
 }
 
+pub(crate) async fn a_stream_ends_when_another_tenant_has_the_name(backend: Backend) {
+    let service = backend.open().await;
+    let scopes = ["users:write", "events:read", "tenants:admin"];
+    let operator = service.new_operator_key(&scopes).await;
+    let operator = operator["key"].as_str().expect("a key");
+    let send = async |method: &str, target: &str| {
+        let request = service.request(method, target).bearer(operator);
+        let is_new = method == "POST";
+        let request = if is_new { request.json(&json!({"name": "acme"})) } else { request };
+        request.send().await.expect(if is_new { 201 } else { 204 })
+    };
+    send("POST", "/tenants").await;
+    let mut stream = open(streaming(&service, "/tenants/acme/events").bearer(operator)).await;
+    send("DELETE", "/tenants/acme").await;
+    send("DELETE", "/deleted-tenants/acme").await;
+    send("POST", "/tenants").await;
+    let last = next(&mut stream).await;
+    assert!(last.starts_with("event: end\n") && last.contains("\"tenant-not-found\""), "{last}");
+    assert_eq!(stream.frame().await, None);
+}
+
 pub(crate) async fn a_caller_has_at_most_a_hundred_streams(backend: Backend) {
     let service = backend.open().await;
     let mut streams = Vec::new();

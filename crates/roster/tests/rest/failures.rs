@@ -70,7 +70,8 @@ async fn webhook(service: &Service) -> String {
 /// Whether the operation takes no body.
 pub(crate) fn is_bodiless(method: &str, target: &str) -> bool {
     let path = target.split('?').next().unwrap_or_default();
-    let ends = ["/restore", "/rotate", "/test"].iter().any(|end| path.ends_with(end));
+    let ends =
+        ["/restore", "/rotate", "/test", "/console/session"].iter().any(|end| path.ends_with(end));
     !matches!(method, "POST" | "PUT" | "PATCH") || ends || path.contains("/members/")
 }
 

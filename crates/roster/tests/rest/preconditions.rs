@@ -140,6 +140,36 @@ pub(crate) async fn a_malformed_tag_is_rejected_and_never_ignored(backend: Backe
     assert_eq!(service.now(&user).await, user);
 }
 
+pub(crate) async fn webhooks_and_tenants_are_read_under_preconditions(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    service.tenant(json!({"name": "acme"})).await;
+    let webhook = json!({"name": "search", "url": "https://h.example.com/r"});
+    let webhook = service.webhook(webhook).await;
+    let webhook = format!("/webhooks/{}", webhook["id"].as_str().expect("an id"));
+    let get = async |target: &str, name: &str, value: &str| {
+        service.request("GET", target).header(name, value).send().await
+    };
+    for target in [webhook.as_str(), "/tenants/acme"] {
+        for tags in ["\"1\"", "\"2\", \"1\"", "*"] {
+            get(target, "if-match", tags).await.expect(200);
+        }
+        get(target, "if-match", "\"2\"").await.refused(412, "version-mismatch");
+        // Counters change without a new version.
+        get(target, "if-none-match", "\"1\"").await.expect(200);
+        for name in ["if-match", "if-none-match"] {
+            get(target, name, "1").await.refused(400, "invalid-request");
+        }
+    }
+    let deliveries = format!("{webhook}/deliveries");
+    for list in ["/webhooks", &deliveries, "/tenants", "/deleted-tenants"] {
+        get(list, "if-match", "\"1\"").await.refused(412, "version-mismatch");
+    }
+    service.request("DELETE", "/tenants/acme").send().await.expect(204);
+    get("/deleted-tenants/acme", "if-match", "\"1\"").await.refused(412, "version-mismatch");
+    get("/deleted-tenants/acme", "if-match", "\"2\"").await.expect(200);
+}
+
 pub(crate) async fn an_unknown_user_is_404_whatever_the_preconditions(backend: Backend) {
     let service = backend.open().await;
     let nobody = json!({"id": "01a1f84a-963b-7c3e-9a41-5d2e8f604b17"});

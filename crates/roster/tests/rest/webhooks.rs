@@ -197,6 +197,7 @@ pub(crate) async fn a_webhook_whose_events_are_gone_goes_on_after_a_replay_only(
         at: service.clock.now(),
         caller: Authority::of_the_service().caller("webhooks"),
         audit: AuditView::Nothing,
+        all_tenants: true,
         is_dry_run: false,
     };
     service.store.webhooks().change(change).await.expect("it ends");

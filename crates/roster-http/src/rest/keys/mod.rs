@@ -196,7 +196,9 @@ impl FromRequestParts<AppState> for Overlap {
             if parameter.name != "overlap_s" {
                 return Err(("unknown-parameter", "a rotation takes overlap_s alone".to_owned()));
             }
-            let seconds: Option<i64> = parameter.value().parse().ok();
+            let text = parameter.value();
+            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+            let seconds: Option<i64> = text.parse().ok().filter(|_| is_plain);
             let given = seconds.and_then(|seconds| seconds.checked_mul(1000));
             let most_s = KEY_OVERLAP_MAX_MS / 1000;
             let detail = || ("invalid-value", format!("a number of seconds from 0 to {most_s}"));

@@ -61,6 +61,7 @@ macro_rules! with_log_cases {
                 a_stream_ends_when_the_service_stops,
                 a_stream_that_is_behind_ends_when_the_service_stops,
                 a_stream_of_a_tenant_has_the_events_of_that_tenant,
+                a_stream_ends_when_another_tenant_has_the_name,
                 a_caller_has_at_most_a_hundred_streams,
             }
             mod event_forks {
