@@ -340,6 +340,13 @@ pub(crate) fn unknown(path: &str, known: &[AttributeSchema]) -> ScimError {
     ScimError::new(ScimType::InvalidSyntax, detail)
 }
 
+/// The error for a name that leads below an attribute, to nothing that can be read. It does not
+/// repeat the rest of the name: a condition may have a value of a user.
+pub(crate) fn below(attribute: &str) -> ScimError {
+    let detail = format!("{attribute}: a name leads to no part that can be sent: send {attribute}");
+    ScimError::new(ScimType::InvalidSyntax, detail)
+}
+
 fn names(known: &[AttributeSchema]) -> String {
     let names: Vec<&str> = known.iter().map(|attribute| attribute.name).collect();
     names.join(", ")

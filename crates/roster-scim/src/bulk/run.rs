@@ -1,8 +1,9 @@
 //! The execution of a bulk request.
 //!
-//! Operations run in the order of the request, except that an operation waits for a later one that
-//! creates what it refers to. Operations that refer to each other in a circle fail: nothing is
-//! created in two steps (RFC 7644 section 3.7.1).
+//! Operations run in the order of the request, except that a later one runs first if it creates
+//! what the next one refers to. So no other operation on a resource overtakes the next one.
+//! Operations that refer to each other in a circle fail: nothing is created in two steps (RFC 7644
+//! section 3.7.1).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,12 +25,10 @@ pub struct Run {
     served: &'static [&'static ResourceType],
     /// The operations that have not begun, by their place.
     waiting: BTreeMap<usize, Waiting>,
-    /// Those of them that wait for no other.
-    ready: BTreeSet<usize>,
-    /// The operations that wait for the one with this `bulkId`.
-    waiting_for: BTreeMap<String, Vec<usize>>,
-    /// The `bulkId`s of the operations that have not begun.
-    unbegun: BTreeSet<String>,
+    /// The operations that wait for the one at this place.
+    waiting_for: BTreeMap<usize, Vec<usize>>,
+    /// The places of the operations, by `bulkId`.
+    places: BTreeMap<String, usize>,
     /// The ids of created resources, by `bulkId`; `None` for an operation that failed.
     created: BTreeMap<String, Option<String>>,
     results: Vec<Option<Json>>,
@@ -40,8 +39,8 @@ pub struct Run {
 struct Waiting {
     operation: BulkOperation,
     refers_to: BTreeSet<String>,
-    /// How many of them are not executed.
-    missing: usize,
+    /// The places of those of them that are not executed.
+    needs: BTreeSet<usize>,
 }
 
 /// One operation to execute.
@@ -100,25 +99,24 @@ impl Run {
     /// Starts a request for the resource types `served`.
     pub fn new(request: BulkRequest, served: &'static [&'static ResourceType]) -> Self {
         let results = request.operations.iter().map(|_| None).collect();
-        let named = request.operations.iter().filter_map(|operation| operation.bulk_id.clone());
-        let unbegun = named.collect();
-        let (mut ready, mut waiting) = (BTreeSet::new(), BTreeMap::new());
-        let mut waiting_for: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let named = request.operations.iter().enumerate();
+        let places: BTreeMap<String, usize> =
+            named.filter_map(|(at, operation)| Some((operation.bulk_id.clone()?, at))).collect();
+        let mut waiting = BTreeMap::new();
+        let mut waiting_for: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, operation) in request.operations.into_iter().enumerate() {
             let mut refers_to = BTreeSet::new();
             operation.data.iter().for_each(|data| references(data, &mut refers_to));
             refers_to.extend(operation.path.split('/').filter_map(referred).map(str::to_owned));
-            for name in &refers_to {
-                waiting_for.entry(name.clone()).or_default().push(at);
+            let needs: BTreeSet<usize> =
+                refers_to.iter().filter_map(|name| places.get(name).copied()).collect();
+            for need in &needs {
+                waiting_for.entry(*need).or_default().push(at);
             }
-            let missing = refers_to.len();
-            if missing == 0 {
-                ready.insert(at);
-            }
-            waiting.insert(at, Waiting { operation, refers_to, missing });
+            waiting.insert(at, Waiting { operation, refers_to, needs });
         }
-        let (served, created, failures_left) = (served, BTreeMap::new(), request.fail_on_errors);
-        Self { served, waiting, ready, waiting_for, unbegun, created, results, failures_left }
+        let (created, failures_left) = (BTreeMap::new(), request.fail_on_errors);
+        Self { served, waiting, waiting_for, places, created, results, failures_left }
     }
 
     /// The next step; `None` if nothing is left or too many operations failed. Operations that
@@ -128,17 +126,14 @@ impl Run {
             if self.failures_left == Some(0) {
                 return None;
             }
-            let ready = self.ready.pop_first();
-            let at = ready.or_else(|| self.waiting.keys().next().copied())?;
+            let at = self.next_place()?;
             let Waiting { operation, refers_to, .. } = self.waiting.remove(&at)?;
             let (method, bulk_id) = (operation.method, operation.bulk_id.clone());
-            let step = match ready {
-                Some(_) => self.step(at, operation, &refers_to),
-                None => Err(self.unresolved(&refers_to)),
+            let step = if refers_to.iter().all(|name| self.created.contains_key(name)) {
+                self.step(at, operation, &refers_to)
+            } else {
+                Err(self.unresolved(&refers_to))
             };
-            if let Some(name) = &bulk_id {
-                self.unbegun.remove(name);
-            }
             match step {
                 Ok(step) => return Some(step),
                 Err(error) => self.fail(at, method, bulk_id, &error, None),
@@ -146,13 +141,26 @@ impl Run {
         }
     }
 
+    /// The place of the next operation in order or, if it waits for others, of the first of those.
+    /// In a circle, an operation that waits for itself.
+    fn next_place(&self) -> Option<usize> {
+        let mut at = *self.waiting.keys().next()?;
+        let mut passed = BTreeSet::new();
+        while passed.insert(at)
+            && let Some(need) = self.waiting.get(&at).and_then(|waiting| waiting.needs.first())
+        {
+            at = *need;
+        }
+        Some(at)
+    }
+
     /// Notes the result of the operation with this `bulkId`: the id of what it created, if it did.
     fn ended(&mut self, name: String, id: Option<String>) {
-        for at in self.waiting_for.remove(&name).unwrap_or_default() {
-            let Some(waiting) = self.waiting.get_mut(&at) else { continue };
-            waiting.missing -= 1;
-            if waiting.missing == 0 {
-                self.ready.insert(at);
+        if let Some(place) = self.places.get(&name) {
+            for at in self.waiting_for.remove(place).unwrap_or_default() {
+                if let Some(waiting) = self.waiting.get_mut(&at) {
+                    waiting.needs.remove(place);
+                }
             }
         }
         self.created.insert(name, id);
@@ -244,9 +252,7 @@ impl Run {
 
     /// The error of an operation that can never run.
     fn unresolved(&self, refers_to: &BTreeSet<String>) -> ScimError {
-        let is_there =
-            |name: &String| self.created.contains_key(name) || self.unbegun.contains(name);
-        if refers_to.iter().all(is_there) {
+        if refers_to.iter().all(|name| self.places.contains_key(name)) {
             let detail = "operations refer to each other in a circle: create the resources first, \
                           then connect them by a PATCH";
             return ScimError::of_status(409, detail);

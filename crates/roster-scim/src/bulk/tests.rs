@@ -109,6 +109,27 @@ fn references_are_resolved_in_any_order() {
 }
 
 #[test]
+fn an_operation_that_waits_is_not_overtaken() {
+    let patch = |data: &str| format!(r#"{{"method":"PATCH","path":"/Groups/g","data":{data}}}"#);
+    let operations = format!(
+        "{},{},{},{}",
+        patch(r#"{"add":"bulkId:a"}"#),
+        patch(r#"{"replace":"x"}"#),
+        post("b", "/Users", r#"{"userName":"b"}"#),
+        post("a", "/Users", r#"{"userName":"a"}"#),
+    );
+    let (steps, response) = execute(&operations, "");
+    let expected = [
+        r#"create User {"userName":"a"}"#,
+        r#"patch g {"add":"id1"}"#,
+        r#"patch g {"replace":"x"}"#,
+        r#"create User {"userName":"b"}"#,
+    ];
+    assert_eq!(steps, expected);
+    assert_eq!(statuses(&response), ["200", "200", "201", "201"]);
+}
+
+#[test]
 fn a_path_may_refer_to_what_was_created() {
     let operations = format!(
         r#"{{"method":"PATCH","path":"/Users/bulkId:a","data":{{"y":1}}}},{}"#,

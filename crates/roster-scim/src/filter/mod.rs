@@ -65,8 +65,9 @@ pub(crate) const fn dialect(strictness: Strictness) -> Dialect {
     Dialect { part_after_brackets: true, bare_words: strictness.is_tolerant() }
 }
 
-/// In tolerant parsing, converts a number or a boolean to the text that it was written as, where
-/// texts are compared: such filters come without quotes. Returns other values unchanged.
+/// In tolerant parsing, converts a whole number or a boolean to the text that it was written as,
+/// where texts are compared: such filters come without quotes. Returns other values unchanged: of
+/// another number it is unknown how it was written, and where texts are compared it is an error.
 pub(crate) fn as_words(comparison: Comparison, literal: Json, strictness: Strictness) -> Json {
     let is_text = matches!(
         comparison,
@@ -78,9 +79,10 @@ pub(crate) fn as_words(comparison: Comparison, literal: Json, strictness: Strict
     );
     let word = match &literal {
         Json::Int(number) => number.to_string(),
-        Json::Float(number) => number.to_string(),
         Json::Bool(flag) => flag.to_string(),
-        Json::Null | Json::Text(_) | Json::Array(_) | Json::Object(_) => return literal,
+        Json::Null | Json::Float(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => {
+            return literal;
+        }
     };
     if is_text && strictness.is_tolerant() { Json::Text(word) } else { literal }
 }

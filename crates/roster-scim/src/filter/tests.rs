@@ -283,6 +283,24 @@ fn numbers_and_booleans_are_compared_as_texts_unless_strict() {
 }
 
 #[test]
+fn a_number_that_is_not_whole_is_no_text_without_quotation_marks() {
+    for literal in ["1e3", "1000.0", "12E5", "1.50"] {
+        for name in ["externalId", "userName", "employeeNumber", "roles.value", "emails"] {
+            let scim = format!("{name} eq {literal}");
+            let detail = fault(&scim, Strictness::Tolerant).detail;
+            assert!(detail.contains("quotation marks"), "{scim}: {detail}");
+        }
+        let error = asked(&format!("displayName eq {literal}"), Strictness::Tolerant);
+        assert!(error.expect_err(literal).detail.contains("quotation marks"), "{literal}");
+        let quoted = format!(r#"externalId eq "{literal}""#);
+        let found = parse(&quoted, Strictness::Tolerant).expect("a filter");
+        assert_eq!(found.to_string(), format!(r#"external_id eq "{literal}""#));
+    }
+    let free = format!("{ROSTER}:attributes.level gt 2.5");
+    assert!(parse(&free, Strictness::Tolerant).is_ok());
+}
+
+#[test]
 fn an_unknown_attribute_fails_with_the_list_of_known_ones() {
     for name in ["colour", "password", "urn:x:userName", "$ref", "members"] {
         let detail = fault(&format!("{name} eq \"x\""), Strictness::Tolerant).detail;

@@ -10,6 +10,6 @@ pub(crate) mod stream;
 mod write;
 
 pub use fault::refused;
-pub(crate) use read::no_id;
 pub use read::{GroupBody, read, read_own};
+pub(crate) use read::{is_like_members, nearly_members, no_id};
 pub use write::{GroupWriter, location, member_location, own_tree, shows_members};

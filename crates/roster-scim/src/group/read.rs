@@ -12,6 +12,7 @@ use crate::{
     error::{ScimError, ScimType},
     schema::{GROUP, GROUP_URN},
     strictness::{Strictness, as_text},
+    value::below,
 };
 
 /// The maximum length of an id of another system that an error shows.
@@ -107,15 +108,14 @@ impl Reading {
         if !reading.sent.contains("members")
             && reading.dropped.iter().any(|name| is_like_members(name))
         {
-            let detail = "an attribute is unknown whose name is nearly members: send members";
-            return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+            return Err(nearly_members().into());
         }
         let Self { own, members, dropped, .. } = reading;
         Ok(GroupBody { draft: draft(own)?, members, dropped })
     }
 
     fn take(&mut self, name: &str, value: &[u8]) -> Result<(), Fault> {
-        let name = own_name(name);
+        let name = GROUP.split_urn(name, self.strictness).map_or(name, |(_, rest)| rest);
         if name.eq_ignore_ascii_case("schemas") {
             self.schemas = Some(stream::small(value)?);
             return Ok(());
@@ -124,6 +124,10 @@ impl Reading {
             if self.strictness == Strictness::Strict {
                 let detail = format!("{name}: a group has no such attribute");
                 return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+            }
+            // Dropped, it would clear what it names.
+            if let Some(above) = GROUP.attribute_above(name) {
+                return Err(below(above.name).into());
             }
             self.dropped.push(name.to_owned());
             return Ok(());
@@ -146,18 +150,18 @@ impl Reading {
 }
 
 /// Whether an unknown name is probably a misspelt `members`: ignored, it would empty the group.
-fn is_like_members(name: &str) -> bool {
+pub(crate) fn is_like_members(name: &str) -> bool {
+    let name = name.split(['.', '[']).next().unwrap_or(name);
     // The groups of a group.
     let is_other = name.eq_ignore_ascii_case("memberOf");
     let known = GROUP.schema.attributes.iter().map(|attribute| attribute.name);
     !is_other && nearest(name, known) == Some("members")
 }
 
-/// The name without the URN of a group in front of it (RFC 7644 section 3.10).
-fn own_name(name: &str) -> &str {
-    let (urn, rest) = name.split_at_checked(GROUP_URN.len()).unwrap_or(("", name));
-    let rest = rest.strip_prefix(':').filter(|_| urn.eq_ignore_ascii_case(GROUP_URN));
-    rest.unwrap_or(name)
+/// The error for a misspelt `members`.
+pub(crate) fn nearly_members() -> ScimError {
+    let detail = "an attribute is unknown whose name is nearly members: send members";
+    ScimError::new(ScimType::InvalidSyntax, detail)
 }
 
 fn require_schemas(schemas: Option<&Json>) -> Result<(), ScimError> {
@@ -237,6 +241,29 @@ mod tests {
         assert_eq!(read.members, BTreeSet::from([UserId::parse(ONE).expect("an id")]));
         let refused = of(&body, Strictness::Strict).expect_err("there are no roles");
         assert_eq!(refused.scim_type, Some(ScimType::InvalidSyntax));
+    }
+
+    #[test]
+    fn a_path_below_a_known_attribute_is_an_error() {
+        for name in [
+            "members.value".to_owned(),
+            "Members[type eq \\\"User\\\"]".to_owned(),
+            format!("{GROUP_URN}:members.value"),
+            "displayName.x".to_owned(),
+        ] {
+            for body in [
+                format!(r#"{{"displayName":"a","{name}":"{ONE}"}}"#),
+                format!(r#"{{"{GROUP_URN}":{{"displayName":"a","{name}":"{ONE}"}}}}"#),
+            ] {
+                let refused = of(&body, Strictness::Tolerant).expect_err(&body);
+                assert_eq!(refused.scim_type, Some(ScimType::InvalidSyntax), "{body}");
+            }
+        }
+        let dotted =
+            format!(r#"{{"displayName":"a","{GROUP_URN}.members":[{{"value":"{ONE}"}}]}}"#);
+        assert_eq!(of(&dotted, Strictness::Tolerant).expect("a group").members.len(), 1);
+        let others = r#"{"displayName":"a","meta.x":1,"custom.name":"x"}"#;
+        assert!(of(others, Strictness::Tolerant).is_ok());
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl<'s> Rewriting<'s> {
                         }
                         Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
                         Some(Named::Unknown(urn)) => {
-                            unknown(urn, &name, self.strictness, self.dropped)?;
+                            let known = &self.extensions;
+                            unknown(known, urn, &name, self.strictness, self.dropped)?;
                         }
                         None => others.push((name, value)),
                     }
@@ -197,7 +198,9 @@ impl<'s> Rewriting<'s> {
                     is_readable = true;
                     self.change(Op::Remove, member, "", Some(value))?;
                 }
-                None => unknown(urn, &name, self.strictness, self.dropped)?,
+                None => {
+                    unknown(&self.extensions, urn, &name, self.strictness, self.dropped)?;
+                }
             }
         }
         if is_readable { Ok(()) } else { Err(undeclared(urn)) }

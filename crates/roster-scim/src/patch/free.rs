@@ -84,6 +84,9 @@ fn removed(
     }
     let is_named =
         |item: &Json| named.get(&item.fingerprint()).is_some_and(|alike| alike.contains(&item));
+    if !items.iter().any(is_named) {
+        return Err(different());
+    }
     items.retain(|item| !is_named(item));
     Ok((!items.is_empty()).then_some(Json::Array(items)))
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     ScimError, ScimType, Strictness,
     group::{
-        no_id,
+        is_like_members, nearly_members, no_id,
         stream::{self, Fault, is_object},
     },
     schema::{AttributeSchema, GROUP},
@@ -249,8 +249,7 @@ impl GroupOperations {
             let Some(value) = value.filter(|value| is_object(value) && op != Op::Remove) else {
                 return Rest::of(value);
             };
-            let rest = self.without_members(op, None, value, strictness)?;
-            return Ok(Rest::Value(Some(Json::Object(rest))));
+            return self.take_object(op, None, value, strictness);
         };
         match Target::parse(&GROUP, path, strictness)? {
             Some(target) if target.is_members() => {
@@ -259,14 +258,30 @@ impl GroupOperations {
             }
             // The whole schema.
             Some(Target { attribute: None, schema, .. }) => {
-                let Some(value) = value.filter(|value| is_object(value) && op != Op::Remove) else {
+                let Some(value) = value.filter(|value| is_object(value)) else {
                     return Rest::of(value);
                 };
-                let rest = self.without_members(op, Some(schema.urn), value, strictness)?;
-                Ok(Rest::Value(Some(Json::Object(rest))))
+                self.take_object(op, Some(schema.urn), value, strictness)
             }
+            None if is_misspelt(path) => Err(nearly_members().into()),
             Some(_) | None => Rest::of(value),
         }
+    }
+
+    /// Applies the members of the group in an object of attributes. The rest is without them.
+    fn take_object(
+        &mut self,
+        op: Op,
+        below: Option<&str>,
+        value: &[u8],
+        strictness: Strictness,
+    ) -> Result<Rest, Fault> {
+        let mut named = MembersNamed::default();
+        let rest = self.without_members(op, below, value, strictness, &mut named)?;
+        if named.nearly && !named.exactly {
+            return Err(nearly_members().into());
+        }
+        Ok(Rest::Value(Some(Json::Object(rest))))
     }
 
     /// The members of an object of attributes, without the members of the group, to which `op` is
@@ -277,22 +292,28 @@ impl GroupOperations {
         below: Option<&str>,
         value: &[u8],
         strictness: Strictness,
+        named: &mut MembersNamed,
     ) -> Result<Vec<(String, Json)>, Fault> {
         let mut rest = Vec::new();
         stream::members(value, |name, sent| {
             let schema = GROUP.schema_of(&name).filter(|_| below.is_none() && is_object(sent));
             if let Some(schema) = schema {
-                let inner = self.without_members(op, Some(schema.urn), sent, strictness)?;
+                let inner = self.without_members(op, Some(schema.urn), sent, strictness, named)?;
                 rest.push((name, Json::Object(inner)));
                 return Ok(());
             }
             let path = below.map_or_else(|| name.clone(), |urn| format!("{urn}:{name}"));
             match Target::of_member(&GROUP, &path, strictness) {
                 Ok(Some(target)) if target.is_members() => {
+                    let is_whole = target.condition.is_none();
+                    if is_whole && std::mem::replace(&mut named.exactly, true) {
+                        return Err(invalid("members: it occurs twice").into());
+                    }
                     self.members.step(op, &target, Some(sent), strictness)
                 }
                 // An error is reported when the operation is applied.
                 Ok(_) | Err(_) => {
+                    named.nearly |= is_misspelt(&path);
                     rest.push((name, stream::small(sent)?));
                     Ok(())
                 }
@@ -300,6 +321,20 @@ impl GroupOperations {
         })?;
         Ok(rest)
     }
+}
+
+/// How an object of attributes names the members of the group.
+#[derive(Default)]
+struct MembersNamed {
+    exactly: bool,
+    /// By a misspelt name.
+    nearly: bool,
+}
+
+/// Whether an unknown path is probably a misspelt `members`.
+fn is_misspelt(path: &str) -> bool {
+    let own = GROUP.split_urn(path, Strictness::Tolerant).map_or(path, |(_, rest)| rest);
+    is_like_members(own)
 }
 
 /// What is left of an operation without its part about members.

@@ -24,6 +24,7 @@ use std::collections::HashSet;
 use roster_core::{Json, Work};
 
 pub(crate) use declared::of_attributes;
+pub(crate) use parts::given;
 pub use request::{Op, Operation, PATCH_URN, read};
 
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
     schema::{AttributeSchema, Mutability, Schema},
     value::{Members, is_label, is_no_value, lacks, required, unknown},
 };
-use parts::{different, find, given, no_value_of_a_removal, object, put};
+use parts::{different, find, no_value_of_a_removal, object, put};
 use path::Target;
 use same::Index;
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The value of an operation on an attribute or a part.
-pub(super) fn given(
+pub(crate) fn given(
     attribute: &'static AttributeSchema,
     value: Option<Json>,
     strictness: Strictness,

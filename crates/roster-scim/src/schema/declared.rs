@@ -19,7 +19,7 @@ use crate::{
     error::{ScimError, ScimType},
     schema::AttributeType,
     strictness::{Strictness, as_flag, as_text},
-    value::{bare, distinct},
+    value::{bare, below, distinct},
 };
 
 /// A name of a declared extension.
@@ -79,7 +79,7 @@ impl<'s> Extensions<'s> {
     /// The attribute of an extension with this name, in any case.
     pub(crate) fn member(&self, urn: &str, name: &str) -> Option<&'s DeclaredMember> {
         let extension = self.by_urn().get(&urn.to_ascii_lowercase())?;
-        extension.members.get(&name.to_ascii_lowercase()).copied()
+        extension.members.get(without_value(&name.to_ascii_lowercase())).copied()
     }
 
     fn by_urn(&self) -> &BTreeMap<String, Extension<'s>> {
@@ -132,7 +132,7 @@ pub(crate) fn changes(
         if let Some(member) = extensions.member(urn, &name) {
             changes.push((member.name.clone(), converted(member, value, strictness)));
         } else {
-            unknown(urn, &name, strictness, dropped)?;
+            unknown(extensions, urn, &name, strictness, dropped)?;
         }
     }
     // In a PUT it would clear the extension.
@@ -149,8 +149,10 @@ pub(crate) fn changes(
     Ok(changes)
 }
 
-/// Drops a name that is not declared; strict parsing rejects it.
+/// Drops a name that is not declared. Strict parsing rejects it, and both a path below a declared
+/// attribute.
 pub(crate) fn unknown(
+    extensions: &Extensions<'_>,
     urn: &str,
     name: &str,
     strictness: Strictness,
@@ -158,6 +160,12 @@ pub(crate) fn unknown(
 ) -> Result<(), ScimError> {
     if strictness == Strictness::Strict {
         return Err(undeclared(urn));
+    }
+    let is_whole = name.get(..urn.len()).is_some_and(|start| start.eq_ignore_ascii_case(urn));
+    let own = name.get(urn.len() + 1..).filter(|_| is_whole).unwrap_or(name);
+    let above = own.split_once(['.', '[']).and_then(|(first, _)| extensions.member(urn, first));
+    if let Some(member) = above {
+        return Err(below(&member.name));
     }
     dropped.push(format!("{urn}:{name}"));
     Ok(())

@@ -19,7 +19,7 @@ pub use enterprise::ENTERPRISE_USER;
 pub use extension::ROSTER_USER;
 pub use group::GROUP;
 pub use path::{ScimPath, scim_part, scim_path};
-pub use resource::{ResourceType, Schema};
+pub use resource::{Found, ResourceType, Schema};
 pub use user::USER;
 
 impl ResourceType {

@@ -1,6 +1,6 @@
 //! Schemas and resource types (RFC 7643 sections 6 and 7).
 
-use super::AttributeSchema;
+use super::{AttributeSchema, Mutability};
 use crate::strictness::Strictness;
 
 /// The attributes of one URN.
@@ -63,6 +63,16 @@ impl ResourceType {
             None => None,
         };
         Some(Found { schema, attribute, sub_attribute })
+    }
+
+    /// The attribute of which a name is a path to a part: a known name and a dot or a bracket.
+    /// Read-only attributes are ignored in bodies, and so are paths to their parts.
+    pub fn attribute_above(&self, name: &str) -> Option<&'static AttributeSchema> {
+        let (schema, rest) = self.split_urn(name, Strictness::Tolerant)?;
+        let (first, _) = rest.split_once(['.', '['])?;
+        let extension = self.extension_with(first).filter(|_| rest.len() == name.len());
+        let attribute = extension.unwrap_or(schema).attribute(first)?;
+        (attribute.mutability != Mutability::ReadOnly).then_some(attribute)
     }
 
     /// The extension that has an attribute with this name, in any case, if the main schema has
@@ -128,6 +138,19 @@ mod tests {
         assert!(USER.split_urn(&dotted, Strictness::Strict).is_none());
         for none in ["", "nick", "department", "name.x", "urn:x:y", ENTERPRISE_URN, "title.x"] {
             assert_eq!(name(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_path_to_a_part_is_found_by_its_attribute() {
+        let above = |name: &str| USER.attribute_above(name).map(|attribute| attribute.name);
+        assert_eq!(above("Name.givnName"), Some("name"));
+        assert_eq!(above("emails[type eq \"work\"].value"), Some("emails"));
+        assert_eq!(above("urn:ietf:params:scim:schemas:core:2.0:User:title.x"), Some("title"));
+        assert_eq!(above(&format!("{ENTERPRISE_URN}.manager.x")), Some("manager"));
+        assert_eq!(above("department.x"), Some("department"));
+        for none in ["name", "custom.name", "meta.x", "groups[type pr]", "urn:x:1.0:User:name.x"] {
+            assert_eq!(above(none), None, "{none}");
         }
     }
 

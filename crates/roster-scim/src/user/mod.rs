@@ -8,6 +8,8 @@ mod flags;
 mod patch;
 mod plan;
 mod read;
+#[cfg(test)]
+mod tests;
 mod value;
 mod write;
 

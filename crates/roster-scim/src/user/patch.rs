@@ -37,7 +37,7 @@ impl UserPatch {
         let mut dropped = Vec::new();
         let operations = of_attributes(sent, schema, strictness, &work, &mut dropped)?;
         dropped.extend(patch::dropped(&USER, &operations, strictness, &work)?);
-        let flags = named_flags(&operations);
+        let flags = named_flags(&operations, strictness);
         let memory = |one: &Operation| {
             size_of::<Operation>()
                 + one.path.as_ref().map_or(0, String::len)

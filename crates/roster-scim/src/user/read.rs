@@ -15,12 +15,12 @@ use super::{plan::ROSTER, value};
 use crate::{
     error::{ScimError, ScimType},
     schema::{
-        AttributeSchema, Mutability, Schema, ScimPath, USER, USER_URN,
+        AttributeSchema, Found, Mutability, Schema, ScimPath, USER, USER_URN,
         declared::{Extensions, Named, changes, converted, unknown, without_urn},
         scim_path,
     },
     strictness::Strictness,
-    value::unknown as unknown_name,
+    value::{below, unknown as unknown_name},
     work_email,
 };
 
@@ -238,17 +238,34 @@ impl Reading<'_> {
         let Some(found) = USER.find(name) else {
             match without_urn(self.declared, name) {
                 Some(member) => self.change(member, value),
-                None => self.dropped.push(name.to_owned()),
+                None => self.drop_unknown(name)?,
             }
             return Ok(());
         };
-        match found.sub_attribute {
-            None => self.take_attribute(found.schema, found.attribute, value),
-            Some(part) => {
-                let value = Json::Object(vec![(part.name.to_owned(), value)]);
-                self.take_attribute(found.schema, found.attribute, value)
-            }
+        self.take_found(found, value)
+    }
+
+    fn take_found(&mut self, found: Found, value: Json) -> Result<(), ScimError> {
+        let value = match found.sub_attribute {
+            None => value,
+            Some(part) => Json::Object(vec![(part.name.to_owned(), value)]),
+        };
+        self.take_attribute(found.schema, found.attribute, value)
+    }
+
+    /// Drops a name that no schema has. A path below a known attribute is an error: in a PUT,
+    /// dropping it would clear what it names.
+    fn drop_unknown(&mut self, name: &str) -> Result<(), ScimError> {
+        let declared = || {
+            let (first, _) = name.split_once(['.', '['])?;
+            without_urn(self.declared, first).map(|member| member.name.as_str())
+        };
+        let above = USER.attribute_above(name).map(|attribute| attribute.name);
+        if let Some(above) = above.or_else(declared) {
+            return Err(below(above));
         }
+        self.dropped.push(name.to_owned());
+        Ok(())
     }
 
     fn take_declared(
@@ -260,7 +277,9 @@ impl Reading<'_> {
         let strictness = self.strictness;
         match named {
             Named::Attribute(member) => self.change(member, value),
-            Named::Unknown(urn) => unknown(urn, name, strictness, &mut self.dropped)?,
+            Named::Unknown(urn) => {
+                unknown(&self.extensions, urn, name, strictness, &mut self.dropped)?;
+            }
             Named::Extension(urn) => {
                 let is_whole = self.sent == Sent::Replaced;
                 let (declared, dropped) = (&self.extensions, &mut self.dropped);
@@ -294,7 +313,15 @@ impl Reading<'_> {
                 None if self.strictness == Strictness::Strict => {
                     return Err(unknown_name(schema.name, schema.attributes));
                 }
-                None => self.dropped.push(format!("{}:{name}", schema.urn)),
+                None => {
+                    let path = format!("{}:{name}", schema.urn);
+                    if let Some(found) = USER.find(&path) {
+                        is_readable = true;
+                        self.take_found(found, value)?;
+                    } else {
+                        self.drop_unknown(&path)?;
+                    }
+                }
             }
         }
         if is_readable {

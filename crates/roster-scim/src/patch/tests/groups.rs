@@ -162,3 +162,54 @@ fn a_change_of_a_large_group_has_only_the_named_members() {
     let patched = group(&list, Strictness::Strict).expect("a group");
     assert_eq!(patched.members.added.len(), 20_000);
 }
+
+#[test]
+fn members_that_occur_twice_in_a_value_are_an_error() {
+    let urn = crate::schema::GROUP_URN;
+    for list in [
+        format!(r#"{{"op":"replace","value":{{"Members":[{}],"members":[]}}}}"#, member(1)),
+        format!(r#"{{"op":"add","value":{{"members":[],"{urn}:members":[{}]}}}}"#, member(1)),
+        format!(
+            r#"{{"op":"replace","value":{{"members":[{}],"{urn}":{{"members":[]}}}}}}"#,
+            member(1)
+        ),
+        format!(
+            r#"{{"op":"replace","path":"{urn}","value":{{"members":[{}],"MEMBERS":[]}}}}"#,
+            member(1)
+        ),
+    ] {
+        for strictness in Strictness::ALL {
+            let error = group(&list, *strictness).expect_err(&list);
+            assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax), "{list} {strictness}");
+            assert!(error.detail.ends_with("members: it occurs twice"), "{}", error.detail);
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_nearly_members_is_an_error() {
+    let urn = crate::schema::GROUP_URN;
+    for list in [
+        format!(r#"{{"op":"add","path":"member","value":[{}]}}"#, member(1)),
+        r#"{"op":"remove","path":"membres"}"#.to_owned(),
+        format!(r#"{{"op":"remove","path":"member[value eq \"{}\"]"}}"#, id(1)),
+        format!(r#"{{"op":"add","path":"{urn}:member","value":[{}]}}"#, member(1)),
+        format!(r#"{{"op":"add","value":{{"member":[{}]}}}}"#, member(1)),
+        format!(r#"{{"op":"add","value":{{"displayName":"X","{urn}":{{"member":[]}}}}}}"#),
+    ] {
+        let error = group(&list, Strictness::Tolerant).expect_err(&list);
+        assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax), "{list}");
+        assert!(group(&list, Strictness::Strict).is_err(), "{list}");
+    }
+    let other = r#"{"op":"add","value":{"memberOf":[],"colour":"x"}}"#;
+    assert_eq!(change(other, Strictness::Tolerant), (false, vec![], vec![]));
+}
+
+#[test]
+fn a_removal_below_the_urn_of_a_group_removes_the_named_members() {
+    let urn = crate::schema::GROUP_URN;
+    let list = format!(r#"{{"op":"remove","path":"{urn}","value":{{"members":[{}]}}}}"#, member(1));
+    assert_eq!(change(&list, Strictness::Tolerant), (false, vec![], vec![id(1)]));
+    let error = group(&list, Strictness::Strict).expect_err("a value");
+    assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax));
+}

@@ -230,3 +230,51 @@ fn a_value_may_be_made_part_by_part() {
         made,
     );
 }
+
+#[test]
+fn an_entry_that_is_left_out_does_not_become_the_primary_one() {
+    let path = r#"emails[type eq \"other\"].primary"#;
+    for list in [
+        format!(r#"{{"op":"add","path":"{path}","value":true}}"#),
+        format!(r#"{{"op":"replace","path":"{path}","value":true}}"#),
+        format!(r#"{{"op":"add","value":{{"{path}":true}}}}"#),
+        format!(
+            r#"{{"op":"add","path":"emails[type eq \"other\"].type","value":"other"}},
+               {{"op":"add","path":"{path}","value":true}}"#
+        ),
+    ] {
+        assert_eq!(tolerant(&list), ada(), "{list}");
+    }
+    let role = r#"{"op":"add","path":"roles","value":[{"value":"r","primary":true}]}"#;
+    let list =
+        format!(r#"{role},{{"op":"add","path":"roles[type eq \"x\"].primary","value":true}}"#);
+    assert_eq!(tolerant(&list), tolerant(role));
+    // Once it has an address, it is the primary one.
+    let list = format!(
+        r#"{{"op":"add","path":"{path}","value":true}},
+           {{"op":"add","path":"emails[type eq \"other\"].value","value":"n@x.example"}}"#
+    );
+    let tree = both(&list);
+    holds(&tree, &["emails", "0", "primary"], "false");
+    holds(&tree, &["emails", "2"], r#"{"type":"other","primary":true,"value":"n@x.example"}"#);
+}
+
+#[test]
+fn a_removal_of_values_that_are_not_there_is_an_error() {
+    let roster = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";
+    let other = r#"[{"value":"other@a.example"}]"#;
+    for list in [
+        format!(r#"{{"op":"remove","path":"emails","value":{other}}}"#),
+        r#"{"op":"add","path":"roles","value":[{"value":"r"}]},
+            {"op":"remove","path":"roles","value":[{"value":"s"}]}"#
+            .to_owned(),
+        format!(r#"{{"op":"remove","path":"{roster}:attributes.tags","value":["b"]}}"#),
+    ] {
+        assert_eq!(refused(&list, Strictness::Tolerant), Some(ScimType::InvalidValue), "{list}");
+    }
+    // A list without values has lost them already.
+    let list = format!(r#"{{"op":"remove","path":"roles","value":{other}}}"#);
+    assert_eq!(tolerant(&list), ada());
+    let list = format!(r#"{{"op":"remove","path":"{roster}:attributes.tags","value":["b","a"]}}"#);
+    holds(&tolerant(&list), &[roster, "attributes", "tags"], "null");
+}
