@@ -148,7 +148,7 @@ mod tests {
         };
         let now = Instant::now();
         // Its age is zero for the whole test.
-        let new = page(now + Duration::from_secs(3600));
+        let new = page(now + Duration::from_hours(1));
         for position in 0..12 {
             let is_wanted = new.continues(TenantId::DEFAULT, &after(position));
             assert_eq!(is_wanted, (5..9).contains(&position), "after {position}");
