@@ -4,8 +4,9 @@
     tools/run_tests.py [--whole] [CARGO ARGUMENT...] [-- TEST ARGUMENT...]
 
 `cargo test` runs one program after another. Many tests wait for a timer or a disk, so processors
-are idle meanwhile. This script runs as many programs at once as there are processors; with more, a
-PostgreSQL statement may take longer than the engine waits for it. The output of each program is
+are idle meanwhile. This script runs as many programs at once as there are processors, and twice as
+many tests of those that mostly wait; with more programs, a PostgreSQL statement may take longer than
+the engine waits for it. The output of each program is
 printed when it has ended. Examples in the documentation are not run.
 """
 
@@ -92,7 +93,7 @@ def run(name, folder, program, words):
     began = time.monotonic()
     environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
     if name in WAITING:
-        environment["RUST_TEST_THREADS"] = str(2 * (os.cpu_count() or 1))
+        environment.setdefault("RUST_TEST_THREADS", str(2 * (os.cpu_count() or 1)))
     done = subprocess.run(
         [program, *words],
         cwd=folder, env=environment, text=True, errors="replace", check=False,

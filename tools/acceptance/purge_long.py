@@ -25,7 +25,7 @@ from audit import Fault, audit
 from engines import engine
 from service import Closed, Workplace, arguments
 
-MARK = "Lovelace-4711-Zq"
+MARK = "Lovelace4711Zq"  # one word of the search index
 BLOCK_BYTES = 1 << 24
 WITHIN_SECONDS = 1800
 
@@ -99,13 +99,19 @@ def search(service):
 
 
 def search_dump(service):
-    """The tables whose rows have the user's mark, in either case."""
-    marks = (MARK, MARK.lower())
+    """The tables whose rows have the user's mark, in either case, as text or in hexadecimal."""
+    texts = [MARK, MARK.lower()]
+    texts += [text.encode().hex() for text in texts]
+    marks = [text.encode() for text in texts] + [text.upper().encode() for text in texts[2:]]
+
+    def has_mark(row):
+        return any(mark in row for mark in marks)
+
     if not service.database:
         path = service.data / "roster.db"
         with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
-            lines = connection.iterdump()
-            return [line[:60] for line in lines if any(mark in line for mark in marks)]
+            rows = (line for line in connection.iterdump() if line.startswith("INSERT"))
+            return sorted({line.split('"')[1] for line in rows if has_mark(line.encode())})
     found = []
     with postgres.connect(service.database) as connection:
         tables = connection.execute(
@@ -114,11 +120,8 @@ def search_dump(service):
         for (table,) in tables:
             with connection.cursor().copy(f'COPY roster."{table}" TO STDOUT') as rows:
                 # All rows are read: a copy cannot be left.
-                hits = [row for row in rows if any(mark.encode() in bytes(row) for mark in marks)]
-            if hits:
-                found.append(table)
-    if not tables:
-        raise SystemExit("there are no tables to search")
+                if sum(has_mark(bytes(row)) for row in rows):
+                    found.append(table)
     return found
 
 
@@ -212,8 +215,9 @@ def purge(service, store, options):
     if service.database:
         execute(service, "VACUUM FULL")
     audit(store, service)
-    if not (search(service) and search_dump(service)):
-        raise SystemExit("nothing is found before the purge: the search proves nothing")
+    found = search_dump(service)
+    if not search(service) or not {"events", "users", "words"} <= set(found):
+        raise SystemExit(f"before the purge, only {found} have the mark: the search proves nothing")
 
     service.start()
     connection = service.connect()

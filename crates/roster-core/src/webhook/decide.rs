@@ -140,6 +140,19 @@ pub fn decide_webhook(
     }
     let stored = stored.filter(|stored| change.all_tenants || !stored.webhook.all_tenants);
     let stored = stored.ok_or(WebhookRefusal::NotFound)?;
+    // A change is made once more if the connection to the database is lost at its commit.
+    let is_made = match &change.act {
+        WebhookAct::End(_, status) => stored.webhook.status == *status,
+        WebhookAct::Rotate { secret, .. } => stored.secrets.newest == *secret,
+        WebhookAct::Create { .. }
+        | WebhookAct::Replace(..)
+        | WebhookAct::Patch(..)
+        | WebhookAct::Delete(_)
+        | WebhookAct::Replay(..) => false,
+    };
+    if is_made {
+        return Ok(WebhookDecision { stored: stored.clone(), changes: false });
+    }
     if !change.preconditions.allow_write(stored.webhook.version) {
         return Err(WebhookRefusal::VersionMismatch(stored.webhook.version));
     }
@@ -187,8 +200,10 @@ fn next(
     change: &WebhookChange,
 ) -> WebhookDecision {
     let is_deletion = matches!(change.act, WebhookAct::Delete(_));
-    // The stored position may be behind what was sent, so a replay from it is one too.
-    let is_replay = matches!(change.act, WebhookAct::Replay(..));
+    // The stored position may be behind what was sent, so a replay from it is one too, unless it is
+    // the same change once more.
+    let is_replay =
+        matches!(change.act, WebhookAct::Replay(..)) && change.at != stored.webhook.updated_at;
     let changes = is_deletion || is_replay || after != *stored;
     if changes && !is_deletion {
         after.webhook.version += 1;

@@ -1,9 +1,8 @@
 //! The execution of a bulk request.
 //!
 //! Operations run in the order of the request, except that a later one runs first if it creates
-//! what the next one refers to. So no other operation on a resource overtakes the next one.
-//! Operations that refer to each other in a circle fail: nothing is created in two steps (RFC 7644
-//! section 3.7.1).
+//! what the next one refers to, and before it what it refers to itself. Operations that refer to
+//! each other in a circle fail: nothing is created in two steps (RFC 7644 section 3.7.1).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,6 +26,10 @@ pub struct Run {
     waiting: BTreeMap<usize, Waiting>,
     /// The operations that wait for the one at this place.
     waiting_for: BTreeMap<usize, Vec<usize>>,
+    /// The place of the next operation, of one that it waits for, and so on.
+    trail: Vec<usize>,
+    /// The same places.
+    on_trail: BTreeSet<usize>,
     /// The places of the operations, by `bulkId`.
     places: BTreeMap<String, usize>,
     /// The ids of created resources, by `bulkId`; `None` for an operation that failed.
@@ -116,7 +119,18 @@ impl Run {
             waiting.insert(at, Waiting { operation, refers_to, needs });
         }
         let (created, failures_left) = (BTreeMap::new(), request.fail_on_errors);
-        Self { served, waiting, waiting_for, places, created, results, failures_left }
+        let (trail, on_trail) = (Vec::new(), BTreeSet::new());
+        Self {
+            served,
+            waiting,
+            waiting_for,
+            trail,
+            on_trail,
+            places,
+            created,
+            results,
+            failures_left,
+        }
     }
 
     /// The next step; `None` if nothing is left or too many operations failed. Operations that
@@ -143,15 +157,25 @@ impl Run {
 
     /// The place of the next operation in order or, if it waits for others, of the first of those.
     /// In a circle, an operation that waits for itself.
-    fn next_place(&self) -> Option<usize> {
-        let mut at = *self.waiting.keys().next()?;
-        let mut passed = BTreeSet::new();
-        while passed.insert(at)
-            && let Some(need) = self.waiting.get(&at).and_then(|waiting| waiting.needs.first())
-        {
-            at = *need;
+    fn next_place(&mut self) -> Option<usize> {
+        loop {
+            let Some(at) = self.trail.last().copied() else {
+                let first = *self.waiting.keys().next()?;
+                self.trail.push(first);
+                self.on_trail.insert(first);
+                continue;
+            };
+            let Some(waiting) = self.waiting.get(&at) else {
+                self.trail.pop();
+                self.on_trail.remove(&at);
+                continue;
+            };
+            let Some(need) = waiting.needs.first().copied() else { return Some(at) };
+            if !self.on_trail.insert(need) {
+                return Some(need);
+            }
+            self.trail.push(need);
         }
-        Some(at)
     }
 
     /// Notes the result of the operation with this `bulkId`: the id of what it created, if it did.

@@ -130,6 +130,26 @@ fn an_operation_that_waits_is_not_overtaken() {
 }
 
 #[test]
+fn a_chain_of_references_runs_from_its_end_and_fails_in_linear_time() {
+    let chain = |last: &str| {
+        let refer = |at: usize, to: &str| {
+            post(&format!("n{at}"), "/Groups", &format!(r#"{{"displayName":"{at}","m":"{to}"}}"#))
+        };
+        let mut all: Vec<String> =
+            (0..900).map(|at| refer(at, &format!("bulkId:n{}", at + 1))).collect();
+        all.push(refer(900, last));
+        all.join(",")
+    };
+    let (steps, response) = execute(&chain("x"), "");
+    assert_eq!(steps.len(), 901);
+    assert!(steps[0].contains(r#""displayName":"900""#), "{}", steps[0]);
+    assert!(statuses(&response).iter().all(|status| *status == "201"));
+    let (steps, response) = execute(&chain("bulkId:nobody"), "");
+    assert!(steps.is_empty());
+    assert_eq!(statuses(&response).len(), 901);
+}
+
+#[test]
 fn a_path_may_refer_to_what_was_created() {
     let operations = format!(
         r#"{{"method":"PATCH","path":"/Users/bulkId:a","data":{{"y":1}}}},{}"#,

@@ -153,7 +153,7 @@ impl Reading {
 pub(crate) fn is_like_members(name: &str) -> bool {
     let name = name.split(['.', '[']).next().unwrap_or(name);
     // The groups of a group.
-    let is_other = name.eq_ignore_ascii_case("memberOf");
+    let is_other = name.replace(['_', '-'], "").eq_ignore_ascii_case("memberOf");
     let known = GROUP.schema.attributes.iter().map(|attribute| attribute.name);
     !is_other && nearest(name, known) == Some("members")
 }

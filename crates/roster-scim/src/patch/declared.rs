@@ -10,7 +10,7 @@ use crate::{
         declared::{Extensions, Named, changes, converted, undeclared, unknown, without_urn},
     },
     strictness::Strictness,
-    value::is_no_value,
+    value::{below, is_no_value},
 };
 
 /// The operations of a PATCH, with declared attributes named as members of `attributes`. Names that
@@ -62,7 +62,10 @@ impl<'s> Rewriting<'s> {
                 let at = path.find('[').unwrap_or(path.len());
                 let (name, condition) = path.split_at_checked(at).unwrap_or((&path, ""));
                 match self.resolve(name) {
-                    None => self.operations.push(Operation { op, path: Some(path), value }),
+                    None => {
+                        self.refuse_below(&path)?;
+                        self.operations.push(Operation { op, path: Some(path), value });
+                    }
                     Some(Named::Attribute(member)) => {
                         // The path names a single value, whatever it is.
                         let is_any = op == Op::Remove
@@ -83,16 +86,21 @@ impl<'s> Rewriting<'s> {
             (None, Some(Json::Object(members))) => {
                 let mut others = Vec::new();
                 for (name, value) in members {
-                    match self.resolve(&name) {
+                    let at = name.find('[').unwrap_or(name.len());
+                    let (whole, condition) = name.split_at_checked(at).unwrap_or((&name, ""));
+                    match self.resolve(whole) {
                         Some(Named::Attribute(member)) => {
-                            self.change(op, member, "", Some(value))?;
+                            self.change(op, member, condition, Some(value))?;
                         }
                         Some(Named::Extension(urn)) => self.change_all(op, urn, Some(value))?,
                         Some(Named::Unknown(urn)) => {
                             let known = &self.extensions;
                             unknown(known, urn, &name, self.strictness, self.dropped)?;
                         }
-                        None => others.push((name, value)),
+                        None => {
+                            self.refuse_below(&name)?;
+                            others.push((name, value));
+                        }
                     }
                 }
                 if !others.is_empty() {
@@ -116,6 +124,18 @@ impl<'s> Rewriting<'s> {
             return None;
         }
         without_urn(self.extensions.schema, name).map(Named::Attribute)
+    }
+
+    /// Rejects a path below a declared attribute that leads to nothing.
+    fn refuse_below(&self, path: &str) -> Result<(), ScimError> {
+        let first = path.split(['.', '[']).next().unwrap_or_default();
+        if first.len() == path.len() {
+            return Ok(());
+        }
+        match self.resolve(first) {
+            Some(Named::Attribute(member)) => Err(below(&member.name)),
+            Some(Named::Extension(_) | Named::Unknown(_)) | None => Ok(()),
+        }
     }
 
     fn change(

@@ -9,7 +9,7 @@ use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
     Op,
-    parts::{different, find, given, merge, no_value_of_a_removal, object, put, set_part},
+    parts::{different, given, merge, no_value_of_a_removal, object, put, set_part},
     path::{Condition, Part, Target, matches, seed},
     same::Index,
 };
@@ -241,9 +241,7 @@ impl List<'_> {
         if members.len() == before && before == 0 {
             return Ok(());
         }
-        if is_complete(self.attribute, &members) {
-            self.prefer(self.values.len(), &members);
-        }
+        self.prefer(self.values.len(), &members);
         self.values.push(Json::Object(members));
         self.merge_equal()
     }
@@ -284,19 +282,15 @@ impl List<'_> {
             None => self.parts_of(value.cloned())?,
         };
         let flags = part.map_or_else(|| is_primary(&given), |part| part.name == "primary");
-        let attribute = self.attribute;
         for at in matched {
             let Some(found) = self.values.get_mut(at) else { continue };
             self.work.spend(copy)?;
             let mut members = object(Some(std::mem::replace(found, Json::Null)));
-            let was_incomplete = !is_complete(attribute, &members);
             match part {
                 Some(part) => set_part(op, part, &mut members, value.cloned(), self.strictness)?,
-                None => merge(op, attribute, &mut members, given.clone())?,
+                None => merge(op, self.attribute, &mut members, given.clone())?,
             }
-            let is_preferred = (flags || was_incomplete)
-                && is_primary(&members)
-                && is_complete(attribute, &members);
+            let is_preferred = flags && is_primary(&members);
             *found = Json::Object(members);
             if is_preferred {
                 self.preferred.add(at);
@@ -439,12 +433,6 @@ impl List<'_> {
         let detail = format!("{} has too many values", self.attribute.name);
         ScimError::new(ScimType::InvalidValue, detail)
     }
-}
-
-/// Whether a value has its required part. One without it takes the flag `primary` from no other: it
-/// is left out, unless a later operation adds the part.
-fn is_complete(attribute: &AttributeSchema, members: &[(String, Json)]) -> bool {
-    required(attribute).is_none_or(|part| find(members, part.name).is_some())
 }
 
 impl Preferred {

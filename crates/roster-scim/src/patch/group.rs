@@ -157,7 +157,9 @@ pub fn apply(
     work: &Work,
 ) -> Result<GroupPatch, ScimError> {
     let members = object(Some(tree));
-    let resource = Patch { resource_type: &GROUP, strictness, work, members, index: None };
+    let primaries = Vec::new();
+    let resource =
+        Patch { resource_type: &GROUP, strictness, work, members, primaries, index: None };
     let tree = resource.apply_all(patch.operations.iter().cloned())?;
     Ok(GroupPatch { tree, members: patch.members.clone() })
 }
@@ -295,6 +297,8 @@ impl GroupOperations {
         named: &mut MembersNamed,
     ) -> Result<Vec<(String, Json)>, Fault> {
         let mut rest = Vec::new();
+        let mut unknown = Vec::new();
+        let had_members = named.exactly;
         stream::members(value, |name, sent| {
             let schema = GROUP.schema_of(&name).filter(|_| below.is_none() && is_object(sent));
             if let Some(schema) = schema {
@@ -311,14 +315,22 @@ impl GroupOperations {
                     }
                     self.members.step(op, &target, Some(sent), strictness)
                 }
-                // An error is reported when the operation is applied.
-                Ok(_) | Err(_) => {
+                Ok(None) => {
                     named.nearly |= is_misspelt(&path);
+                    unknown.push((name, stream::small(sent)?));
+                    Ok(())
+                }
+                // An error is reported when the operation is applied.
+                Ok(Some(_)) | Err(_) => {
                     rest.push((name, stream::small(sent)?));
                     Ok(())
                 }
             }
         })?;
+        // Unknown names are ignored beside others, and an error alone below a URN.
+        if below.is_none() || named.exactly == had_members {
+            rest.append(&mut unknown);
+        }
         Ok(rest)
     }
 }

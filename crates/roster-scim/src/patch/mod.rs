@@ -30,7 +30,7 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_label, is_no_value, lacks, required, unknown},
+    value::{Members, is_label, is_no_value, is_primary, lacks, required, unknown},
 };
 use parts::{different, find, no_value_of_a_removal, object, put};
 use path::Target;
@@ -50,7 +50,8 @@ pub fn apply(
     work: &Work,
 ) -> Result<Json, ScimError> {
     let members = object(Some(tree));
-    let patch = Patch { resource_type, strictness, work, members, index: None };
+    let primaries = primaries(resource_type.schema, &members);
+    let patch = Patch { resource_type, strictness, work, members, primaries, index: None };
     patch.apply_all((1..).zip(operations))
 }
 
@@ -111,6 +112,8 @@ struct Patch<'w> {
     strictness: Strictness,
     work: &'w Work,
     members: Members,
+    /// The required part of the value that was primary before, by attribute.
+    primaries: Vec<(&'static str, Json)>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
 }
@@ -352,6 +355,7 @@ impl Patch<'_> {
     /// (RFC 7644 section 3.5.2).
     fn normalize(&mut self) -> Result<(), ScimError> {
         let strictness = self.strictness;
+        let primaries = std::mem::take(&mut self.primaries);
         for schema in self.resource_type.schemas() {
             if !self.is_main(schema) && find(&self.members, schema.urn).is_none() {
                 continue;
@@ -361,7 +365,9 @@ impl Patch<'_> {
                     let at = members.iter().position(|(name, _)| name == attribute.name);
                     let value = at.and_then(|at| members.get_mut(at)).map(|(_, value)| value);
                     let Some((at, value)) = at.zip(value) else { continue };
-                    if !is_complete(attribute, value, strictness)? {
+                    let before = primaries.iter().find(|(name, _)| *name == attribute.name);
+                    let before = before.map(|(_, part)| part);
+                    if !is_complete(attribute, value, before, strictness)? {
                         members.remove(at);
                     }
                 }
@@ -390,12 +396,28 @@ impl Patch<'_> {
     }
 }
 
+/// The required part of the primary value of each list.
+fn primaries(schema: &Schema, members: &[(String, Json)]) -> Vec<(&'static str, Json)> {
+    let primary = |attribute: &'static AttributeSchema| {
+        let part = required(attribute).filter(|_| attribute.multi_valued)?;
+        let Some(Json::Array(values)) = find(members, attribute.name) else { return None };
+        let primary = values.iter().find(|value| is_primary_value(value))?;
+        Some((attribute.name, primary.member(part.name)?.clone()))
+    };
+    schema.attributes.iter().filter_map(primary).collect()
+}
+
+fn is_primary_value(value: &Json) -> bool {
+    matches!(value, Json::Object(members) if is_primary(members))
+}
+
 /// Whether an attribute has a value, and each value its required part. Tolerant parsing removes a
 /// value that has only a type or the flag `primary`: clients that send these apart from the value
-/// also send them without one.
+/// also send them without one. The flag returns to the value that had it before.
 fn is_complete(
     attribute: &AttributeSchema,
     value: &mut Json,
+    before: Option<&Json>,
     strictness: Strictness,
 ) -> Result<bool, ScimError> {
     let Some(part) = required(attribute) else { return Ok(true) };
@@ -408,9 +430,19 @@ fn is_complete(
         strictness.is_tolerant() && members.iter().all(|(name, _)| is_label(name))
     };
     let is_right = if let Json::Array(values) = value {
+        let had_primary = values.iter().any(is_primary_value);
         values.retain(|value| has_it(value) || !is_idle(value));
         if values.is_empty() {
             return Ok(false);
+        }
+        let was_primary = |value: &&mut Json| {
+            before.is_some_and(|part_before| value.member(part.name) == Some(part_before))
+        };
+        if had_primary
+            && !values.iter().any(is_primary_value)
+            && let Some(Json::Object(members)) = values.iter_mut().find(was_primary)
+        {
+            put(members, "primary", Json::Bool(true));
         }
         values.iter().all(has_it)
     } else {

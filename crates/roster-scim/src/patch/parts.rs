@@ -162,7 +162,7 @@ pub(super) fn without(
 
 /// The error of a removal whose value is not where its path leads.
 pub(super) fn different() -> ScimError {
-    let detail = "the path and the value select different values: send one of them";
+    let detail = "no value that the operation names is there";
     ScimError::new(ScimType::InvalidValue, detail)
 }
 

@@ -65,6 +65,15 @@ impl ResourceType {
         Some(Found { schema, attribute, sub_attribute })
     }
 
+    /// Finds a part of an attribute of an extension by a path without the URN.
+    pub fn find_in_extensions(&self, path: &str) -> Option<Found> {
+        let (name, part) = path.split_once('.')?;
+        let schema = self.extension_with(name)?;
+        let attribute = schema.attribute(name)?;
+        let sub_attribute = Some(attribute.sub_attribute(part)?);
+        Some(Found { schema, attribute, sub_attribute })
+    }
+
     /// The attribute of which a name is a path to a part: a known name and a dot or a bracket.
     /// Read-only attributes are ignored in bodies, and so are paths to their parts.
     pub fn attribute_above(&self, name: &str) -> Option<&'static AttributeSchema> {

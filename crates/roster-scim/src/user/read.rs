@@ -235,7 +235,7 @@ impl Reading<'_> {
         if let Some((attribute, schema)) = extension {
             return self.take_attribute(schema, attribute, value);
         }
-        let Some(found) = USER.find(name) else {
+        let Some(found) = USER.find(name).or_else(|| USER.find_in_extensions(name)) else {
             match without_urn(self.declared, name) {
                 Some(member) => self.change(member, value),
                 None => self.drop_unknown(name)?,

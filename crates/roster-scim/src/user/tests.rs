@@ -61,6 +61,7 @@ fn a_path_of_a_part_is_accepted_and_one_of_nothing_known_is_dropped() {
         r#""name.givenName":"Ada""#.to_owned(),
         r#""emails.value":"a@x.example""#.to_owned(),
         format!(r#""{ENTERPRISE_URN}.manager.value":"m""#),
+        r#""Manager.value":"m""#.to_owned(),
         format!(r#""{ENTERPRISE_URN}":{{"manager.value":"m"}}"#),
         r#""urn:acme:User:tags.value":["a"]"#.to_owned(),
         r#""urn:acme:User":{"tags.value":["a"]}"#.to_owned(),

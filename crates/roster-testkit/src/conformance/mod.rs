@@ -418,6 +418,7 @@ macro_rules! conformance {
                 a_webhook_is_stored_as_it_was_created,
                 a_webhook_for_all_tenants_is_changed_by_the_operator_alone,
                 events_of_a_webhook_have_the_times_of_its_changes,
+                a_webhook_that_was_changed_is_not_ended,
                 a_dry_run_is_refused_where_the_limit_is_reached,
                 progress_is_stored_in_one_version_alone,
                 the_last_deliveries_are_stored,

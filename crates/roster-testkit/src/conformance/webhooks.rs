@@ -1,7 +1,7 @@
 //! Webhooks: their rows, their progress, and what a purge leaves of them.
 
 use roster_core::{
-    Clock as _, EventKind, Position, Preconditions, Rules, Status, TenantId, Timestamp,
+    Clock as _, EventKind, Position, Preconditions, Rules, Status, Tags, TenantId, Timestamp,
     access::AuditView,
     limits::WEBHOOKS_MAX,
     store::Lease,
@@ -88,7 +88,13 @@ pub async fn a_webhook_is_stored_as_it_was_created(harness: Harness) {
     let start = Position { number: 0, ..one.progress.position };
     let replayed = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
     assert_eq!(get(&harness, id).await, Some(replayed.stored));
-    // What is stored may be behind what was sent.
+    // Once more after the connection to the database was lost at the commit.
+    let again = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
+    assert_eq!((again.changes, again.stored.webhook.version), (false, 4));
+    let rotate = WebhookAct::Rotate { id, secret, overlap_ms: 1000 };
+    assert!(!change(&harness, rotate).await.expect("it is there").changes);
+    // Another replay: what is stored may be behind what was sent.
+    harness.clock.step(1);
     let again = change(&harness, WebhookAct::Replay(id, start)).await.expect("it is there");
     assert_eq!((again.changes, again.stored.webhook.version), (true, 5));
     change(&harness, WebhookAct::Delete(id)).await.expect("it is there");
@@ -147,6 +153,25 @@ pub async fn events_of_a_webhook_have_the_times_of_its_changes(harness: Harness)
     let events = harness.events().await;
     let last = events.last().map(|(_, event)| event.at);
     assert_eq!(last, Some(delete.stored.webhook.updated_at), "the clock is behind");
+}
+
+pub async fn a_webhook_that_was_changed_is_not_ended(harness: Harness) {
+    let one = create(&harness, body("one")).await;
+    let id = one.webhook.id;
+    let url = WebhookAct::Patch(id, tree(&json!({"url": "https://other.example.com"})));
+    let changed = change(&harness, url).await.expect("it is there").stored;
+    let end = |version| WebhookChange {
+        preconditions: Preconditions {
+            if_match: Some(Tags::Versions(vec![version])),
+            if_none_match: None,
+        },
+        ..change_by_operator(&harness, WebhookAct::End(id, WebhookStatus::Parked))
+    };
+    assert_eq!(make(&harness, end(1)).await, Err(WebhookRefusal::VersionMismatch(2)));
+    assert_eq!(get(&harness, id).await, Some(changed));
+    assert!(make(&harness, end(2)).await.expect("it is there").changes);
+    // Once more after the connection to the database was lost at the commit.
+    assert!(!make(&harness, end(2)).await.expect("it is there").changes);
 }
 
 pub async fn a_dry_run_is_refused_where_the_limit_is_reached(harness: Harness) {

@@ -200,6 +200,13 @@ async fn nothing_is_done_after<F: Future<Output = ()>>(
         };
         begun.push((operation, request.begin().await));
     }
+    let matching = service.request("DELETE", "/bulk/users?username=ada&confirm=1");
+    let matching = matching.without("authorization").body("application/json", "{}");
+    let matching = match key {
+        Some(key) => matching.bearer(key),
+        None => matching,
+    };
+    begun.push((Operation::DeleteUsers, matching.begin().await));
     change().await;
     let before = everything(service).await;
     for (operation, begun) in begun {

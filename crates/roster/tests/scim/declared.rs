@@ -111,6 +111,19 @@ pub(crate) async fn declared_attributes_are_patched(backend: Backend) {
         {"op": "add", "path": format!("{URN}:colour"), "value": "red"}]});
     let unknown = send(&service, "PATCH", &at(&user), &unknown).send().await;
     refused(unknown, 400, Some("invalidPath"));
+    // Without its URN, with a condition as a path and as a key; and to nothing there is.
+    let now = patch(&service, &user, json!([{"op": "add", "value": {"tags": ["a", "b"]}}])).await;
+    assert_eq!(now[URN]["tags"], json!(["a", "b"]));
+    let value = json!({"tags[value eq \"a\"]": "c"});
+    let now = patch(&service, &user, json!([{"op": "replace", "value": value}])).await;
+    assert_eq!(now[URN]["tags"], json!(["c", "b"]));
+    for operation in [
+        json!({"op": "replace", "path": "tags.valu", "value": "d"}),
+        json!({"op": "replace", "value": {"tags.valu": "d"}}),
+    ] {
+        let reply = send(&service, "PATCH", &at(&user), &json!({"Operations": [operation]}));
+        refused(reply.send().await, 400, Some("invalidSyntax"));
+    }
 }
 
 pub(crate) async fn declared_attributes_are_filtered_and_projected(backend: Backend) {

@@ -212,4 +212,16 @@ fn a_removal_below_the_urn_of_a_group_removes_the_named_members() {
     assert_eq!(change(&list, Strictness::Tolerant), (false, vec![], vec![id(1)]));
     let error = group(&list, Strictness::Strict).expect_err("a value");
     assert_eq!(error.scim_type, Some(ScimType::InvalidSyntax));
+    // Unknown names beside them are ignored.
+    for sent in [
+        format!(r#"{{"op":"remove","path":"{urn}","value":{{"members":[{}],"x":1}}}}"#, member(1)),
+        format!(
+            r#"{{"op":"add","value":{{"{urn}":{{"memberOf":[],"members":[{}]}}}}}}"#,
+            member(9)
+        ),
+        format!(r#"{{"op":"add","value":{{"member-of":[],"members":[{}]}}}}"#, member(9)),
+        r#"{"op":"add","value":{"member_of":[]}}"#.to_owned(),
+    ] {
+        assert!(group(&sent, Strictness::Tolerant).is_ok(), "{sent}");
+    }
 }

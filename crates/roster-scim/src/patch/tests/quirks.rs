@@ -245,10 +245,6 @@ fn an_entry_that_is_left_out_does_not_become_the_primary_one() {
     ] {
         assert_eq!(tolerant(&list), ada(), "{list}");
     }
-    let role = r#"{"op":"add","path":"roles","value":[{"value":"r","primary":true}]}"#;
-    let list =
-        format!(r#"{role},{{"op":"add","path":"roles[type eq \"x\"].primary","value":true}}"#);
-    assert_eq!(tolerant(&list), tolerant(role));
     // Once it has an address, it is the primary one.
     let list = format!(
         r#"{{"op":"add","path":"{path}","value":true}},
@@ -257,6 +253,26 @@ fn an_entry_that_is_left_out_does_not_become_the_primary_one() {
     let tree = both(&list);
     holds(&tree, &["emails", "0", "primary"], "false");
     holds(&tree, &["emails", "2"], r#"{"type":"other","primary":true,"value":"n@x.example"}"#);
+    // Until then a path to the primary value leads to it.
+    let list = format!(
+        r#"{{"op":"add","path":"{path}","value":true}},
+           {{"op":"add","path":"emails[primary eq true].value","value":"n@x.example"}}"#
+    );
+    assert_eq!(both(&list), tree);
+    // The last one that is named primary is the primary one.
+    let of = |kind: &str, part: &str, value: &str| {
+        format!(r#"{{"op":"add","path":"emails[type eq \"{kind}\"].{part}","value":{value}}}"#)
+    };
+    let list = [
+        of("a", "primary", "true"),
+        of("b", "primary", "true"),
+        of("a", "value", r#""a@x.example""#),
+        of("b", "value", r#""b@x.example""#),
+    ];
+    let tree = both(&list.join(","));
+    for (at, is_primary) in [("0", "false"), ("2", "false"), ("3", "true")] {
+        holds(&tree, &["emails", at, "primary"], is_primary);
+    }
 }
 
 #[test]
