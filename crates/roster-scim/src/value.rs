@@ -343,7 +343,7 @@ pub(crate) fn unknown(path: &str, known: &[AttributeSchema]) -> ScimError {
 /// The error for a name that leads below an attribute, to nothing that can be read. It does not
 /// repeat the rest of the name: a condition may have a value of a user.
 pub(crate) fn below(attribute: &str) -> ScimError {
-    let detail = format!("{attribute}: a name leads to no part that can be sent: send {attribute}");
+    let detail = format!("a name below {attribute} is no part that can be sent: send {attribute}");
     ScimError::new(ScimType::InvalidSyntax, detail)
 }
 

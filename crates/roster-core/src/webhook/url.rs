@@ -17,7 +17,7 @@ pub struct WebhookUrl(Url);
 impl WebhookUrl {
     /// Parses a URL. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        let too_long = "at most 2,048 bytes, with other characters than ASCII percent-encoded";
+        let too_long = "at most 2,048 bytes once percent-encoded";
         if text.len() > URL_BYTES_MAX {
             return Err(too_long);
         }

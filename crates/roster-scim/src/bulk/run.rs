@@ -1,8 +1,8 @@
 //! The execution of a bulk request.
 //!
-//! Operations run in the order of the request, except that a later one runs first if it creates
-//! what the next one refers to, and before it what it refers to itself. Operations that refer to
-//! each other in a circle fail: nothing is created in two steps (RFC 7644 section 3.7.1).
+//! Operations run in the order of the request, except that what an operation refers to is created
+//! before it. Operations that refer to each other in a circle fail: nothing is created in two steps
+//! (RFC 7644 section 3.7.1).
 
 use std::{
     collections::{BTreeMap, BTreeSet},

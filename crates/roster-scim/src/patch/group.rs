@@ -327,7 +327,7 @@ impl GroupOperations {
                 }
             }
         })?;
-        // Unknown names are ignored beside others, and an error alone below a URN.
+        // Below a URN, unknown names are ignored beside members and an error without them.
         if below.is_none() || named.exactly == had_members {
             rest.append(&mut unknown);
         }

@@ -413,7 +413,8 @@ fn is_primary_value(value: &Json) -> bool {
 
 /// Whether an attribute has a value, and each value its required part. Tolerant parsing removes a
 /// value that has only a type or the flag `primary`: clients that send these apart from the value
-/// also send them without one. The flag returns to the value that had it before.
+/// also send them without one. The flag returns to the value that had it before the PATCH, whose
+/// required part is `before`.
 fn is_complete(
     attribute: &AttributeSchema,
     value: &mut Json,

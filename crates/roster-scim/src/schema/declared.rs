@@ -149,8 +149,8 @@ pub(crate) fn changes(
     Ok(changes)
 }
 
-/// Drops a name that is not declared. Strict parsing rejects it, and both a path below a declared
-/// attribute.
+/// Drops a name that is not declared; strict parsing rejects it. A path below a declared attribute
+/// is always rejected.
 pub(crate) fn unknown(
     extensions: &Extensions<'_>,
     urn: &str,

@@ -135,7 +135,9 @@ pub(crate) async fn both_secrets_of_a_rotated_key_open_for_a_while(backend: Back
     let last = rotate(&service, &key, "?overlap_s=0").await.expect(200).json();
     users_by(&service, text(&rotated)).await.refused(401, "unauthenticated");
     users_by(&service, text(&last)).await.expect(200);
-    for query in ["?overlap_s=-1", "?overlap_s=2592001", "?overlap_s=x", "?overlap=1"] {
+    for query in
+        ["?overlap_s=-1", "?overlap_s=2592001", "?overlap_s=x", "?overlap_s=%2B5", "?overlap=1"]
+    {
         rotate(&service, &key, query).await.refused(400, "invalid-query");
     }
 }
