@@ -5,11 +5,13 @@
 //! members.
 
 mod fault;
+mod members;
 mod read;
 pub(crate) mod stream;
 mod write;
 
 pub use fault::refused;
+pub(crate) use members::{each_id, member_id};
 pub use read::{GroupBody, read, read_own};
-pub(crate) use read::{is_like_members, nearly_members, no_id};
+pub(crate) use read::{is_like_members, nearly_members};
 pub use write::{GroupWriter, location, member_location, own_tree, shows_members};

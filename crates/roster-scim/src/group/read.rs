@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 
 use roster_core::{Json, UserId, group::GroupDraft, json::JsonFault, text::nearest};
 
-use super::stream::{self, Fault, is_object};
+use super::{
+    members::each_id,
+    stream::{self, Fault, is_object},
+};
 use crate::{
     error::{ScimError, ScimType},
     schema::{GROUP, GROUP_URN},
     strictness::{Strictness, as_text},
     value::below,
 };
-
-/// The maximum length of an id of another system that an error shows.
-const SHOWN_MAX: usize = 64;
 
 /// A parsed group.
 #[derive(Clone, Debug)]
@@ -137,7 +137,9 @@ impl Reading {
             return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
         }
         match attribute.name {
-            "members" => self.members = ids(value)?,
+            "members" => each_id(value, self.strictness, |id| {
+                self.members.insert(id);
+            })?,
             "displayName" | "externalId" => {
                 let value = stream::small(value)?;
                 self.own.extend(own_member(attribute.name, value, self.strictness));
@@ -173,51 +175,6 @@ fn require_schemas(schemas: Option<&Json>) -> Result<(), ScimError> {
             Err(ScimError::new(ScimType::InvalidSyntax, detail))
         }
     }
-}
-
-/// Parses the ids of the members.
-fn ids(value: &[u8]) -> Result<BTreeSet<UserId>, Fault> {
-    let mut ids = BTreeSet::new();
-    match value.first() {
-        Some(b'n') => {}
-        Some(b'[') => stream::items(value, |member| {
-            ids.insert(id(&stream::member(member)?)?);
-            Ok(())
-        })?,
-        Some(b'{') => drop(ids.insert(id(&stream::member(value)?)?)),
-        _ => {
-            let detail = "members: send an array of objects, each with a value";
-            return Err(ScimError::new(ScimType::InvalidValue, detail).into());
-        }
-    }
-    Ok(ids)
-}
-
-fn id(member: &Json) -> Result<UserId, ScimError> {
-    let value = if let Json::Object(parts) = member {
-        let found = parts.iter().find(|(name, _)| name.eq_ignore_ascii_case("value"));
-        found.map(|(_, value)| value)
-    } else {
-        Some(member)
-    };
-    if let Some(Json::Text(text)) = value {
-        return UserId::parse(text).ok_or_else(|| no_id(text));
-    }
-    let detail = "members: send the id of a user or of a group as value";
-    Err(ScimError::new(ScimType::InvalidValue, detail))
-}
-
-/// The error for the value of a member that is no id. It shows an id of another system, but no
-/// address or name of a person.
-pub(crate) fn no_id(text: &str) -> ScimError {
-    let is_of_id = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let shown = if text.len() <= SHOWN_MAX && text.bytes().all(is_of_id) {
-        format!("{text:?}")
-    } else {
-        "a value".to_owned()
-    };
-    let detail = format!("members: {shown} is no id: send the id of a user or of a group");
-    ScimError::new(ScimType::InvalidValue, detail)
 }
 
 #[cfg(test)]

@@ -24,11 +24,10 @@ use super::{
 use crate::{
     ScimError, ScimType, Strictness,
     group::{
-        is_like_members, nearly_members, no_id,
+        each_id, is_like_members, member_id, nearly_members,
         stream::{self, Fault, is_object},
     },
-    schema::{AttributeSchema, GROUP},
-    value::{Needs, many},
+    schema::GROUP,
 };
 
 /// The operations of a PATCH, parsed.
@@ -106,33 +105,26 @@ impl MembersChange {
             }
             // Ids of no members are ignored: there is nothing to remove.
             for text in ids {
-                self.remove(id(text)?);
+                self.remove(member_id(text)?);
             }
             return Ok(());
         }
-        let Some(attribute) = target.attribute.filter(|_| target.part.is_none()) else {
+        if target.part.is_some() {
             return Err(parts_are_immutable().into());
-        };
+        }
         match (op, value) {
             (Op::Remove, None | Some(b"null")) => self.replace(BTreeSet::new()),
             (Op::Remove, Some(_)) if !strictness.is_tolerant() => {
                 return Err(no_value_of_a_removal().into());
             }
-            (Op::Remove, Some(value)) => each_text(attribute, value, strictness, |text| {
-                self.remove(id(text)?);
-                Ok(())
-            })?,
+            (Op::Remove, Some(value)) => each_id(value, strictness, |id| self.remove(id))?,
             (Op::Add, value) => {
-                each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
-                    self.add(id(text)?);
-                    Ok(())
-                })?;
+                each_id(value.unwrap_or(b"null"), strictness, |id| self.add(id))?;
             }
             (Op::Replace, value) => {
                 let mut ids = BTreeSet::new();
-                each_text(attribute, value.unwrap_or(b"null"), strictness, |text| {
-                    ids.insert(id(text)?);
-                    Ok(())
+                each_id(value.unwrap_or(b"null"), strictness, |id| {
+                    ids.insert(id);
                 })?;
                 self.replace(ids);
             }
@@ -359,35 +351,6 @@ enum Rest {
 impl Rest {
     fn of(value: Option<&[u8]>) -> Result<Self, Fault> {
         Ok(Self::Value(value.map(stream::small).transpose()?))
-    }
-}
-
-fn id(text: &str) -> Result<UserId, ScimError> {
-    UserId::parse(text).ok_or_else(|| no_id(text))
-}
-
-/// Calls the function with the `value` of each given member.
-fn each_text(
-    attribute: &'static AttributeSchema,
-    value: &[u8],
-    strictness: Strictness,
-    mut each: impl FnMut(&str) -> Result<(), ScimError>,
-) -> Result<(), Fault> {
-    let mut one = |member: &[u8]| -> Result<(), Fault> {
-        let member = stream::member(member)?;
-        let path = format_args!("{}", attribute.name);
-        let member = Json::Array(vec![member]);
-        for parts in many(attribute, member, strictness, Needs::Whole, path)? {
-            if let Some((_, Json::Text(text))) = parts.iter().find(|(name, _)| name == "value") {
-                each(text)?;
-            }
-        }
-        Ok(())
-    };
-    match value.first() {
-        Some(b'[') => stream::items(value, one),
-        Some(b'n') => Ok(()),
-        _ => one(value),
     }
 }
 

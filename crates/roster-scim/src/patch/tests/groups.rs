@@ -225,3 +225,52 @@ fn a_removal_below_the_urn_of_a_group_removes_the_named_members() {
         assert!(group(&sent, Strictness::Tolerant).is_ok(), "{sent}");
     }
 }
+
+#[test]
+fn a_body_and_a_patch_read_the_same_members() {
+    use Strictness::{Strict, Tolerant};
+    let one = id(1);
+    for (value, reads) in [
+        ("null".to_owned(), ["", ""]),
+        ("[]".to_owned(), ["", ""]),
+        (format!("[{}]", member(1)), ["1", "1"]),
+        (member(1), ["1", "1"]),
+        (format!("[{},{}]", member(1), member(1)), ["1", "1"]),
+        (format!(r#"[{{"value":"{one}","display":"Ada","$ref":null,"type":"User"}}]"#), ["1", "1"]),
+        (format!(r#""{one}""#), ["1", "refused"]),
+        (format!(r#"["{one}"]"#), ["1", "refused"]),
+        (format!(r#"[{{"VALUE":"{one}","role":"lead"}}]"#), ["1", "refused"]),
+        (format!(r#"[{{"value":{{"value":"{one}"}}}}]"#), ["1", "refused"]),
+        (format!(r#"[{{"value":"{one}","Value":"{one}"}}]"#), ["refused"; 2]),
+        (format!(r#"[{{"id":"{one}"}}]"#), ["refused"; 2]),
+        (format!(r#"[{},null]"#, member(1)), ["refused"; 2]),
+        (format!("[[{}]]", member(1)), ["refused"; 2]),
+        ("[{}]".to_owned(), ["refused"; 2]),
+        ("[\"\"]".to_owned(), ["refused"; 2]),
+        ("\"\"".to_owned(), ["refused"; 2]),
+        ("[{\"value\":null}]".to_owned(), ["refused"; 2]),
+        ("[17]".to_owned(), ["refused"; 2]),
+        ("17".to_owned(), ["refused"; 2]),
+        ("true".to_owned(), ["refused"; 2]),
+        ("[{\"value\":\"ada\"}]".to_owned(), ["refused"; 2]),
+    ] {
+        for (strictness, reads) in [Tolerant, Strict].into_iter().zip(reads) {
+            let urn = crate::schema::GROUP_URN;
+            let text = format!(r#"{{"schemas":["{urn}"],"displayName":"a","members":{value}}}"#);
+            let body = crate::group::read(text.as_bytes(), strictness).expect("JSON");
+            let operation = format!(r#"{{"op":"replace","path":"members","value":{value}}}"#);
+            let patch = group(&operation, strictness);
+            let told = |members: Option<std::collections::BTreeSet<UserId>>| match members {
+                None => "refused",
+                Some(ids) if ids.is_empty() => "",
+                Some(ids) => {
+                    assert!(ids.len() == 1 && ids.contains(&UserId::parse(&one).expect("an id")));
+                    "1"
+                }
+            };
+            assert_eq!(told(body.ok().map(|body| body.members)), reads, "{strictness} {text}");
+            let members = patch.ok().map(|patch| patch.members.added);
+            assert_eq!(told(members), reads, "{strictness} {operation}");
+        }
+    }
+}
