@@ -340,6 +340,11 @@ pub(crate) fn unknown(path: &str, known: &[AttributeSchema]) -> ScimError {
     ScimError::new(ScimType::InvalidSyntax, detail)
 }
 
+/// The error for an attribute that is sent by two names.
+pub(crate) fn twice(name: &str) -> ScimError {
+    ScimError::new(ScimType::InvalidSyntax, format!("{name}: it occurs twice"))
+}
+
 /// The error for a name that leads below an attribute, to nothing that can be read. It does not
 /// repeat the rest of the name: a condition may have a value of a user.
 pub(crate) fn below(attribute: &str) -> ScimError {

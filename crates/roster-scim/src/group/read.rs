@@ -15,7 +15,7 @@ use crate::{
     error::{ScimError, ScimType},
     schema::{GROUP, GROUP_URN},
     strictness::{Strictness, as_text},
-    value::below,
+    value::{below, twice},
 };
 
 /// A parsed group.
@@ -133,8 +133,7 @@ impl Reading {
             return Ok(());
         };
         if !self.sent.insert(attribute.name) {
-            let detail = format!("{}: it occurs twice", attribute.name);
-            return Err(ScimError::new(ScimType::InvalidSyntax, detail).into());
+            return Err(twice(attribute.name).into());
         }
         match attribute.name {
             "members" => each_id(value, self.strictness, |id| {

@@ -10,7 +10,7 @@ use crate::{
         declared::{Extensions, Named, changes, converted, undeclared, unknown, without_urn},
     },
     strictness::Strictness,
-    value::{below, is_no_value},
+    value::{below, is_no_value, twice},
 };
 
 /// The operations of a PATCH, with declared attributes named as members of `attributes`. Names that
@@ -26,8 +26,11 @@ pub(crate) fn of_attributes(
         return Ok(operations);
     }
     let extensions = Extensions::of(schema);
-    let mut rewriting = Rewriting { extensions, strictness, work, operations: Vec::new(), dropped };
+    let (named, rewritten) = (Vec::new(), Vec::new());
+    let mut rewriting =
+        Rewriting { extensions, strictness, work, named, operations: rewritten, dropped };
     for operation in operations {
+        rewriting.named.clear();
         rewriting.add(operation)?;
     }
     Ok(rewriting.operations)
@@ -50,6 +53,8 @@ struct Rewriting<'s> {
     extensions: Extensions<'s>,
     strictness: Strictness,
     work: &'s Work,
+    /// The attributes to which an operation gives a value.
+    named: Vec<String>,
     operations: Vec<Operation>,
     dropped: &'s mut Vec<String>,
 }
@@ -177,6 +182,12 @@ impl<'s> Rewriting<'s> {
         value: Option<Json>,
     ) -> Result<(), ScimError> {
         self.work.spend(REWRITING_COMPARISONS)?;
+        if condition.is_empty() && value.is_some() {
+            if self.named.iter().any(|known| known == name) {
+                return Err(twice(name));
+            }
+            self.named.push(name.to_owned());
+        }
         let path = Some(format!("{ROSTER_URN}:attributes.{name}{condition}"));
         self.operations.push(Operation { op, path, value });
         Ok(())
@@ -198,7 +209,7 @@ impl<'s> Rewriting<'s> {
             return Ok(());
         }
         let extensions = &self.extensions;
-        let sent = changes(extensions, urn, value, false, self.strictness, self.dropped)?;
+        let sent = changes(extensions, urn, value, self.strictness, self.dropped)?;
         for (name, value) in sent {
             self.push(op, &name, "", Some(value))?;
         }

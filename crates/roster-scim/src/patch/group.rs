@@ -149,9 +149,7 @@ pub fn apply(
     work: &Work,
 ) -> Result<GroupPatch, ScimError> {
     let members = object(Some(tree));
-    let primaries = Vec::new();
-    let resource =
-        Patch { resource_type: &GROUP, strictness, work, members, primaries, index: None };
+    let resource = Patch::new(&GROUP, members, Vec::new(), strictness, work);
     let tree = resource.apply_all(patch.operations.iter().cloned())?;
     Ok(GroupPatch { tree, members: patch.members.clone() })
 }

@@ -30,7 +30,7 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_label, is_no_value, is_primary, lacks, required, unknown},
+    value::{Members, is_label, is_no_value, is_primary, lacks, required, twice, unknown},
 };
 use parts::{different, find, no_value_of_a_removal, object, put};
 use path::Target;
@@ -51,7 +51,7 @@ pub fn apply(
 ) -> Result<Json, ScimError> {
     let members = object(Some(tree));
     let primaries = primaries(resource_type.schema, &members);
-    let patch = Patch { resource_type, strictness, work, members, primaries, index: None };
+    let patch = Patch::new(resource_type, members, primaries, strictness, work);
     patch.apply_all((1..).zip(operations))
 }
 
@@ -114,6 +114,8 @@ struct Patch<'w> {
     members: Members,
     /// The required part of the value that was primary before, by attribute.
     primaries: Vec<(&'static str, Json)>,
+    /// The schema and name of each whole attribute in the `value` of the operation without a path.
+    in_value: HashSet<(&'static str, &'static str)>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
 }
@@ -127,7 +129,18 @@ enum Named {
     InValue,
 }
 
-impl Patch<'_> {
+impl<'w> Patch<'w> {
+    fn new(
+        resource_type: &'static ResourceType,
+        members: Members,
+        primaries: Vec<(&'static str, Json)>,
+        strictness: Strictness,
+        work: &'w Work,
+    ) -> Self {
+        let in_value = HashSet::new();
+        Self { resource_type, strictness, work, members, primaries, in_value, index: None }
+    }
+
     fn apply_all(
         mut self,
         operations: impl Iterator<Item = (usize, Operation)>,
@@ -142,6 +155,7 @@ impl Patch<'_> {
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value } = operation;
         self.work.spend(cost(value.as_ref().map_or(0, Json::size)))?;
+        self.in_value.clear();
         let Some(path) = path else { return self.apply_members(op, None, value) };
         self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
         match Target::parse(self.resource_type, &path, self.strictness)? {
@@ -191,6 +205,7 @@ impl Patch<'_> {
             self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
             if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
                 is_readable = true;
+                self.must_be_first(&target)?;
                 if op == Op::Remove {
                     self.must_be(&target, &value)?;
                 }
@@ -235,6 +250,17 @@ impl Patch<'_> {
             Ok::<_, ScimError>(())
         })?;
         self.index = index;
+        Ok(())
+    }
+
+    /// Fails if `value` has named the whole attribute before, by another name.
+    fn must_be_first(&mut self, target: &Target) -> Result<(), ScimError> {
+        let Some(attribute) = target.attribute else { return Ok(()) };
+        let is_whole = target.part.is_none() && target.condition.is_none();
+        let is_read = attribute.mutability != Mutability::ReadOnly;
+        if is_whole && is_read && !self.in_value.insert((target.schema.urn, attribute.name)) {
+            return Err(twice(attribute.name));
+        }
         Ok(())
     }
 

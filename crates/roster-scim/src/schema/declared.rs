@@ -109,14 +109,12 @@ pub(crate) fn without_urn<'s>(schema: &'s UserSchema, name: &str) -> Option<&'s 
     shown.find(|member| member.name.eq_ignore_ascii_case(name))
 }
 
-/// The changes of `attributes` that the object of an extension contains: `null` removes. With
-/// `is_whole`, attributes that are not in the object are removed. Tolerant parsing drops names that
-/// are not declared, and strict parsing rejects them.
+/// The changes of `attributes` that the object of an extension contains: `null` removes. Tolerant
+/// parsing drops names that are not declared, and strict parsing rejects them.
 pub(crate) fn changes(
     extensions: &Extensions<'_>,
     urn: &str,
     value: Json,
-    is_whole: bool,
     strictness: Strictness,
     dropped: &mut Vec<String>,
 ) -> Result<Vec<(String, Json)>, ScimError> {
@@ -138,13 +136,6 @@ pub(crate) fn changes(
     // In a PUT it would clear the extension.
     if changes.is_empty() && !is_empty {
         return Err(undeclared(urn));
-    }
-    if is_whole {
-        for member in extensions.schema.scim_members(urn) {
-            if changes.iter().all(|(name, _)| *name != member.name) {
-                changes.push((member.name.clone(), Json::Null));
-            }
-        }
     }
     Ok(changes)
 }

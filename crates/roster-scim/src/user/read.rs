@@ -20,7 +20,7 @@ use crate::{
         scim_path,
     },
     strictness::Strictness,
-    value::{below, unknown as unknown_name},
+    value::{below, twice, unknown as unknown_name},
     work_email,
 };
 
@@ -71,12 +71,13 @@ pub fn read(
         require_schemas(&members, &extensions)?;
     }
     let declared = schema;
-    let merged = Merged::default();
+    let (merged, whole) = (Merged::default(), Vec::new());
     let mut reading =
-        Reading { strictness, sent, declared, extensions, values, merged, changes, dropped };
+        Reading { strictness, sent, declared, extensions, values, merged, changes, whole, dropped };
     for (name, value) in members {
         reading.take(&name, value)?;
     }
+    reading.clear_declared();
     if scim_path(Attribute::Username).and_then(|path| reading.value(path)).is_none() {
         return Err(ScimError::new(ScimType::InvalidValue, "userName: it is required"));
     }
@@ -145,7 +146,7 @@ fn draft(
     draft
 }
 
-/// Sets members of an object, the last of several with the same name.
+/// Sets members of an object.
 fn change(members: &mut Vec<(String, Json)>, changes: &[(String, Json)]) {
     let names = members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at));
     let mut places: HashMap<String, usize> = names.collect();
@@ -202,6 +203,8 @@ struct Reading<'s> {
     merged: Merged,
     /// The values of declared extensions, as changes of `attributes`.
     changes: Vec<(String, Json)>,
+    /// The declared extensions that were sent as objects.
+    whole: Vec<String>,
     dropped: Vec<String>,
 }
 
@@ -237,7 +240,7 @@ impl Reading<'_> {
         }
         let Some(found) = USER.find(name).or_else(|| USER.find_in_extensions(name)) else {
             match without_urn(self.declared, name) {
-                Some(member) => self.change(member, value),
+                Some(member) => self.change(member, value)?,
                 None => self.drop_unknown(name)?,
             }
             return Ok(());
@@ -276,21 +279,47 @@ impl Reading<'_> {
     ) -> Result<(), ScimError> {
         let strictness = self.strictness;
         match named {
-            Named::Attribute(member) => self.change(member, value),
+            Named::Attribute(member) => self.change(member, value)?,
             Named::Unknown(urn) => {
                 unknown(&self.extensions, urn, name, strictness, &mut self.dropped)?;
             }
             Named::Extension(urn) => {
-                let is_whole = self.sent == Sent::Replaced;
+                self.whole.push(urn.to_owned());
                 let (declared, dropped) = (&self.extensions, &mut self.dropped);
-                self.changes.extend(changes(declared, urn, value, is_whole, strictness, dropped)?);
+                for (name, value) in changes(declared, urn, value, strictness, dropped)? {
+                    self.set_declared(name, value)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn change(&mut self, member: &DeclaredMember, value: Json) {
-        self.changes.push((member.name.clone(), converted(member, value, self.strictness)));
+    fn change(&mut self, member: &DeclaredMember, value: Json) -> Result<(), ScimError> {
+        self.set_declared(member.name.clone(), converted(member, value, self.strictness))
+    }
+
+    fn set_declared(&mut self, name: String, value: Json) -> Result<(), ScimError> {
+        match self.changes.iter_mut().find(|(known, _)| *known == name) {
+            None => self.changes.push((name, value)),
+            Some((_, known @ Json::Null)) => *known = value,
+            Some(_) if value == Json::Null => {}
+            Some(_) => return Err(twice(&name)),
+        }
+        Ok(())
+    }
+
+    /// A PUT removes what an extension that it sends as a whole does not have.
+    fn clear_declared(&mut self) {
+        if self.sent != Sent::Replaced {
+            return;
+        }
+        for urn in &self.whole {
+            for member in self.declared.scim_members(urn) {
+                if self.changes.iter().all(|(name, _)| *name != member.name) {
+                    self.changes.push((member.name.clone(), Json::Null));
+                }
+            }
+        }
     }
 
     fn take_extension(&mut self, schema: &'static Schema, value: Json) -> Result<(), ScimError> {
@@ -359,8 +388,7 @@ impl Reading<'_> {
                 parts.extend(further);
             }
             (Some(_), _) => {
-                let detail = format!("{}: it occurs twice", attribute.name);
-                return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+                return Err(twice(attribute.name));
             }
         }
         Ok(())
