@@ -136,6 +136,10 @@ impl Reading {
             return Err(twice(attribute.name).into());
         }
         match attribute.name {
+            "members" if self.strictness == Strictness::Strict && is_object(value) => {
+                let detail = "members: send an array";
+                return Err(ScimError::new(ScimType::InvalidValue, detail).into());
+            }
             "members" => each_id(value, self.strictness, |id| {
                 self.members.insert(id);
             })?,

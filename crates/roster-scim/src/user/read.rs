@@ -372,7 +372,7 @@ impl Reading<'_> {
         let is_patched = self.sent == Sent::Patched;
         let strictness = if is_patched { Strictness::Strict } else { self.strictness };
         let read = value::read(attribute, sent, strictness)?.unwrap_or(Json::Null);
-        let read = if is_patched { read } else { without_repeats(read) };
+        let read = if is_patched { read } else { value::without_repeats(read) };
         let known = self
             .values
             .iter_mut()
@@ -452,38 +452,6 @@ impl Merged {
         let names = names.or_insert_with(|| parts.iter().map(|(name, _)| name.clone()).collect());
         further.iter().all(|(name, _)| names.insert(name.clone()))
     }
-}
-
-/// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first
-/// entry gets the parts that it lacks, and is primary if any of them is.
-fn without_repeats(value: Json) -> Json {
-    let Json::Array(entries) = value else { return value };
-    let mut kept: Vec<Json> = Vec::with_capacity(entries.len());
-    let mut places = HashMap::new();
-    for entry in entries {
-        let text = |name: &str| match entry.member(name) {
-            Some(Json::Text(text)) => Some(text.clone()),
-            _ => None,
-        };
-        let Some(value) = text("value") else {
-            kept.push(entry);
-            continue;
-        };
-        let at = *places.entry((value, text("type"))).or_insert(kept.len());
-        match (kept.get_mut(at), entry) {
-            (Some(Json::Object(known)), Json::Object(repeated)) => {
-                for (name, value) in repeated {
-                    match known.iter_mut().find(|(had, _)| *had == name) {
-                        None => known.push((name, value)),
-                        Some((_, primary)) if value == Json::Bool(true) => *primary = value,
-                        Some(_) => {}
-                    }
-                }
-            }
-            (_, entry) => kept.push(entry),
-        }
-    }
-    Json::Array(kept)
 }
 
 /// Renames the parts of entries to the names of the record.

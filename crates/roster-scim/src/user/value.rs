@@ -1,5 +1,7 @@
 //! Values of a body, and the names of their parts.
 
+use std::collections::HashMap;
+
 use roster_core::{Attribute, Json, Part, attribute::Kind};
 
 use crate::{
@@ -45,4 +47,36 @@ pub(super) fn record_part(attribute: Attribute, name: &str) -> Option<Part> {
 fn part_of(attribute: Attribute, is: impl Fn(Part) -> bool) -> Option<Part> {
     let (Kind::One(shape) | Kind::Many(shape)) = attribute.kind() else { return None };
     shape.parts.iter().map(|(part, _)| *part).find(|part| is(*part))
+}
+
+/// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first
+/// entry gets the parts that it lacks, and is primary if any of them is.
+pub(super) fn without_repeats(value: Json) -> Json {
+    let Json::Array(entries) = value else { return value };
+    let mut kept: Vec<Json> = Vec::with_capacity(entries.len());
+    let mut places = HashMap::new();
+    for entry in entries {
+        let text = |name: &str| match entry.member(name) {
+            Some(Json::Text(text)) => Some(text.clone()),
+            _ => None,
+        };
+        let Some(value) = text("value") else {
+            kept.push(entry);
+            continue;
+        };
+        let at = *places.entry((value, text("type"))).or_insert(kept.len());
+        match (kept.get_mut(at), entry) {
+            (Some(Json::Object(known)), Json::Object(repeated)) => {
+                for (name, value) in repeated {
+                    match known.iter_mut().find(|(had, _)| *had == name) {
+                        None => known.push((name, value)),
+                        Some((_, primary)) if value == Json::Bool(true) => *primary = value,
+                        Some(_) => {}
+                    }
+                }
+            }
+            (_, entry) => kept.push(entry),
+        }
+    }
+    Json::Array(kept)
 }
