@@ -127,12 +127,12 @@ pub(crate) fn many(
             Some(other) => return Err(wrong_type(path, attribute, &other)),
             None => return Err(no_value(path)),
         };
-        let is_cleared = is_cleared(attribute, &members);
+        let is_cleared = is_cleared(attribute, &members, has_unknown);
         members.retain(|(_, part)| *part != Json::Null);
         let is_complete = match needs {
             Needs::Part => says_something(&members, has_unknown),
             Needs::Whole | Needs::WholeOrCleared => {
-                is_whole(attribute, &members, has_unknown, strictness)
+                !is_cleared && is_whole(attribute, &members, has_unknown, strictness)
             }
         };
         if is_complete {
@@ -219,12 +219,19 @@ pub(crate) fn required(attribute: &AttributeSchema) -> Option<&'static Attribute
 }
 
 /// Whether the value was sent as one that is cleared: its required part or, if none is required,
-/// each part but labels has no value.
-fn is_cleared(attribute: &AttributeSchema, members: &[(String, Json)]) -> bool {
-    match required(attribute) {
-        Some(part) => members.iter().any(|(name, value)| name == part.name && *value == Json::Null),
-        None => members.iter().all(|(name, value)| is_label(name) || *value == Json::Null),
+/// each part but labels was sent without a value.
+fn is_cleared(attribute: &AttributeSchema, members: &[(String, Json)], has_unknown: bool) -> bool {
+    if let Some(part) = required(attribute) {
+        return members.iter().any(|(name, value)| name == part.name && *value == Json::Null);
     }
+    let is_empty = |value: &Json| *value == Json::Null || value.is_empty_text();
+    let mut parts = members.iter().filter(|(name, _)| !is_label(name)).peekable();
+    !has_unknown && parts.peek().is_some() && parts.all(|(_, value)| is_empty(value))
+}
+
+/// Whether it is an entry of a list that says nothing but which entry it is.
+pub(crate) fn is_idle(value: &Json) -> bool {
+    matches!(value, Json::Object(members) if members.iter().all(|(name, _)| is_label(name)))
 }
 
 fn has_unknown(attribute: &AttributeSchema, value: &Json) -> bool {

@@ -9,14 +9,14 @@ use roster_core::{Json, TooMuchWork, Work, limits::PATCH_VALUES_MAX};
 
 use super::{
     Op,
-    parts::{different, given, merge, no_value_of_a_removal, object, put, set_part},
+    parts::{different, find, given, merge, no_value_of_a_removal, object, put, set_part},
     path::{Condition, Part, Target, matches, seed},
     same::Index,
 };
 use crate::{
     ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Schema},
-    value::{Members, Needs, is_no_value, is_primary, lacks, many, required},
+    value::{Members, Needs, is_idle, is_no_value, is_primary, lacks, many, required},
 };
 
 /// The list after the operation; `None` if it is empty.
@@ -282,20 +282,28 @@ impl List<'_> {
             None => self.parts_of(value.cloned())?,
         };
         let flags = part.map_or_else(|| is_primary(&given), |part| part.name == "primary");
+        let mut emptied = BTreeSet::new();
         for at in matched {
             let Some(found) = self.values.get_mut(at) else { continue };
             self.work.spend(copy)?;
+            let was_idle = is_idle(found);
             let mut members = object(Some(std::mem::replace(found, Json::Null)));
             match part {
                 Some(part) => set_part(op, part, &mut members, value.cloned(), self.strictness)?,
                 None => merge(op, self.attribute, &mut members, given.clone())?,
             }
-            let is_preferred = flags && is_primary(&members);
+            let is_primary = is_primary(&members);
             *found = Json::Object(members);
-            if is_preferred {
+            let is_idle = is_idle(found);
+            // An idle entry gets its value, and so its flag counts from now on.
+            if is_primary && (flags || (was_idle && !is_idle)) {
                 self.preferred.add(at);
             }
+            if is_idle && !was_idle {
+                emptied.insert(at);
+            }
         }
+        self.remove(&emptied);
         // Values are equal by these parts.
         if part.is_none_or(|part| matches!(part.name, "value" | "type")) {
             self.merge_equal()?;
@@ -411,12 +419,16 @@ impl List<'_> {
         match self.preferred {
             Preferred::None => {}
             Preferred::One(one) => {
+                // An entry without a value may be left out in the end, so until it gets one it is
+                // open which entry is primary.
+                let is_open = self.values.get(one).is_some_and(is_idle);
+                let flag = if is_open { Json::Null } else { Json::Bool(false) };
                 let others = self.values.iter_mut().enumerate().filter(|(at, _)| *at != one);
                 for (_, value) in others {
                     if let Json::Object(members) = value
-                        && is_primary(members)
+                        && (is_primary(members) || find(members, "primary") == Some(&Json::Null))
                     {
-                        put(members, "primary", Json::Bool(false));
+                        put(members, "primary", flag.clone());
                     }
                 }
             }

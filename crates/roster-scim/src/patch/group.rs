@@ -149,7 +149,7 @@ pub fn apply(
     work: &Work,
 ) -> Result<GroupPatch, ScimError> {
     let members = object(Some(tree));
-    let resource = Patch::new(&GROUP, members, Vec::new(), strictness, work);
+    let resource = Patch::new(&GROUP, members, strictness, work);
     let tree = resource.apply_all(patch.operations.iter().cloned())?;
     Ok(GroupPatch { tree, members: patch.members.clone() })
 }

@@ -30,7 +30,7 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_label, is_no_value, is_primary, lacks, required, twice, unknown},
+    value::{Members, is_idle, is_no_value, is_primary, lacks, required, twice, unknown},
 };
 use parts::{different, find, no_value_of_a_removal, object, put};
 use path::Target;
@@ -50,8 +50,7 @@ pub fn apply(
     work: &Work,
 ) -> Result<Json, ScimError> {
     let members = object(Some(tree));
-    let primaries = primaries(resource_type.schema, &members);
-    let patch = Patch::new(resource_type, members, primaries, strictness, work);
+    let patch = Patch::new(resource_type, members, strictness, work);
     patch.apply_all((1..).zip(operations))
 }
 
@@ -112,8 +111,8 @@ struct Patch<'w> {
     strictness: Strictness,
     work: &'w Work,
     members: Members,
-    /// The required part of the value that was primary before, by attribute.
-    primaries: Vec<(&'static str, Json)>,
+    /// The types of the entries that were idle before, by attribute.
+    idle: Vec<(&'static str, Option<Json>)>,
     /// The schema and name of each whole attribute in the `value` of the operation without a path.
     in_value: HashSet<(&'static str, &'static str)>,
     /// The values of the list to which the operation before added some.
@@ -133,12 +132,11 @@ impl<'w> Patch<'w> {
     fn new(
         resource_type: &'static ResourceType,
         members: Members,
-        primaries: Vec<(&'static str, Json)>,
         strictness: Strictness,
         work: &'w Work,
     ) -> Self {
-        let in_value = HashSet::new();
-        Self { resource_type, strictness, work, members, primaries, in_value, index: None }
+        let (idle, in_value) = (idle(resource_type.schema, &members), HashSet::new());
+        Self { resource_type, strictness, work, members, idle, in_value, index: None }
     }
 
     fn apply_all(
@@ -381,7 +379,7 @@ impl<'w> Patch<'w> {
     /// (RFC 7644 section 3.5.2).
     fn normalize(&mut self) -> Result<(), ScimError> {
         let strictness = self.strictness;
-        let primaries = std::mem::take(&mut self.primaries);
+        let idle = std::mem::take(&mut self.idle);
         for schema in self.resource_type.schemas() {
             if !self.is_main(schema) && find(&self.members, schema.urn).is_none() {
                 continue;
@@ -391,9 +389,7 @@ impl<'w> Patch<'w> {
                     let at = members.iter().position(|(name, _)| name == attribute.name);
                     let value = at.and_then(|at| members.get_mut(at)).map(|(_, value)| value);
                     let Some((at, value)) = at.zip(value) else { continue };
-                    let before = primaries.iter().find(|(name, _)| *name == attribute.name);
-                    let before = before.map(|(_, part)| part);
-                    if !is_complete(attribute, value, before, strictness)? {
+                    if !is_complete(attribute, value, &idle, strictness)? {
                         members.remove(at);
                     }
                 }
@@ -422,54 +418,55 @@ impl<'w> Patch<'w> {
     }
 }
 
-/// The required part of the primary value of each list.
-fn primaries(schema: &Schema, members: &[(String, Json)]) -> Vec<(&'static str, Json)> {
-    let primary = |attribute: &'static AttributeSchema| {
-        let part = required(attribute).filter(|_| attribute.multi_valued)?;
-        let Some(Json::Array(values)) = find(members, attribute.name) else { return None };
-        let primary = values.iter().find(|value| is_primary_value(value))?;
-        Some((attribute.name, primary.member(part.name)?.clone()))
+/// The types of the idle entries of lists that need no part, which PATCH leaves as they are.
+fn idle(schema: &Schema, members: &[(String, Json)]) -> Vec<(&'static str, Option<Json>)> {
+    let lists = schema.attributes.iter().filter(|attribute| required(attribute).is_none());
+    let of_list = |attribute: &'static AttributeSchema| {
+        let Some(Json::Array(values)) = find(members, attribute.name) else { return Vec::new() };
+        let idle = values.iter().filter(|value| is_idle(value));
+        idle.map(|value| (attribute.name, value.member("type").cloned())).collect()
     };
-    schema.attributes.iter().filter_map(primary).collect()
+    lists.flat_map(of_list).collect()
 }
 
 fn is_primary_value(value: &Json) -> bool {
     matches!(value, Json::Object(members) if is_primary(members))
 }
 
-/// Whether an attribute has a value, and each value its required part. Tolerant parsing removes a
-/// value that has only a type or the flag `primary`: clients that send these apart from the value
-/// also send them without one. The flag returns to the value that had it before the PATCH, whose
-/// required part is `before`.
+/// Whether an attribute has a value, and each value what it needs. Tolerant parsing removes an idle
+/// value that was not there before: clients that send a type or the flag `primary` apart from the
+/// value also send them without one.
 fn is_complete(
     attribute: &AttributeSchema,
     value: &mut Json,
-    before: Option<&Json>,
+    idle: &[(&'static str, Option<Json>)],
     strictness: Strictness,
 ) -> Result<bool, ScimError> {
-    let Some(part) = required(attribute) else { return Ok(true) };
-    let has_it = |value: &Json| match value.member(part.name) {
-        Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
-        found => found.is_some(),
+    let part = required(attribute);
+    let was_idle = |value: &Json| {
+        let type_of = value.member("type");
+        idle.iter().any(|(name, known)| *name == attribute.name && known.as_ref() == type_of)
     };
-    let is_idle = |value: &Json| {
-        let Json::Object(members) = value else { return false };
-        strictness.is_tolerant() && members.iter().all(|(name, _)| is_label(name))
+    let has_it = |value: &Json| match part {
+        Some(part) => match value.member(part.name) {
+            Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
+            found => found.is_some(),
+        },
+        None => !attribute.multi_valued || !is_idle(value) || was_idle(value),
     };
     let is_right = if let Json::Array(values) = value {
-        let had_primary = values.iter().any(is_primary_value);
-        values.retain(|value| has_it(value) || !is_idle(value));
+        values.retain(|value| has_it(value) || !(strictness.is_tolerant() && is_idle(value)));
         if values.is_empty() {
             return Ok(false);
         }
-        let was_primary = |value: &&mut Json| {
-            before.is_some_and(|part_before| value.member(part.name) == Some(part_before))
-        };
-        if had_primary
-            && !values.iter().any(is_primary_value)
-            && let Some(Json::Object(members)) = values.iter_mut().find(was_primary)
-        {
-            put(members, "primary", Json::Bool(true));
+        let mut has_primary = values.iter().any(is_primary_value);
+        let mut flags = values.iter_mut().filter_map(|value| match value {
+            Json::Object(members) => members.iter_mut().find(|(name, _)| name == "primary"),
+            _ => None,
+        });
+        // The flag returns if no other entry has it.
+        for (_, flag) in flags.by_ref().filter(|(_, flag)| *flag == Json::Null) {
+            *flag = Json::Bool(!std::mem::replace(&mut has_primary, true));
         }
         values.iter().all(has_it)
     } else {
