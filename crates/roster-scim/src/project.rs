@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use crate::{
     error::{ScimError, ScimType},
-    schema::{ResourceType, Returned},
+    schema::{ResourceType, Returned, declared::without_value},
 };
 
 /// Maximum number of names in one request.
@@ -112,9 +112,13 @@ impl Projection {
     /// Whether an attribute of a declared extension is returned.
     pub fn declared(&self, urn: &str, attribute: &str) -> bool {
         let is_named = || {
-            let whole = format!("{urn}:{attribute}");
-            let mut names = self.others.iter();
-            names.any(|name| name.eq_ignore_ascii_case(urn) || name.eq_ignore_ascii_case(&whole))
+            let attribute = |name: &str| without_value(name).eq_ignore_ascii_case(attribute);
+            self.others.iter().any(|name| match name.split_at_checked(urn.len()) {
+                Some((start, rest)) if start.eq_ignore_ascii_case(urn) => {
+                    rest.is_empty() || rest.strip_prefix([':', '.']).is_some_and(attribute)
+                }
+                _ => attribute(name),
+            })
         };
         match self.mode {
             Mode::All | Mode::Everything => true,

@@ -28,7 +28,7 @@ use roster_scim::{
 
 use super::{
     ScimProblem,
-    extract::{Parsed, group_id, media, read_body, user_id},
+    extract::{Parsed, group_id, media, read_body, refuse_dry_run, user_id},
     fault::in_scim,
     groups::{of_groups, patch_group},
     respond::{base, json as json_response},
@@ -52,6 +52,7 @@ pub(crate) async fn bulk(
 ) -> Result<Response, ScimProblem> {
     let app = &app;
     let media = media(&call.parts)?;
+    refuse_dry_run(&call.parts)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
         let detail = "a bulk request takes no Idempotency-Key: its operations happen one by one; \
                       send those again that have no answer";

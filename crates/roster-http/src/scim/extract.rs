@@ -209,6 +209,7 @@ impl FromRequestParts<AppState> for ScimWrite {
 
     async fn from_request_parts(parts: &mut Parts, app: &AppState) -> Result<Self, ScimProblem> {
         let presentation = Presentation::from_request_parts(parts, app).await?;
+        refuse_dry_run(parts)?;
         let context = RequestContext::of(parts)?;
         let strictness = strictness(context.authority.may(Scope::ScimStrict));
         // A resource that does not exist yet has no version.
@@ -325,6 +326,16 @@ pub(super) fn pairs<'a>(
     given: &'a [Parameter<'a>],
 ) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
     given.iter().map(|parameter| (parameter.name.clone(), parameter.value()))
+}
+
+/// SCIM has no dry runs, and ignores unknown parameters. A write with this one would be executed
+/// although it asks not to be.
+pub(super) fn refuse_dry_run(parts: &Parts) -> Result<(), ScimProblem> {
+    if parameters(parts.uri.query())?.iter().any(|parameter| parameter.name == "dry_run") {
+        let detail = "dry_run: SCIM has no dry runs; nothing was executed";
+        return Err(ScimError::new(ScimType::InvalidValue, detail).into());
+    }
+    Ok(())
 }
 
 /// Rejects a filter in a URL if `scim_filter_guard` is set, because URLs are logged and a filter

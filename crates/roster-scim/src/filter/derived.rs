@@ -38,7 +38,7 @@ pub(super) fn version(operator: Operator, literal: Json) -> Result<Expression, S
 /// A test of strings, each of which a user has under a condition. It is true if any of the user's
 /// strings matches.
 pub(super) fn any_text(
-    texts: &[(&'static str, Expression)],
+    texts: &[(String, Expression)],
     operator: Operator,
     literal: Json,
 ) -> Result<Expression, String> {

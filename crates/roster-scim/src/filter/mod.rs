@@ -23,6 +23,7 @@ use group::GroupNames;
 pub use group::filter_groups;
 pub(crate) use named::comparison_of;
 pub use names::UserNames;
+pub(crate) use names::of_declared;
 use spanning::Spanning;
 
 use crate::{ScimError, ScimType, Strictness, schema::USER, work_email};

@@ -29,7 +29,7 @@ pub enum Named {
     /// `meta.version`: the version as an entity tag.
     Version,
     /// Strings, each with the condition under which a user has it.
-    Texts(Vec<(&'static str, Expression)>),
+    Texts(Vec<(String, Expression)>),
     /// `groups.$ref`: a URL that ends with the id of a group.
     GroupRef,
 }
@@ -71,7 +71,7 @@ pub(super) fn of_part(
         return of_group(found, part.name);
     }
     if part.name == "resourceType" {
-        return Some(Named::Texts(vec![(USER.name, Expression::always())]));
+        return Some(Named::Texts(vec![(USER.name.to_owned(), Expression::always())]));
     }
     match member(schema, found, Some(part.name)) {
         Some(Attribute::Version) => Some(Named::Version),
@@ -100,7 +100,7 @@ pub(super) fn of_group(found: &'static AttributeSchema, part: &str) -> Option<Na
     Some(match part.name {
         "value" => Named::Values(Path::Group(GroupPart::Value), part),
         "display" => Named::Values(Path::Group(GroupPart::Display), part),
-        "type" => Named::Texts(vec![("direct", is_in_any())]),
+        "type" => Named::Texts(vec![("direct".to_owned(), is_in_any())]),
         _ => Named::GroupRef,
     })
 }
@@ -145,14 +145,14 @@ fn member(schema: &Schema, found: &AttributeSchema, part: Option<&str>) -> Optio
 }
 
 /// The URNs in `schemas`, each with the condition under which a user has it.
-fn schemas_in_use() -> Vec<(&'static str, Expression)> {
-    let mut texts = vec![(USER_URN, Expression::always())];
+fn schemas_in_use() -> Vec<(String, Expression)> {
+    let mut texts = vec![(USER_URN.to_owned(), Expression::always())];
     for extension in USER.extensions {
         // An attribute returned only on request does not add its URN.
         let shown = extension.attributes.iter().filter(|it| it.returned == Returned::Default);
         let named = shown.filter_map(|found| of_attribute(extension, found));
         let in_use = named.map(|named| present(&named)).reduce(simplest);
-        texts.extend(in_use.map(|in_use| (extension.urn, in_use)));
+        texts.extend(in_use.map(|in_use| (extension.urn.to_owned(), in_use)));
     }
     texts
 }

@@ -17,7 +17,7 @@ use super::{
     dialect,
     hints::{needs_part, no_part, parts_of, unknown},
     last_segment, listed,
-    named::{Named, of_attribute, of_entry, of_group, of_part, present, values_of},
+    named::{Named, of_attribute, of_entry, of_group, of_part, present, simplest, values_of},
 };
 use crate::{
     Strictness,
@@ -60,7 +60,10 @@ impl<'s> UserNames<'s> {
             let member = without_urn(self.declared, word).filter(|_| self.strictness.is_tolerant());
             return declared(member.ok_or_else(unknown)?);
         };
-        let named = of_attribute(schema, found);
+        let mut named = of_attribute(schema, found);
+        if let Some(Named::Texts(texts)) = named.as_mut().filter(|_| found.name == "schemas") {
+            texts.extend(self.declared_in_use());
+        }
         match part {
             None => named.ok_or_else(unknown),
             Some(keys) if is_free(found) => {
@@ -70,6 +73,16 @@ impl<'s> UserNames<'s> {
             }
             Some(part) => of_part(schema, found, part).ok_or_else(|| no_part(found)),
         }
+    }
+
+    /// The URNs of the declared extensions, each with the condition under which a user has it.
+    fn declared_in_use(self) -> Vec<(String, Expression)> {
+        let in_use = |urn: &&'s str| {
+            let members = self.declared.scim_members(urn).filter_map(|it| declared(it).ok());
+            let in_use = members.map(|named| present(&named)).reduce(simplest);
+            in_use.map(|in_use| ((*urn).to_owned(), in_use))
+        };
+        self.declared.scim_schemas().iter().filter_map(in_use).collect()
     }
 
     /// The schema of a name, and the rest after its URN. An attribute of an extension needs its URN
@@ -272,7 +285,7 @@ impl<'s> UserNames<'s> {
 }
 
 /// A literal as a value of the declared type. One of another type would never be equal.
-fn of_declared(
+pub(crate) fn of_declared(
     member: &DeclaredMember,
     literal: Json,
     strictness: Strictness,

@@ -36,7 +36,13 @@ pub(super) fn change<'w>(
             if let Some(value) = value.clone().filter(|_| op == Op::Remove && is_sent) {
                 without(part, find(&members, part.name).cloned(), value, (strictness, work))?;
             }
-            set_part(op, part, &mut members, value, strictness)?;
+            match given(part, value.clone(), strictness)? {
+                // A new id is a new reference.
+                Some(id) if op != Op::Remove && part.name == "value" => {
+                    merge(op, attribute, &mut members, vec![(part.name.to_owned(), id)])?;
+                }
+                _ => set_part(op, part, &mut members, value, strictness)?,
+            }
             // A value without its required part is removed.
             let is_cleared = part.required && had_it && find(&members, part.name).is_none();
             Ok(if is_cleared { None } else { unless_empty(members) })

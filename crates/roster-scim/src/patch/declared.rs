@@ -61,7 +61,7 @@ struct Rewriting<'s> {
 
 impl<'s> Rewriting<'s> {
     fn add(&mut self, operation: Operation) -> Result<(), ScimError> {
-        let Operation { op, path, value } = operation;
+        let Operation { op, path, value, .. } = operation;
         match (path, value) {
             (Some(path), value) => {
                 let at = path.find('[').unwrap_or(path.len());
@@ -69,7 +69,7 @@ impl<'s> Rewriting<'s> {
                 match self.resolve(name) {
                     None => {
                         self.refuse_below(&path)?;
-                        self.operations.push(Operation { op, path: Some(path), value });
+                        self.push_as_it_is(op, Some(path), value);
                     }
                     Some(Named::Attribute(member)) => {
                         // The path names a single value, whatever it is.
@@ -110,10 +110,10 @@ impl<'s> Rewriting<'s> {
                 }
                 if !others.is_empty() {
                     let value = Some(Json::Object(others));
-                    self.operations.push(Operation { op, path: None, value });
+                    self.push_as_it_is(op, None, value);
                 }
             }
-            (None, value) => self.operations.push(Operation { op, path: None, value }),
+            (None, value) => self.push_as_it_is(op, None, value),
         }
         Ok(())
     }
@@ -171,16 +171,21 @@ impl<'s> Rewriting<'s> {
             let detail = format!("{}: send the values to remove", member.name);
             return Err(ScimError::new(ScimType::InvalidValue, detail));
         }
-        self.push(op, &member.name, condition, value)
+        self.push(op, member, condition, value)
+    }
+
+    fn push_as_it_is(&mut self, op: Op, path: Option<String>, value: Option<Json>) {
+        self.operations.push(Operation { op, path, value, declared: None });
     }
 
     fn push(
         &mut self,
         op: Op,
-        name: &str,
+        member: &DeclaredMember,
         condition: &str,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
+        let name = member.name.as_str();
         self.work.spend(REWRITING_COMPARISONS)?;
         if condition.is_empty() && value.is_some() {
             if self.named.iter().any(|known| known == name) {
@@ -189,7 +194,8 @@ impl<'s> Rewriting<'s> {
             self.named.push(name.to_owned());
         }
         let path = Some(format!("{ROSTER_URN}:attributes.{name}{condition}"));
-        self.operations.push(Operation { op, path, value });
+        let declared = (!condition.is_empty()).then(|| Box::new(member.clone()));
+        self.operations.push(Operation { op, path, value, declared });
         Ok(())
     }
 
@@ -204,14 +210,14 @@ impl<'s> Rewriting<'s> {
         }
         if op != Op::Add && !is_sent {
             for member in self.extensions.schema.scim_members(urn) {
-                self.push(Op::Remove, &member.name, "", None)?;
+                self.push(Op::Remove, member, "", None)?;
             }
             return Ok(());
         }
         let extensions = &self.extensions;
         let sent = changes(extensions, urn, value, self.strictness, self.dropped)?;
-        for (name, value) in sent {
-            self.push(op, &name, "", Some(value))?;
+        for (member, value) in sent {
+            self.push(op, member, "", Some(value))?;
         }
         Ok(())
     }

@@ -135,6 +135,8 @@ fn changed(
         (Op::Remove, _, _) | (Op::Replace, _, Json::Null) => None,
         (Op::Add, current, Json::Null) => current,
         (Op::Add, Some(Json::Array(items)), value) => Some(appended(items, value, work)?),
+        // A single value was stored before the list was declared.
+        (Op::Add, Some(one), value @ Json::Array(_)) => Some(appended(vec![one], value, work)?),
         (Op::Add | Op::Replace, Some(Json::Object(members)), Json::Object(given)) => {
             Some(Json::Object(merged(op, members, given, work)?))
         }

@@ -224,7 +224,7 @@ impl GroupOperations {
         let of_members = self.take_members(op, path.as_deref(), value, strictness);
         let rest = of_members.map_err(|fault| fault.of_operation(number))?;
         if let Rest::Value(value) = rest {
-            self.operations.push((number, Operation { op, path, value }));
+            self.operations.push((number, Operation { op, path, value, declared: None }));
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ use crate::{
     value::{Members, is_idle, is_no_value, is_primary, lacks, required, twice, unknown},
 };
 use parts::{different, find, no_value_of_a_removal, object, put};
-use path::Target;
+use path::{Part, Target};
 use same::Index;
 
 /// How many bytes of JSON are read in the time of one comparison.
@@ -113,8 +113,8 @@ struct Patch<'w> {
     members: Members,
     /// The types of the entries that were idle before, by attribute.
     idle: Vec<(&'static str, Option<Json>)>,
-    /// The schema and name of each whole attribute in the `value` of the operation without a path.
-    in_value: HashSet<(&'static str, &'static str)>,
+    /// The attributes that the `value` of the operation has named: schema, name and part.
+    in_value: HashSet<(&'static str, &'static str, String)>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
 }
@@ -151,12 +151,13 @@ impl<'w> Patch<'w> {
     }
 
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
-        let Operation { op, path, value } = operation;
+        let Operation { op, path, value, declared } = operation;
         self.work.spend(cost(value.as_ref().map_or(0, Json::size)))?;
         self.in_value.clear();
         let Some(path) = path else { return self.apply_members(op, None, value) };
         self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
-        match Target::parse(self.resource_type, &path, self.strictness)? {
+        let declared = declared.as_deref();
+        match Target::parse_with(self.resource_type, &path, self.strictness, declared)? {
             Some(target) => self.apply_to(op, &target, value, Named::ByPath),
             // Unknown attributes are ignored in tolerant parsing.
             None => Ok(()),
@@ -203,7 +204,7 @@ impl<'w> Patch<'w> {
             self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
             if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
                 is_readable = true;
-                self.must_be_first(&target)?;
+                self.must_be_first(&target, &value)?;
                 if op == Op::Remove {
                     self.must_be(&target, &value)?;
                 }
@@ -251,15 +252,24 @@ impl<'w> Patch<'w> {
         Ok(())
     }
 
-    /// Fails if `value` has named the whole attribute before, by another name.
-    fn must_be_first(&mut self, target: &Target) -> Result<(), ScimError> {
-        let Some(attribute) = target.attribute else { return Ok(()) };
-        let is_whole = target.part.is_none() && target.condition.is_none();
-        let is_read = attribute.mutability != Mutability::ReadOnly;
-        if is_whole && is_read && !self.in_value.insert((target.schema.urn, attribute.name)) {
-            return Err(twice(attribute.name));
+    /// Fails if `value` has named the attribute or the part before, by another name.
+    fn must_be_first(&mut self, target: &Target, value: &Json) -> Result<(), ScimError> {
+        let attribute = target.attribute.filter(|it| it.mutability != Mutability::ReadOnly);
+        let Some(attribute) = attribute.filter(|_| target.condition.is_none()) else {
+            return Ok(());
+        };
+        let mut name = |part: String| {
+            let is_first = self.in_value.insert((target.schema.urn, attribute.name, part));
+            if is_first { Ok(()) } else { Err(twice(attribute.name)) }
+        };
+        match (&target.part, value) {
+            (Some(Part::Known(part)), _) => name(part.name.to_owned()),
+            (Some(Part::Free(keys)), _) => name(keys.join(".")),
+            (None, Json::Object(parts)) if !attribute.multi_valued => {
+                parts.iter().try_for_each(|(part, _)| name(as_known(attribute, part)))
+            }
+            (None, _) => name(String::new()),
         }
-        Ok(())
     }
 
     /// Fails if a single value to remove is not the one that is there.
@@ -416,6 +426,11 @@ impl<'w> Patch<'w> {
             urns.push(Json::Text(urn.to_owned()));
         }
     }
+}
+
+/// The name of a part in its own letters. Keys of an object with any keys have no others.
+fn as_known(attribute: &AttributeSchema, part: &str) -> String {
+    attribute.sub_attribute(part).map_or(part, |part| part.name).to_owned()
 }
 
 /// The types of the idle entries of lists that need no part, which PATCH leaves as they are.

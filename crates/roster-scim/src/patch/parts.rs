@@ -27,6 +27,13 @@ pub(super) fn merge(
     members: &mut Members,
     parts: Members,
 ) -> Result<(), ScimError> {
+    let key = parts.iter().find(|(name, _)| name == "value");
+    if let Some((_, id)) = key.filter(|_| is_reference(attribute))
+        && find(members, "value").is_some_and(|known| known != id)
+    {
+        // The other parts describe another resource.
+        members.clear();
+    }
     for (name, value) in parts {
         let part = attribute.sub_attribute(&name);
         if value == Json::Null {
@@ -44,6 +51,11 @@ pub(super) fn merge(
         put(members, &name, value);
     }
     Ok(())
+}
+
+/// Whether it is one reference to another resource, as the manager is (RFC 7643 section 4.3).
+fn is_reference(attribute: &AttributeSchema) -> bool {
+    !attribute.multi_valued && attribute.sub_attribute("$ref").is_some()
 }
 
 /// Applies an operation to one part of an object.

@@ -8,15 +8,16 @@ use std::cell::Cell;
 use roster_core::{
     Json, Timestamp, TooMuchWork, Work,
     filter::{
-        Compared, Comparison, Dialect, Expression, FilterFault, Found, Names, Operand, Operator,
-        Test, check_operator, compares, holds, operand, parse_value_path,
+        Compared, Comparison, Dialect, Expression, FilterFault, Found, KEY_EXPECTED, Names,
+        Operand, Operator, Test, check_operator, compares, holds, operand, parse_value_path,
     },
     limits::JSON_DEPTH_MAX,
+    schema::DeclaredMember,
 };
 
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
-    filter::{as_words, comparison_of, dialect, listed},
+    filter::{as_words, comparison_of, dialect, listed, of_declared},
     schema::{AttributeSchema, AttributeType, Schema},
     strictness::as_flag,
 };
@@ -73,8 +74,8 @@ impl PartPath {
     }
 
     /// The value itself, of a list without parts.
-    const fn itself() -> Self {
-        Self { part: &VALUE, comparison: Comparison::Json }
+    const fn itself(comparison: Comparison) -> Self {
+        Self { part: &VALUE, comparison }
     }
 
     /// Whether two strings of the part are equal.
@@ -101,6 +102,9 @@ impl PartPath {
             Some(Json::Bool(flag)) => Found::Flag(*flag),
             Some(Json::Text(text)) if self.comparison == Comparison::Time => {
                 Timestamp::parse(text).map_or(Found::Something, Found::Time)
+            }
+            Some(Json::Text(text)) if self.comparison == Comparison::TimeJson => {
+                Timestamp::parse(text).map_or(Found::Text(text.into()), Found::Time)
             }
             Some(Json::Text(text)) => Found::Text(text.into()),
             Some(Json::Int(number)) => Found::Integer(*number),
@@ -191,11 +195,21 @@ impl Target {
         path: &str,
         strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
+        Self::parse_with(resource_type, path, strictness, None)
+    }
+
+    /// The same; a condition selects values of this declared attribute.
+    pub(super) fn parse_with(
+        resource_type: &'static ResourceType,
+        path: &str,
+        strictness: Strictness,
+        declared: Option<&DeclaredMember>,
+    ) -> Result<Option<Self>, ScimError> {
         if let Some(schema) = resource_type.schema_of(path) {
             return Ok(Some(Self { schema, attribute: None, condition: None, part: None }));
         }
-        let names = PathNames { resource_type, strictness };
-        let parsed = parse_value_path(path, &names).map_err(|fault| refused(path, &fault))?;
+        let parsed = parse_value_path(path, &PathNames::new(resource_type, strictness, declared))
+            .map_err(|fault| refused(path, &fault))?;
         let part = match parsed.part {
             None => None,
             Some(Named::Part(path)) => Some(Part::Known(path.part)),
@@ -226,7 +240,8 @@ impl Target {
         strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
         if strictness.is_tolerant() {
-            let is_part = || PathNames { resource_type, strictness }.whole(name).is_err();
+            let names = PathNames::new(resource_type, strictness, None);
+            let is_part = || names.whole(name).is_err();
             // A name that is not a path is no attribute either.
             return match Self::parse(resource_type, name, strictness) {
                 Err(error)
@@ -290,9 +305,11 @@ fn has_parts(attribute: &AttributeSchema) -> String {
 }
 
 /// Resolves the names in a path.
-struct PathNames {
+struct PathNames<'d> {
     resource_type: &'static ResourceType,
     strictness: Strictness,
+    /// The declared attribute whose values a condition selects.
+    declared: Option<&'d DeclaredMember>,
 }
 
 /// A resolved name.
@@ -306,7 +323,15 @@ enum Named {
     Unknown,
 }
 
-impl PathNames {
+impl<'d> PathNames<'d> {
+    const fn new(
+        resource_type: &'static ResourceType,
+        strictness: Strictness,
+        declared: Option<&'d DeclaredMember>,
+    ) -> Self {
+        Self { resource_type, strictness, declared }
+    }
+
     /// Resolves a path without brackets; `None` if no schema has the attribute.
     fn whole(&self, word: &str) -> Result<Option<Named>, String> {
         let Some((mut schema, rest)) = self.resource_type.split_urn(word, self.strictness) else {
@@ -324,7 +349,11 @@ impl PathNames {
         let part = match part {
             None => None,
             Some(keys) if attribute.is_complex() && attribute.sub_attributes.is_empty() => {
-                Some(Part::Free(keys.split('.').map(str::to_owned).collect()))
+                let keys: Vec<String> = keys.split('.').map(str::to_owned).collect();
+                if keys.iter().any(String::is_empty) {
+                    return Err(KEY_EXPECTED.to_owned());
+                }
+                Some(Part::Free(keys))
             }
             Some(part) => {
                 let known = attribute.sub_attribute(part).map(Part::Known);
@@ -335,7 +364,7 @@ impl PathNames {
     }
 }
 
-impl Names for PathNames {
+impl Names for PathNames<'_> {
     type Name = Named;
     type Path = PartPath;
 
@@ -347,7 +376,8 @@ impl Names for PathNames {
         let found = match within {
             Some(Named::Attribute(_, _, Some(Part::Free(_)))) => {
                 let is_value = word.eq_ignore_ascii_case(VALUE.name);
-                is_value.then(|| Named::Part(PartPath::itself()))
+                let comparison = self.declared.map_or(Comparison::Json, |it| it.comparison());
+                is_value.then(|| Named::Part(PartPath::itself(comparison)))
             }
             Some(Named::Attribute(schema, list, _)) => {
                 let part = list.sub_attribute(word);
@@ -409,6 +439,10 @@ impl Names for PathNames {
         let Named::Part(path) = *name else { return Ok(Expression::Or(Vec::new())) };
         let coerces = path.comparison == Comparison::Flag && self.strictness.is_tolerant();
         let literal = if coerces { literal.map(as_flag) } else { literal };
+        let literal = match (literal, self.declared) {
+            (Some(literal), Some(member)) => Some(of_declared(member, literal, self.strictness)?),
+            (literal, _) => literal,
+        };
         let operand = match literal {
             Some(literal) => operand(
                 path.comparison,

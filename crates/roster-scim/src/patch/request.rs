@@ -1,6 +1,6 @@
 //! The body of a PATCH: its operations, in order.
 
-use roster_core::{Json, limits::PATCH_OPERATIONS_MAX};
+use roster_core::{Json, limits::PATCH_OPERATIONS_MAX, schema::DeclaredMember};
 
 use crate::{ScimError, ScimType, Strictness, value::is_no_value};
 
@@ -27,6 +27,8 @@ pub struct Operation {
     pub path: Option<String>,
     /// The value.
     pub value: Option<Json>,
+    /// The declared attribute whose values a condition in the path selects.
+    pub declared: Option<Box<DeclaredMember>>,
 }
 
 /// Parses a PATCH request.
@@ -105,7 +107,7 @@ pub(super) fn operation(
         let detail = format!("{label}: unknown member; an operation has op, path and value");
         return Err(invalid(detail));
     }
-    Ok(Operation { op, path, value })
+    Ok(Operation { op, path, value, declared: None })
 }
 
 /// Parses `op`. Microsoft Entra capitalises it.

@@ -97,7 +97,7 @@ impl<'s> Extensions<'s> {
 }
 
 /// The name of an attribute without `.value`: values of declared lists have no other part.
-fn without_value(name: &str) -> &str {
+pub(crate) fn without_value(name: &str) -> &str {
     let (start, end) = name.split_at_checked(name.len().saturating_sub(6)).unwrap_or((name, ""));
     if end.eq_ignore_ascii_case(".value") { start } else { name }
 }
@@ -111,13 +111,13 @@ pub(crate) fn without_urn<'s>(schema: &'s UserSchema, name: &str) -> Option<&'s 
 
 /// The changes of `attributes` that the object of an extension contains: `null` removes. Tolerant
 /// parsing drops names that are not declared, and strict parsing rejects them.
-pub(crate) fn changes(
-    extensions: &Extensions<'_>,
+pub(crate) fn changes<'s>(
+    extensions: &Extensions<'s>,
     urn: &str,
     value: Json,
     strictness: Strictness,
     dropped: &mut Vec<String>,
-) -> Result<Vec<(String, Json)>, ScimError> {
+) -> Result<Vec<(&'s DeclaredMember, Json)>, ScimError> {
     let kind = value.kind();
     let sent = if value == Json::Null { Json::Object(Vec::new()) } else { value };
     let Json::Object(sent) = sent else {
@@ -125,10 +125,10 @@ pub(crate) fn changes(
         return Err(ScimError::new(ScimType::InvalidValue, detail));
     };
     let is_empty = sent.is_empty();
-    let mut changes: Vec<(String, Json)> = Vec::new();
+    let mut changes = Vec::new();
     for (name, value) in sent {
         if let Some(member) = extensions.member(urn, &name) {
-            changes.push((member.name.clone(), converted(member, value, strictness)));
+            changes.push((member, converted(member, value, strictness)));
         } else {
             unknown(extensions, urn, &name, strictness, dropped)?;
         }
@@ -196,12 +196,19 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
         // A single value is a list of one.
         return Json::Array(distinct(value.into_values().into_iter().map(one).collect()));
     }
-    if let Json::Array(items) = &value
-        && let [item] = items.as_slice()
-    {
-        return one(item.clone());
+    match value {
+        // Some clients send a list of the one value. A list of nothing is an error of its type.
+        Json::Array(mut items) if items.len() == 1 && !items.iter().any(is_nothing) => {
+            items.pop().map_or(Json::Null, one)
+        }
+        value => one(value),
     }
-    one(value)
+}
+
+/// Whether it is no value, also in an object as clients send it for a text.
+fn is_nothing(value: &Json) -> bool {
+    let value = bare(value.clone());
+    value == Json::Null || value.is_empty_text()
 }
 
 /// The type of an attribute in `/Schemas`.

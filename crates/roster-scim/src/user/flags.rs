@@ -1,7 +1,8 @@
-//! Which verified flags a patch sets itself.
+//! Which verified flags a patch sets itself, and whether it sets the username.
 //!
 //! A change of an address resets its verified flag, unless the same patch sets the flag. The REST
-//! interface does the same.
+//! interface does the same. It also changes a username that follows the address, unless the same
+//! patch sets the username (RFC 7644 section 3.5.2).
 
 use roster_core::{Attribute, Json};
 
@@ -19,9 +20,14 @@ pub(super) fn named_flags(operations: &[Operation], strictness: Strictness) -> V
     FLAGS.into_iter().filter(named).collect()
 }
 
-/// Whether an operation sets a flag, or removes it by name.
-fn sets(operation: &Operation, flag: Attribute, strictness: Strictness) -> bool {
-    let Operation { op, path, value } = operation;
+/// Whether any operation gives the user a username.
+pub(super) fn names_username(operations: &[Operation], strictness: Strictness) -> bool {
+    operations.iter().any(|one| sets(one, Attribute::Username, strictness))
+}
+
+/// Whether an operation sets a single attribute, or removes it by name.
+fn sets(operation: &Operation, wanted: Attribute, strictness: Strictness) -> bool {
+    let Operation { op, path, value, .. } = operation;
     let has_effect = |attribute, value: Option<&Json>| {
         *op == Op::Remove || matches!(given(attribute, value.cloned(), strictness), Ok(Some(_)))
     };
@@ -32,7 +38,7 @@ fn sets(operation: &Operation, flag: Attribute, strictness: Strictness) -> bool 
             named(name)
         };
         let is_it = |(urn, attribute): &(&str, &AttributeSchema)| {
-            scim_path(flag).is_some_and(|it| it.urn == *urn && it.attribute == attribute.name)
+            scim_path(wanted).is_some_and(|it| it.urn == *urn && it.attribute == attribute.name)
         };
         found.filter(is_it).is_some_and(|(_, attribute)| has_effect(attribute, value))
     };

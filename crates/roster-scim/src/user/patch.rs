@@ -2,7 +2,11 @@
 
 use roster_core::{Attribute, Draft, Json, User, UserSchema, Work, json, limits::COMPARISONS_MAX};
 
-use super::{Sent, UserWriter, flags::named_flags, read};
+use super::{
+    Sent, UserWriter,
+    flags::{named_flags, names_username},
+    read,
+};
 use crate::{
     Projection, ScimError, Strictness,
     patch::{self, Operation, of_attributes},
@@ -15,6 +19,8 @@ pub struct UserPatch {
     operations: Vec<Operation>,
     /// The flags of verified addresses that they name.
     flags: Vec<Attribute>,
+    /// Whether they give the user a username.
+    names_username: bool,
     strictness: Strictness,
     memory: usize,
     /// The names of the attributes that no schema has. Tolerant parsing drops them.
@@ -38,13 +44,14 @@ impl UserPatch {
         let operations = of_attributes(sent, schema, strictness, &work, &mut dropped)?;
         dropped.extend(patch::dropped(&USER, &operations, strictness, &work)?);
         let flags = named_flags(&operations, strictness);
+        let names_username = names_username(&operations, strictness);
         let memory = |one: &Operation| {
             size_of::<Operation>()
                 + one.path.as_ref().map_or(0, String::len)
                 + one.value.as_ref().map_or(0, Json::memory)
         };
         let memory = operations.iter().map(memory).sum();
-        Ok(Self { operations, flags, strictness, memory, dropped })
+        Ok(Self { operations, flags, names_username, strictness, memory, dropped })
     }
 
     /// About the number of bytes of memory that it takes.
@@ -73,6 +80,9 @@ impl UserPatch {
         let mut draft = body.replacing(user, &Work::new(COMPARISONS_MAX))?;
         for flag in &self.flags {
             draft.name(*flag);
+        }
+        if self.names_username {
+            draft.keep_username();
         }
         Ok(draft)
     }

@@ -47,6 +47,10 @@ pub struct UserBody {
     changes: Vec<(String, Json)>,
     /// The members that a replacement keeps.
     kept: Vec<Attribute>,
+    /// The declared attributes that a replacement keeps.
+    kept_declared: Vec<String>,
+    /// Whether the client sent the username, which is read from the record otherwise.
+    sends_username: bool,
     strictness: Strictness,
     /// The names of the attributes that no schema has. Tolerant parsing drops them.
     pub dropped: Vec<String>,
@@ -88,9 +92,11 @@ pub fn read(
     // A client that does not send an attribute of Roster's extension may not know it (RFC 7644
     // section 3.5.1).
     let kept = ROSTER.iter().copied().filter(is_unknown).collect();
+    let kept_declared = reading.kept_declared();
     let members = reading.record();
     let Reading { changes, dropped, .. } = reading;
-    Ok(UserBody { members, changes, kept, strictness, dropped })
+    let sends_username = sent == Sent::Replaced;
+    Ok(UserBody { members, changes, kept, kept_declared, sends_username, strictness, dropped })
 }
 
 impl UserBody {
@@ -119,7 +125,33 @@ impl UserBody {
         if let Some((_, emails)) = emails {
             work_email::without_types(emails, user);
         }
-        Ok(draft(members, &self.changes, self.strictness))
+        self.keep_declared(&mut members, user);
+        let mut draft = draft(members, &self.changes, self.strictness);
+        if self.sends_username {
+            draft.keep_username();
+        }
+        Ok(draft)
+    }
+
+    /// Keeps the attributes of the declared extensions that the body does not have.
+    fn keep_declared(&self, members: &mut Vec<(String, Json)>, user: &User) {
+        let Some(Value::Object(stored)) = user.profile.get(Attribute::Attributes) else { return };
+        let name = Attribute::Attributes.name();
+        let kept: Vec<&(String, Json)> = {
+            let sent = members.iter().find(|(found, _)| found == name).map(|(_, sent)| sent);
+            let is_sent = |name: &str| sent.is_some_and(|sent| sent.member(name).is_some());
+            let is_kept = |name: &String| self.kept_declared.contains(name) && !is_sent(name);
+            stored.iter().filter(|(name, _)| is_kept(name)).collect()
+        };
+        if kept.is_empty() {
+            return;
+        }
+        if members.iter().all(|(found, _)| found != name) {
+            members.push((name.to_owned(), Json::Object(Vec::new())));
+        }
+        if let Some((_, Json::Object(own))) = members.iter_mut().find(|(found, _)| found == name) {
+            own.extend(kept.into_iter().cloned());
+        }
     }
 }
 
@@ -286,8 +318,8 @@ impl Reading<'_> {
             Named::Extension(urn) => {
                 self.whole.push(urn.to_owned());
                 let (declared, dropped) = (&self.extensions, &mut self.dropped);
-                for (name, value) in changes(declared, urn, value, strictness, dropped)? {
-                    self.set_declared(name, value)?;
+                for (member, value) in changes(declared, urn, value, strictness, dropped)? {
+                    self.set_declared(member.name.clone(), value)?;
                 }
             }
         }
@@ -306,6 +338,19 @@ impl Reading<'_> {
             Some(_) => return Err(twice(&name)),
         }
         Ok(())
+    }
+
+    /// The declared attributes of extensions of which a PUT has nothing.
+    fn kept_declared(&self) -> Vec<String> {
+        if self.sent != Sent::Replaced {
+            return Vec::new();
+        }
+        let is_sent = |urn: &str| self.whole.iter().any(|sent| sent.eq_ignore_ascii_case(urn));
+        let is_kept = |member: &&DeclaredMember| {
+            member.scim_schema.as_ref().is_some_and(|urn| !is_sent(urn))
+                && self.changes.iter().all(|(name, _)| *name != member.name)
+        };
+        self.declared.members.iter().filter(is_kept).map(|member| member.name.clone()).collect()
     }
 
     /// A PUT removes what an extension that it sends as a whole does not have.

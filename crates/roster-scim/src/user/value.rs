@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use roster_core::{Attribute, Json, Part, attribute::Kind};
 
 use crate::{
-    error::ScimError,
+    error::{ScimError, ScimType},
     schema::{AttributeSchema, scim_part},
     strictness::Strictness,
-    value::{Needs, many, one, wrong_type},
+    value::{Needs, many, one},
 };
 
 /// Parses the value of an attribute of a body; `None` for no value.
@@ -27,7 +27,8 @@ pub(super) fn read(
         return Ok((!members.is_empty()).then_some(Json::Object(members)));
     }
     if !strictness.is_tolerant() && !matches!(value, Json::Null | Json::Array(_)) {
-        return Err(wrong_type(path, attribute, &value));
+        let detail = format!("{path}: send an array, not {}", value.kind());
+        return Err(ScimError::new(ScimType::InvalidValue, detail));
     }
     let values = many(attribute, value, strictness, Needs::WholeOrCleared, path)?;
     let values: Vec<Json> = values.into_iter().map(Json::Object).collect();

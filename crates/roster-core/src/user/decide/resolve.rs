@@ -50,9 +50,9 @@ pub(super) fn resolve(
         }
     }
     resolve_flags(&mut profile, draft, current);
-    schema.drop_empty_texts(&mut profile);
-    resolve_username(&mut profile, draft, current, &mut violations);
     let stored = current.map(|current| free_members(&current.profile));
+    schema.drop_empty_texts(&mut profile, stored);
+    resolve_username(&mut profile, draft, current, &mut violations);
     let undeclared = schema.violations(free_members(&profile), stored);
     omitted += undeclared.omitted();
     violations.extend(undeclared);
@@ -86,7 +86,9 @@ fn counting(draft: &Draft, current: Option<&User>) -> (Vec<Violation>, usize) {
         .counting(|excuse| stored.as_mut().is_some_and(|stored| stored.excuse(excuse)));
     if let Some(current) = current {
         violations.extend(draft.server_made_faults.iter().cloned());
-        if draft.body_id.as_ref().is_some_and(|id| UserId::parse(id) != Some(current.id)) {
+        let has_type_fault = draft.server_made_faults.iter().any(|fault| fault.pointer == "/id");
+        let is_other = |id: &String| UserId::parse(id) != Some(current.id);
+        if !has_type_fault && draft.body_id.as_ref().is_some_and(is_other) {
             let detail = "send the id of the path, or leave it out";
             violations.push(Violation::new("/id", ViolationCode::IdMismatch, detail));
         }
@@ -165,8 +167,10 @@ fn resolve_short_form(
     profile: &mut Profile,
     violations: &mut Vec<Violation>,
 ) {
+    // A patch that names the list alone says what the short form is.
+    let is_by_list = draft.named.contains(&list) && !draft.named.contains(&short_form);
     let short = match draft.values.get(&short_form) {
-        Some(Value::Text(text)) => Some(text.as_str()),
+        Some(Value::Text(text)) if !is_by_list => Some(text.as_str()),
         _ => None,
     };
     let sent = profile.get(list).is_some().then(|| profile.entries(list));
@@ -201,7 +205,7 @@ fn resolve_flags(profile: &mut Profile, draft: &Draft, current: Option<&User>) {
 
 /// Every user has a username: its own, otherwise the e-mail address, which the record marks. Its
 /// own is the one in the draft, otherwise the stored one, unless a patch removes it. A username
-/// that only repeats the marked one of the record is not its own.
+/// that only repeats the marked one of the record is not its own, unless the draft keeps it.
 fn resolve_username(
     profile: &mut Profile,
     draft: &Draft,
@@ -217,7 +221,9 @@ fn resolve_username(
     if let Some(username) = profile.text(Attribute::Username) {
         let shown = marked.and_then(|marked| marked.text(Attribute::Username));
         let key = username_lookup(username);
-        let is_shown = shown.is_some_and(|shown| username_lookup(shown) == key);
+        let follows = !draft.keeps_username
+            || email.as_deref().is_some_and(|email| username_lookup(email) == key);
+        let is_shown = follows && shown.is_some_and(|shown| username_lookup(shown) == key);
         if !(is_shown || is_marked && email.as_deref() == Some(username)) {
             return;
         }

@@ -115,7 +115,7 @@ impl Draft {
         self.add_violation(excuse, ViolationCode::Required, || match shape.required {
             Some(wanted) => {
                 let name = wanted.name();
-                (pointer().member(name), format!("give a {name}"))
+                (pointer().member(name), format!("give its {name}"))
             }
             None => (pointer(), "give at least one part, or leave the entry out".to_owned()),
         });

@@ -44,6 +44,9 @@ pub struct Draft {
     pub(crate) patch: Option<Arc<Json>>,
     /// Whether a create gives the user the id of the body.
     pub(crate) keeps_id: bool,
+    /// Whether a username that only repeats the address becomes the user's own when the write
+    /// changes the address.
+    pub(crate) keeps_username: bool,
     /// Whether the body is larger than any record, so that its values are not kept.
     pub(crate) is_oversized: bool,
 }
@@ -123,6 +126,12 @@ impl Draft {
         let mut draft = Self::parse(json::merge(Json::Object(Vec::new()), patch.clone()));
         draft.check_removals(patch);
         let (mut violations, omitted) = draft.violations.counting(|_| false);
+        // An object is merged with that of each user, so it may lack parts.
+        let is_object = |name: &str| matches!(patch.member(name), Some(Json::Object(_)));
+        violations.retain(|fault| {
+            let name = fault.pointer.split('/').nth(1).unwrap_or_default();
+            fault.code != ViolationCode::Required || !is_object(name)
+        });
         for name in [Attribute::Id.name(), Attribute::Version.name()] {
             if patch.member(name).is_some() {
                 let detail = "leave it out: the query selects the users";
@@ -177,6 +186,12 @@ impl Draft {
     /// is set then, even if the patch changes the address too.
     pub fn name(&mut self, member: Attribute) {
         self.named.push(member);
+    }
+
+    /// Notes that the username in the body is what the user shall have, also where it is the
+    /// address that the write changes.
+    pub const fn keep_username(&mut self) {
+        self.keeps_username = true;
     }
 
     /// Adds a violation. `words` is called only if it is listed.
