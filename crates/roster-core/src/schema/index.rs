@@ -241,6 +241,8 @@ impl MemberIndex {
 
     fn key(&self, value: &Json) -> String {
         let key = match (self.value_type, value) {
+            // An empty text is no value, and was stored before the declaration.
+            (ValueType::String, Json::Text(text)) if text.is_empty() => None,
             (ValueType::String, Json::Text(text)) => return self.text_key(text),
             (ValueType::Boolean, Json::Bool(flag)) => Some(flag.to_string()),
             (ValueType::Integer | ValueType::Number, number) => number_key(number),

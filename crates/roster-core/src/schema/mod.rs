@@ -185,8 +185,12 @@ impl UserSchema {
     }
 
     /// Removes declared members that are one text and empty: that is no value, as in every other
-    /// member.
-    pub(crate) fn drop_empty_texts(&self, profile: &mut Profile) {
+    /// member. One that is stored so, from before the declaration, stays as it is.
+    pub(crate) fn drop_empty_texts(
+        &self,
+        profile: &mut Profile,
+        stored: Option<&[(String, Json)]>,
+    ) {
         let Some(Value::Object(sent)) = profile.get(Attribute::Attributes) else { return };
         if self.members.is_empty() || !sent.iter().any(|(_, value)| value.is_empty_text()) {
             return;
@@ -196,7 +200,11 @@ impl UserSchema {
                 && matches!(member.value_type, ValueType::String | ValueType::DateTime)
         };
         let texts = self.members.iter().filter(is_one_text).map(|member| member.name.as_str());
-        let texts: HashSet<&str> = texts.collect();
+        let mut texts: HashSet<&str> = texts.collect();
+        let stored = stored.unwrap_or_default().iter();
+        for (name, _) in stored.filter(|(_, value)| value.is_empty_text()) {
+            texts.remove(name.as_str());
+        }
         let mut kept = sent.clone();
         kept.retain(|(name, value)| !value.is_empty_text() || !texts.contains(name.as_str()));
         let kept = (!kept.is_empty()).then_some(Value::Object(kept));

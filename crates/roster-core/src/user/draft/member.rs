@@ -92,6 +92,8 @@ impl Draft {
             if let Json::Text(id) = sent {
                 self.body_id = Some(id.clone());
             } else {
+                // It is no id, which a create says that it ignores.
+                self.body_id = Some(sent.kind().to_owned());
                 self.server_made_faults.push(fault("the id, a string,"));
             }
         }

@@ -8,7 +8,7 @@ use crate::{problem::Problem, rest::respond::ignores_id};
 /// The result of one line.
 #[derive(Debug)]
 pub(super) enum LineResult {
-    /// A user was created. In a dry run it has no id.
+    /// A user was created.
     Created(Option<Written>),
     /// The user who held the name or address was replaced or patched. In a dry run, and for a
     /// caller that may not read users, it is not named.
@@ -26,11 +26,11 @@ pub(super) enum LineResult {
     Failed(Problem, Option<UserId>),
 }
 
-/// The user that a line wrote, and its version.
+/// What a line wrote.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
-    id: UserId,
-    version: i64,
+    /// The user and its version; `None` in a dry run.
+    user: Option<(UserId, i64)>,
     /// Whether the line has another id, which was not used.
     ignores_id: bool,
     /// Whether the same import created the user when it was sent before.
@@ -63,21 +63,19 @@ impl LineResult {
             Err(problem) => return Self::Failed(problem.for_caller(may_read), None),
         };
         let ignores_id = ignores_id(sent_id, stored.id);
-        let written = Written { id: stored.id, version: stored.version, ignores_id, replayed };
+        let user = Some((stored.id, stored.version));
+        let written = Written { user, ignores_id, replayed };
         let shown = may_read.then_some(written);
-        let is_stored = mode == Mode::Write;
+        let created = Written { user: user.filter(|_| mode == Mode::Write), ..written };
+        let met = may_read.then_some(created);
         match (kind, effect) {
-            (LineKind::Create(_), Effect::Skipped) => Self::Skipped(shown.filter(|_| is_stored)),
+            (LineKind::Create(_), Effect::Skipped) => Self::Skipped(met),
             (
                 LineKind::Create(_) | LineKind::Group(_),
                 Effect::Changed(EventKind::Created | EventKind::GroupCreated),
-            ) => Self::Created(is_stored.then_some(written)),
-            (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => {
-                Self::Skipped(shown.filter(|_| is_stored))
-            }
-            (LineKind::Create(_) | LineKind::Group(_), _) => {
-                Self::Replaced(shown.filter(|_| is_stored))
-            }
+            ) => Self::Created(Some(created)),
+            (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => Self::Skipped(met),
+            (LineKind::Create(_) | LineKind::Group(_), _) => Self::Replaced(met),
             (LineKind::Patch, Effect::Unchanged | Effect::Skipped) if may_read => {
                 Self::Unchanged(written)
             }
@@ -105,10 +103,12 @@ impl LineResult {
     /// have been executed or rejected so far.
     pub(super) fn write(self, number: u64, processed: u64, base_url: &str, out: &mut Vec<u8>) {
         let user = |written: Option<Written>| match written {
-            Some(Written { id, version, ignores_id, replayed }) => {
+            Some(Written { user, ignores_id, replayed }) => {
+                let user =
+                    user.map(|(id, version)| format!(",\"id\":\"{id}\",\"version\":{version}"));
                 let replayed = if replayed { ",\"replayed\":true" } else { "" };
                 let ignored = if ignores_id { ",\"ignored\":[\"id\"]" } else { "" };
-                format!(",\"id\":\"{id}\",\"version\":{version}{ignored}{replayed}")
+                format!("{}{ignored}{replayed}", user.unwrap_or_default())
             }
             None => String::new(),
         };

@@ -9,7 +9,7 @@ use roster_core::{
 };
 
 use super::{
-    csv::{Columns, Rows},
+    csv::{Columns, Pointers, Rows},
     lines::{Line, Lines, RowFault},
 };
 use crate::problem::{Problem, ProblemCode};
@@ -96,7 +96,8 @@ impl Format {
     pub(super) fn name_columns(&self, mut problem: Problem, row: Option<&[u8]>) -> Problem {
         if let Self::Csv(columns) = self {
             let row = row.unwrap_or_default();
-            problem.name_columns(|pointer| columns.of_pointer(pointer, row));
+            let pointers = Pointers::new(columns, row);
+            problem.name_columns(|pointer| pointers.column(pointer));
         }
         problem
     }

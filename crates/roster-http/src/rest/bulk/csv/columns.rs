@@ -1,6 +1,6 @@
 //! The columns of a CSV file: which member each of them has, and the records that rows make.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{borrow::Cow, collections::HashSet};
 
 use roster_core::{
     Attribute, Capped, Json, Part, UserSchema,
@@ -29,19 +29,21 @@ pub(in super::super) const RESULT_COLUMNS: [&str; 5] =
 /// The columns of a file.
 #[derive(Debug)]
 pub(in super::super) struct Columns {
-    cells: Cells,
+    pub(super) cells: Cells,
     pub(in super::super) delimiter: u8,
-    all: Vec<Column>,
+    pub(super) all: Vec<Column>,
     /// How many of them are repeated with the results: all but those of earlier results.
     repeated: usize,
     schema: UserSchema,
 }
 
 #[derive(Debug)]
-struct Column {
-    header: String,
+pub(super) struct Column {
+    pub(super) header: String,
     /// `None` if the column is ignored.
-    target: Option<Target>,
+    pub(super) target: Option<Target>,
+    /// The pointer to its member; empty if the column is ignored.
+    pub(super) pointer: String,
 }
 
 impl Columns {
@@ -61,9 +63,6 @@ impl Columns {
             let cell = String::from_utf8(cell).map_err(|_| malformed(NOT_UTF8))?;
             headers.push(restored(cell.trim()).to_owned());
         }
-        if headers.len() > CSV_COLUMNS_MAX {
-            return Err(malformed(format!("a row has at most {CSV_COLUMNS_MAX} cells")));
-        }
         let mapped = mapping.columns(&headers, &names, &mut faults)?;
         let given = |header: &str| mapped.iter().find(|mapped| mapped.column == header);
         let is_mapped = |name: &&str| given(name).is_some();
@@ -71,6 +70,9 @@ impl Columns {
         let has_results = headers.get(results..).is_some_and(|last| last == RESULT_COLUMNS)
             && !RESULT_COLUMNS.iter().any(is_mapped);
         let repeated = if has_results { results } else { headers.len() };
+        if repeated > CSV_COLUMNS_MAX {
+            return Err(malformed(format!("a row has at most {CSV_COLUMNS_MAX} cells")));
+        }
         for (index, header) in headers.into_iter().enumerate() {
             let mut target = None;
             if index < repeated {
@@ -93,7 +95,8 @@ impl Columns {
                 let detail = format!("the column {} has the same member", other.header);
                 faults.push(|| Fault::in_column(header.clone(), "duplicate-column", detail));
             }
-            columns.push(Column { header, target });
+            let pointer = target.as_ref().map(Target::pointer).unwrap_or_default();
+            columns.push(Column { header, target, pointer });
         }
         if !faults.is_empty() {
             return Err(invalid_columns(&columns, &mapped, faults));
@@ -186,9 +189,7 @@ impl Columns {
                 let value = value(attribute.kind(), cell)?;
                 match (attribute, value) {
                     (Attribute::Attributes, Json::Object(members)) => {
-                        for (name, value) in members {
-                            record.put_attribute(&name, value)?;
-                        }
+                        record.put_attributes(members)?;
                     }
                     (Attribute::Attributes, value) if value != Json::Null => {
                         return Err(("wrong-type", "send a JSON object in this cell".to_owned()));
@@ -229,69 +230,6 @@ impl Columns {
         let header = self.all.get(cell).map(|column| column.header.clone());
         let header = header.unwrap_or_else(|| format!("cell {}", cell + 1));
         malformed(detail.clone()).with_faults(Fault::in_column(header, code, detail).into())
-    }
-
-    /// The header of the column that has the member at a pointer into the record of a row, or a
-    /// member around or in it.
-    pub(in super::super) fn of_pointer(&self, pointer: &str, row: &[u8]) -> Option<&str> {
-        if pointer.is_empty() {
-            return None;
-        }
-        let pointer = &*self.in_columns(pointer, row);
-        let place = |column: &&Column| {
-            let target = column.target.as_ref()?;
-            let own = target.pointer();
-            let is_around = |outer: &str, inner: &str| {
-                inner
-                    .strip_prefix(outer)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            if is_around(&own, pointer) {
-                // The longest one is the nearest.
-                Some(own.len() * 2 + 1)
-            } else if is_around(pointer, &own) {
-                Some(0)
-            } else {
-                None
-            }
-        };
-        let found = self.all.iter().filter_map(|column| Some((place(&column)?, column)));
-        // Of several, the first.
-        let found = found.fold(None, |best: Option<(usize, &Column)>, next| match best {
-            Some(best) if best.0 >= next.0 => Some(best),
-            _ => Some(next),
-        });
-        found.map(|(_, column)| column.header.as_str())
-    }
-
-    /// A pointer into a list of the record, with the index that the columns have. The list has no
-    /// entry for columns whose cells are empty.
-    fn in_columns<'p>(&self, pointer: &'p str, row: &[u8]) -> Cow<'p, str> {
-        let mut segments = pointer.split('/').skip(1);
-        let list = segments.next().and_then(Attribute::from_name);
-        let place = segments.next().and_then(|place| place.parse::<usize>().ok());
-        let (Some(list), Some(place)) = (list, place) else { return pointer.into() };
-        let cells = self.cells.read(row);
-        let filled = self.all.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-        let (mut indexes, mut has_short_form) = (BTreeSet::new(), false);
-        for (column, _) in filled {
-            match column.target {
-                Some(Target::Entry { list: own, index, .. }) if own == list => {
-                    indexes.insert(index);
-                }
-                Some(Target::Member(own)) => has_short_form |= list.short_form() == Some(own),
-                _ => {}
-            }
-        }
-        let makes_entry = has_short_form && !indexes.is_empty() && indexes.insert(0);
-        let Some(index) = indexes.into_iter().nth(place) else { return pointer.into() };
-        match list.short_form() {
-            Some(short) if makes_entry && index == 0 => format!("/{}", short.name()).into(),
-            _ => {
-                let rest = segments.map(|segment| format!("/{segment}"));
-                format!("/{}/{index}{}", list.name(), rest.collect::<String>()).into()
-            }
-        }
     }
 }
 
@@ -335,12 +273,39 @@ impl Record {
         Ok(())
     }
 
-    fn put_attribute(&mut self, name: &str, value: Json) -> Result<(), (&'static str, String)> {
-        let has_whole = self.members.iter().any(|(known, _)| known == Attribute::Attributes.name());
-        if has_whole || self.attributes.iter().any(|(known, _)| known == name) {
+    /// Adds the members of an object in one cell.
+    fn put_attributes(
+        &mut self,
+        object: Vec<(String, Json)>,
+    ) -> Result<(), (&'static str, String)> {
+        let known: HashSet<&str> = self.attributes.iter().map(|(name, _)| name.as_str()).collect();
+        if let Some((name, _)) = object.iter().find(|(name, _)| known.contains(name.as_str())) {
             return Err(twice(&format!("attributes.{name}")));
         }
-        self.attributes.push((name.to_owned(), value));
+        self.attributes.extend(object);
+        Ok(())
+    }
+
+    /// Adds the value of one cell at a path of members of `attributes`.
+    fn put_attribute(&mut self, path: &str, value: Json) -> Result<(), (&'static str, String)> {
+        let twice = || twice(&format!("attributes.{path}"));
+        if self.members.iter().any(|(known, _)| known == Attribute::Attributes.name()) {
+            return Err(twice());
+        }
+        let (outer, name) = path.rsplit_once('.').map_or((None, path), |(a, b)| (Some(a), b));
+        let mut object = &mut self.attributes;
+        for outer in outer.into_iter().flat_map(|outer| outer.split('.')) {
+            let at = object.iter().position(|(known, _)| known == outer).unwrap_or_else(|| {
+                object.push((outer.to_owned(), Json::Object(Vec::new())));
+                object.len() - 1
+            });
+            let Some((_, Json::Object(inner))) = object.get_mut(at) else { return Err(twice()) };
+            object = inner;
+        }
+        if object.iter().any(|(known, _)| known == name) {
+            return Err(twice());
+        }
+        object.push((name.to_owned(), value));
         Ok(())
     }
 
@@ -419,9 +384,13 @@ fn value(kind: Kind, cell: &str) -> Result<Json, (&'static str, String)> {
         Kind::Status | Kind::Text(_) | Kind::ShortForm { .. } => Ok(Json::Text(cell.to_owned())),
         Kind::Mark | Kind::Flag { .. } => Ok(boolean(cell)),
         Kind::One(_) | Kind::Many(_) | Kind::Object => {
-            json::read(cell.as_bytes()).map_err(|fault| {
-                let detail =
-                    format!("send JSON in this cell, or a column for each part: {}", fault.detail);
+            let read = json::read(cell.as_bytes()).map_err(|fault| fault.detail);
+            let read = read.and_then(|value| match value {
+                Json::Null => Err("null removes nothing here; leave the cell empty".to_owned()),
+                value => Ok(value),
+            });
+            read.map_err(|detail| {
+                let detail = format!("send JSON in this cell, or a column for each part: {detail}");
                 ("wrong-type", detail)
             })
         }

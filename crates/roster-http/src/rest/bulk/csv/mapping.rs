@@ -11,6 +11,10 @@ use crate::{
     problem::{Fault, Problem},
 };
 
+/// At how many colons a value is split to say which column it probably means. The path of a member
+/// has fewer.
+const MEANT_MAX: usize = 16;
+
 /// How columns are mapped to members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Mapping {
@@ -81,7 +85,10 @@ fn split<'t>(
                 let detail = member(rest).err().unwrap_or_default();
                 return (column, Err(("unknown-column", detail)));
             }
-            let meant = splits().find(|(_, rest)| member(rest).is_ok());
+            let last = text.rmatch_indices(':').take(MEANT_MAX).last();
+            let of_last =
+                |(column, _): &(&str, &str)| last.is_some_and(|(at, _)| column.len() >= at);
+            let meant = splits().filter(of_last).find(|(_, rest)| member(rest).is_ok());
             let (column, _) = meant.or_else(|| text.rsplit_once(':')).unwrap_or((text, ""));
             let detail = format!("map={text}: the file has no such column");
             (column, Err(("unknown-column", detail)))

@@ -9,6 +9,7 @@ mod columns;
 mod export;
 mod mapping;
 mod names;
+mod pointers;
 mod results;
 mod rows;
 
@@ -18,6 +19,7 @@ use roster_server::{BodyFault, Upload};
 pub(super) use columns::{Columns, malformed};
 pub(super) use export::CsvUsers;
 pub(super) use mapping::Mapping;
+pub(super) use pointers::Pointers;
 pub(super) use results::{header_of_results, row_of_result};
 pub(super) use rows::Rows;
 

@@ -30,7 +30,7 @@ pub(super) enum Target {
         index: usize,
         part: Part,
     },
-    /// A member of `attributes`.
+    /// A member of `attributes`, or a path of members with dots.
     Attribute(String),
 }
 
@@ -58,7 +58,8 @@ impl Target {
                 format!("/{}/{index}/{}", list.name(), part.name())
             }
             Self::Attribute(name) => {
-                format!("/attributes/{}", name.replace('~', "~0").replace('/', "~1"))
+                let name = name.replace('~', "~0").replace('/', "~1").replace('.', "/");
+                format!("/attributes/{name}")
             }
         }
     }
@@ -165,7 +166,8 @@ fn own(header: &str) -> Option<Target> {
     }
     let (name, part) = header.split_once('.')?;
     if name == Attribute::Attributes.name() {
-        return (!part.is_empty()).then(|| Target::Attribute(part.to_owned()));
+        let is_path = part.split('.').all(|name| !name.is_empty());
+        return is_path.then(|| Target::Attribute(part.to_owned()));
     }
     let (name, index) = indexed(name)?;
     of_parts(Attribute::from_name(name)?, index, |known| known.name() == part)
