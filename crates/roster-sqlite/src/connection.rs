@@ -14,6 +14,7 @@ use rustix::fs::{Access, access};
 
 use crate::{
     lock::is_there,
+    lost::refuse_lost,
     migrations,
     open_error::OpenError,
     settings::{DATABASE, PAGE_BYTES, Purpose, Settings},
@@ -33,8 +34,10 @@ pub(crate) const READ_WRITE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
     .union(OpenFlags::SQLITE_OPEN_CREATE)
     .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Whether a directory has a store. Fails if this process may not read it.
+/// Whether a directory has a store. Fails if this process may not read it, or if its database was
+/// lost.
 pub fn has_store(directory: &Path) -> Result<bool, OpenError> {
+    refuse_lost(directory)?;
     let path = directory.join(DATABASE);
     let is_readable = is_there(&path).and_then(|is_there| {
         if is_there {

@@ -9,7 +9,8 @@
 //! - `writer`, `wal`: the thread that writes, and the one that copies the write-ahead log
 //! - `reads`: connections for reads, and threads for long ones
 //! - `purge`: erasing the history of purged users, and their bytes in the file
-//! - `establish`, `schema`, `lock`: opening the file, its schema, and the lock of the directory
+//! - `establish`, `schema`, `lock`, `lost`: opening the file, its schema, the lock of the
+//!   directory, and the refusal of a directory whose database was lost
 //! - `policy`, `key_file`: the uniqueness policy, and API keys
 //! - `backup`, `check`, [`unload`]: `roster backup`, `roster check`, and the source of `roster
 //!   migrate`
@@ -39,6 +40,7 @@ mod failure;
 mod health;
 mod load;
 mod lock;
+mod lost;
 mod migrations;
 mod mutex;
 mod offline_api_keys;

@@ -21,10 +21,10 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::{open_error::OpenError, settings::DATABASE};
+use crate::{lost::refuse_lost, open_error::OpenError, settings::DATABASE};
 
 /// The name of the lock file in the data directory.
-const LOCK: &str = "roster.lock";
+pub(crate) const LOCK: &str = "roster.lock";
 
 /// The permission bits of everyone but the owner.
 const OTHERS: u32 = 0o077;
@@ -50,8 +50,11 @@ pub(crate) struct StoreLock {
 
 impl StoreLock {
     /// Takes the locks, and creates an empty database if `creates` and there is none. Fails if
-    /// another process, or another store of this process, holds one of them.
+    /// another process, or another store of this process, holds one of them, or if there was a
+    /// database that is lost.
     pub(crate) fn take(directory: &Path, creates: bool) -> Result<Self, OpenError> {
+        // Before the lock file is created, which is part of what this examines.
+        refuse_lost(directory)?;
         let lock = DirectoryLock::take(directory)?;
         let database = Arc::new(open_locked(&directory.join(DATABASE), creates)?);
         Ok(Self { database, _directory: lock })

@@ -21,6 +21,21 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
+    /// The database of the directory is empty or missing, but not its write-ahead log.
+    #[error(
+        "roster.db in {} is empty or missing, but roster.db-wal or roster.db-shm shows that there \
+         was a database: restore the last backup into another directory; to begin without users, \
+         move these three files away",
+        .0.display()
+    )]
+    Lost(PathBuf),
+    /// The database is an empty file without the lock file that every process creates first.
+    #[error(
+        "{} is an empty file that Roster did not make: restore the last backup into another \
+         directory; to begin without users, move this file away",
+        .0.display()
+    )]
+    Empty(PathBuf),
     /// `roster.db` is not a database of this program.
     #[error("roster.db is not a Roster database")]
     Foreign,

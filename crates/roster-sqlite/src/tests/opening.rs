@@ -81,6 +81,57 @@ fn a_missing_directory_is_an_error_that_names_it() {
     assert!(refused.to_string().contains("none"), "{refused}");
 }
 
+#[tokio::test]
+async fn a_lost_database_beside_its_log_is_refused_by_every_command_and_the_log_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    apply(&store, create(1, r#"{"username":"ada"}"#)).await.unwrap();
+    for is_missing in [false, true] {
+        // What a killed process leaves, without its database.
+        let copied = tempfile::tempdir().unwrap();
+        let (copy, log) = (copied.path(), copied.path().join("roster.db-wal"));
+        fs::copy(directory.path().join("roster.db-wal"), &log).unwrap();
+        fs::write(copy.join("roster.lock"), "").unwrap();
+        if !is_missing {
+            fs::write(copy.join(DATABASE), "").unwrap();
+        }
+        let bytes = fs::read(&log).unwrap();
+        assert!(!bytes.is_empty());
+        let said = [
+            Sqlite::open(settings(copy)).err().unwrap().to_string(),
+            KeyFile::open(copy.to_owned()).err().unwrap().to_string(),
+            KeyFile::open_to_read(copy).err().unwrap().to_string(),
+            read_policy(copy).err().unwrap().to_string(),
+            check(copy).err().unwrap().to_string(),
+            backup(copy, &copy.join("b"), MAKING).err().unwrap().to_string(),
+        ];
+        for said in said {
+            assert!(said.contains("restore the last backup"), "{said}");
+        }
+        assert_eq!(fs::read(&log).unwrap(), bytes, "missing: {is_missing}");
+        assert_eq!(copy.join(DATABASE).exists(), !is_missing);
+    }
+}
+
+#[test]
+fn an_empty_database_is_refused_unless_a_first_start_was_interrupted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join(DATABASE), "").unwrap();
+    // The refused start leaves no lock file, so the next one is refused too.
+    for _ in 0..2 {
+        let refused = Sqlite::open(settings(path)).err().unwrap();
+        assert!(matches!(refused, OpenError::Empty(_)), "{refused:?}");
+    }
+    fs::write(path.join("roster.lock"), "").unwrap();
+    drop(open(path));
+    // After a clean stop the log is empty, and shows nevertheless that there was a database.
+    assert_eq!(fs::metadata(path.join("roster.db-wal")).unwrap().len(), 0);
+    fs::write(path.join(DATABASE), "").unwrap();
+    let refused = Sqlite::open(settings(path)).err().unwrap();
+    assert!(matches!(refused, OpenError::Lost(_)), "{refused:?}");
+}
+
 #[test]
 fn secret_and_log_id_are_created_once() {
     let directory = tempfile::tempdir().unwrap();
