@@ -25,14 +25,13 @@ pub(super) struct CheckFlags {
 
 /// Checks, and prints a line for each kind of data.
 pub(super) fn run(flags: CheckFlags) -> anyhow::Result<ExitCode> {
-    let is_directory = flags.store.is_directory();
     let findings = if let Some(file) = flags.backup {
         Sealed::open(&file)?.check()?
     } else {
         let config = flags.store.load()?;
         match config.database {
-            Some(database) if !is_directory => check_database(&database)?,
-            _ => roster_sqlite::check(&config.data)?,
+            Some(database) => check_database(&database)?,
+            None => roster_sqlite::check(&config.data)?,
         }
     };
     print(&format!("{findings}{}", verdict(&findings)))?;

@@ -61,17 +61,38 @@ impl StoreFlags {
         self.data.is_some() || self.database.is_some() || self.config.is_some()
     }
 
-    /// Whether the flags name a directory and no database.
-    pub(super) fn is_directory(&self) -> bool {
-        self.data.is_some() && self.database.is_none()
-    }
-
-    /// The settings, from the same sources as those of `roster serve`.
+    /// The settings, from the same sources as those of `roster serve`. If the flags name a
+    /// directory and no database, a database of the environment or of the settings file does not
+    /// count: a command must not change another store than the one that it names.
     pub(super) fn load(self) -> anyhow::Result<Config> {
+        let is_directory = self.data.is_some() && self.database.is_none();
         let data = self.data.map(|data| ("data", data.into_os_string()));
         let database = self.database.map(|url| ("database", url));
         let flags = data.into_iter().chain(database).collect();
         let given = Given { flags, config_file: self.config, dev: false };
-        Ok(Config::load(&given)?.0)
+        let (mut config, _) = Config::load(&given)?;
+        config.database = config.database.filter(|_| !is_directory);
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_named_wins_over_a_database_of_the_settings_file() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("roster.toml");
+        std::fs::write(&file, "database = \"postgres://ada@db/users\"\n").unwrap();
+        let load = |data: Option<&str>, database: Option<&str>| {
+            let (data, database) = (data.map(PathBuf::from), database.map(OsString::from));
+            StoreFlags { data, database, config: Some(file.clone()) }.load().unwrap()
+        };
+        let named = load(Some("users"), None);
+        assert_eq!((named.database, named.data), (None, PathBuf::from("users")));
+        assert!(load(None, None).database.is_some());
+        let both = load(Some("users"), Some("postgres://ada@other/users")).database.unwrap();
+        assert!(both.as_str().contains("@other/"));
     }
 }
