@@ -45,14 +45,30 @@ impl KeyService {
     /// credentials.
     pub async fn create(
         &self,
-        _may: Permit<RunKeys>,
+        may: Permit<RunKeys>,
         draft: KeyDraft,
         authority: &Authority,
         request_id: &str,
     ) -> Result<(ApiKey, Token), KeyFailure> {
+        self.create_kept(may, draft, authority, request_id, |_| Ok(())).await
+    }
+
+    /// Creates a key, as `create` does, and calls `keep` with its text before it is stored: no key
+    /// exists whose text nobody has. If `keep` fails, no key is created. `keep` is called again in
+    /// the unlikely case that the id is taken.
+    pub async fn create_kept<E: From<KeyFailure>>(
+        &self,
+        _may: Permit<RunKeys>,
+        draft: KeyDraft,
+        authority: &Authority,
+        request_id: &str,
+        mut keep: impl FnMut(&Token) -> Result<(), E>,
+    ) -> Result<(ApiKey, Token), E> {
         loop {
             let at = self.clock.now();
-            let token = Token::new(&*self.clock).ok_or_else(no_randomness)?;
+            let token = Token::new(&*self.clock).ok_or_else(no_randomness);
+            let token = token.map_err(KeyFailure::from)?;
+            keep(&token)?;
             let (presented, actor) = (token.presented(), authority.actor());
             let key = draft.clone().into_key(self.tenant, presented, actor, at);
             let act = KeyAct::Create(Box::new(key));

@@ -139,7 +139,7 @@ fn refuse_new_store(config: &Config, report: &Report, listening: Listening) -> a
         return Ok(());
     }
     if let Some(file) = &config.first_key_file {
-        return first_key::refuse_existing(file);
+        return first_key::refuse_unfit(file, &config.data);
     }
     Ok(bind_check::check(config, report, listening.address, false)?)
 }
