@@ -19,12 +19,24 @@ fn reason(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
+/// What is wrong with a second `@`. It contains no part of the URL.
+const SECOND_AT: &str = "it has more than one @: write an @ of the user name, of the password or of \
+                         a parameter as %40";
+
 /// The configurations of the hosts of a URL, and their TLS.
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
+    // For the driver a password ends at the first `@`. It would take the rest of the password for a
+    // host, which is looked up in the network and shown.
+    if url.matches('@').count() > 1 {
+        return Err(SECOND_AT.to_owned());
+    }
     let (rest, parameters) = tls::take_parameters(url)?;
     let whole: Config = rest.parse().map_err(|error| reason(&error))?;
     if whole.get_hosts().is_empty() || whole.get_hosts().iter().any(is_empty) {
         return Err("it names no host, or one without a name".to_owned());
+    }
+    if whole.get_hosts().iter().any(has_at) {
+        return Err("it names a host with an @, which no host has".to_owned());
     }
     if !whole.get_hostaddrs().is_empty() {
         return Err("hostaddr is not supported: write it as the host".to_owned());
@@ -71,6 +83,13 @@ fn is_empty(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => name.is_empty(),
         Host::Unix(path) => path.as_os_str().is_empty(),
+    }
+}
+
+fn has_at(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => name.contains('@'),
+        Host::Unix(_) => false,
     }
 }
 

@@ -1,11 +1,12 @@
 //! The URL of a PostgreSQL database.
 //!
 //! It may contain a password, which is never printed. `Display` prints only user, hosts and
-//! database.
+//! database; `without_password` is the whole URL without it.
 
 use std::fmt;
 
 use roster_postgres::Connector;
+use url::form_urlencoded;
 
 /// The URL of the database.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,10 +27,32 @@ impl DatabaseUrl {
         }
     }
 
+    /// The URL without its password: with every parameter, because without `sslmode` and others a
+    /// settings file would mean another connection.
+    pub fn without_password(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("postgres", &self.url));
+        let (credentials, place) = match rest.split_once('@') {
+            Some((credentials, place)) => (Some(credentials), place),
+            None => (None, rest),
+        };
+        let user = credentials.map(|both| both.split_once(':').map_or(both, |(user, _)| user));
+        let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+        let (place, query) = place.split_once('?').unwrap_or((place, ""));
+        let kept: Vec<&str> = query.split('&').filter(|one| !is_password(one)).collect();
+        let kept = kept.join("&");
+        let sign = if kept.is_empty() { "" } else { "?" };
+        format!("{scheme}://{user}{place}{sign}{kept}")
+    }
+
     /// The URL, with its password.
     pub fn as_str(&self) -> &str {
         &self.url
     }
+}
+
+/// Whether a parameter of the query is the password.
+fn is_password(parameter: &str) -> bool {
+    form_urlencoded::parse(parameter.as_bytes()).any(|(name, _)| name == "password")
 }
 
 /// User, hosts and database.
@@ -64,6 +87,42 @@ mod tests {
             assert_eq!(url.to_string(), printable);
             assert!(!format!("{url:?}").contains("s3"), "{url:?}");
         }
+    }
+
+    #[test]
+    fn all_but_the_password_is_kept_for_a_settings_file() {
+        let parameters = "sslmode=require&connect_timeout=3&options=-c%20x%3Dy\
+                          &target_session_attrs=read-write";
+        for (url, kept) in [
+            ("postgres://ada:s3@db/u?{}", "postgres://ada@db/u?{}"),
+            ("postgresql://ada:s3?:/@a:1,b:2/u?{}", "postgresql://ada@a:1,b:2/u?{}"),
+            ("postgres://ada@db/u?p%61ssword=s3&{}", "postgres://ada@db/u?{}"),
+            ("postgres://db?user=ada&{}&password=s3", "postgres://db?user=ada&{}"),
+            ("postgres://ada:s3@db/u", "postgres://ada@db/u"),
+            ("postgres://ada@db/u?password=s3", "postgres://ada@db/u"),
+        ] {
+            let [url, kept] = [url, kept].map(|text| text.replace("{}", parameters));
+            let printed = DatabaseUrl::parse(&url).unwrap().without_password();
+            assert_eq!(printed, kept);
+            assert_eq!(DatabaseUrl::parse(&printed).unwrap().without_password(), kept);
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_password_with_an_at_sign_is_taken_for_a_host() {
+        for url in [
+            "postgres://ada:s3@cret@db/users",
+            "postgres://ada:s3@cret/@db/users",
+            "postgres://ada:s3@cr?et=@db/users",
+            "postgres://ada:s3@cret:x@db/users",
+        ] {
+            let said = DatabaseUrl::parse(url).unwrap_err();
+            assert!(said.contains("%40"), "{said}");
+            assert!(!said.contains("s3") && !said.contains("cr"), "{said}");
+        }
+        let said = DatabaseUrl::parse("postgres://ada:s3@cret%40db/users").unwrap_err();
+        assert!(said.contains("host with an @") && !said.contains("cret"), "{said}");
+        DatabaseUrl::parse("postgres://ada%40x:s3%40cret@db/users?options=%40").unwrap();
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Kind {
             }
             Self::Database(slot) => {
                 let url = database(text)?;
-                let printed = url.as_ref().map(ToString::to_string).unwrap_or_default();
+                let printed = url.as_ref().map(DatabaseUrl::without_password).unwrap_or_default();
                 *slot(config) = url;
                 Ok(quoted(printed))
             }

@@ -1,11 +1,12 @@
 //! The TLS parameters of a URL. They are removed before the driver parses the URL, because it knows
 //! only some of libpq's parameters and rejects the others.
 //!
-//! The query is found and decoded exactly as by the driver. If a parameter is repeated, the last
-//! one is used, as in libpq.
+//! The query is found and decoded exactly as by the driver. A parameter that is repeated is an
+//! error: it is unknown which value is meant.
 
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
 };
@@ -56,8 +57,13 @@ pub(in crate::connect) fn take_parameters(url: &str) -> Result<(String, Paramete
         return Ok((url.to_owned(), Parameters::default()));
     };
     let mut parameters = Parameters::default();
-    let mut kept = Vec::new();
+    let (mut kept, mut names) = (Vec::new(), BTreeSet::new());
     for parameter in query.split('&') {
+        if let Some(name) = name_of(parameter)
+            && !names.insert(name.clone())
+        {
+            return Err(format!("the parameter {name:?} is given more than once"));
+        }
         if !parameters.take(parameter)? {
             kept.push(parameter);
         }
@@ -104,10 +110,7 @@ impl Parameters {
 
     /// Stores a parameter if it is a TLS parameter. Returns whether it is one.
     fn take(&mut self, parameter: &str) -> Result<bool, String> {
-        let Some((name, value)) = parameter.split_once('=') else {
-            return Ok(false);
-        };
-        let Ok(name) = percent_decode_str(name).decode_utf8() else {
+        let (Some(name), Some((_, value))) = (name_of(parameter), parameter.split_once('=')) else {
             return Ok(false);
         };
         match &*name {
@@ -119,6 +122,12 @@ impl Parameters {
         }
         Ok(true)
     }
+}
+
+/// The decoded name of a parameter, if it has a value.
+fn name_of(parameter: &str) -> Option<Cow<'_, str>> {
+    let (name, _) = parameter.split_once('=')?;
+    percent_decode_str(name).decode_utf8().ok()
 }
 
 pub(super) fn read(roots: &Path) -> Result<Authorities, String> {
@@ -177,7 +186,7 @@ mod tests {
             "postgres://ada@db",
             "postgres://ada:s3?cret=1&sslmode=x@db/users",
             "postgres://ada@a:1,b:2,[::1]:3/users?application_name=a%26b&options=-c%20x%3Dy",
-            "postgres://ada@db?connect_timeout=1&connect_timeout=2",
+            "postgres://ada@db?connect_timeout=1&keepalives=1",
             "postgres://ada@db/users?nonsense&=&a==b",
         ] {
             assert_eq!(taken(url), (url.to_owned(), Parameters::default()), "{url}");
@@ -203,11 +212,18 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_repeated_parameters_is_used() {
-        let url = "postgres://ada@db?sslmode=disable&sslmode=require";
-        assert_eq!(mode(url).unwrap(), Mode::Require);
-        let (_, found) = taken("postgres://ada@db?sslrootcert=a&sslrootcert=&sslcert=a&sslcert=");
-        assert_eq!(found, Parameters::default());
+    fn a_repeated_parameter_is_an_error_that_names_it() {
+        for (parameters, name) in [
+            ("sslmode=disable&sslmode=require", "sslmode"),
+            ("sslmode=require&sslmode=require", "sslmode"),
+            ("sslmode=disable&ssl%6Dode=require", "sslmode"),
+            ("connect_timeout=1&sslmode=disable&connect_timeout=2", "connect_timeout"),
+        ] {
+            let error = take_parameters(&format!("postgres://ada@db?{parameters}")).unwrap_err();
+            assert!(error.contains(&format!("{name:?}")), "{parameters}: {error}");
+        }
+        let (_, found) = taken("postgres://ada@db?sslrootcert=&sslcert=");
+        assert_eq!(found, Parameters::default(), "empty counts as absent");
     }
 
     #[test]
