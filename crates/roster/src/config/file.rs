@@ -83,11 +83,11 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
         (Kind::Hosts(_) | Kind::Networks(_) | Kind::Origins(_), DeValue::Array(names)) => {
             let names: Option<Vec<&str>> = names
                 .iter()
-                .map(|name| name.get_ref().as_str().filter(|name| !name.contains(',')))
+                .map(|name| name.get_ref().as_str().filter(|name| is_single(name)))
                 .collect();
             match names {
                 Some(names) => return Ok(names.join(",")),
-                None => "a list of single strings",
+                None => "a list of single strings, none of them empty",
             }
         }
         (Kind::Hosts(_), _) => "a list, as in [\"directory.example.com\"]",
@@ -97,6 +97,12 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, String> {
         (_, _) => "a string in quotes",
     };
     Err(format!("{} must be {expected}", setting.key))
+}
+
+/// Whether a text is one part of a list. The list becomes a text with commas, in which one empty
+/// part would be no part at all.
+fn is_single(text: &str) -> bool {
+    !text.contains(',') && !text.trim().is_empty()
 }
 
 /// The line of a byte, counted from 1.

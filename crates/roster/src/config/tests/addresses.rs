@@ -84,6 +84,14 @@ fn host_names_are_stored_as_they_are_compared() {
     }
     assert_eq!(none().file("hosts = [\"a,b\"]").faults().len(), 1);
     assert_eq!(none().file("hosts = [1]").faults().len(), 1);
+    // As a text with commas, this would be an empty list.
+    for key in ["hosts", "cors_origins", "trusted_proxies", "webhook_networks"] {
+        for list in ["[\"\"]", "[\" \"]", "[\"\", \"\"]"] {
+            let faults = none().file(&format!("{key} = {list}")).faults();
+            let said = "must be a list of single strings, none of them empty";
+            assert_eq!(faults, [format!("file FILE:1: {key} {said}")], "{list}");
+        }
+    }
 }
 
 #[test]
