@@ -71,5 +71,6 @@ pub use app::App;
 pub use limits::admission::AdmissionSettings;
 pub use limits::time_limits::READ_WAIT_MAX;
 pub use metrics::{Duty, HousekeepingMetrics, WebhookLag, WebhookMetrics};
+pub use middleware::is_loopback_host;
 pub use settings::{HttpSettings, URI_BYTES_MAX};
 pub use webhook_client::{Sent, WebhookClient, WebhookContent};

@@ -13,10 +13,7 @@
 //! | 32 | digest | SHA-256 of the proof |
 //! | rest | credential | the key or token |
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    time::Duration,
-};
+use std::{net::IpAddr, time::Duration};
 
 use chacha20poly1305::{Key, KeyInit, XChaCha20Poly1305, XNonce, aead::Aead};
 use data_encoding::BASE64URL_NOPAD;
@@ -30,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     access::session_ended,
+    middleware::is_loopback_host,
     problem::{Problem, ProblemCode},
 };
 
@@ -185,12 +183,9 @@ pub(crate) fn set_cookie(
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
         _ => (authority, if scheme == "https" { "443" } else { "80" }),
     };
-    let is_loopback = host == "localhost"
-        || host == "[::1]"
-        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
     let (prefix, secure) = if scheme == "https" || has_tls {
         ("__Host-", "Secure; ")
-    } else if is_loopback && client.is_loopback() {
+    } else if is_loopback_host(host) && client.is_loopback() {
         ("", "")
     } else {
         return None;

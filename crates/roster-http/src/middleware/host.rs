@@ -1,8 +1,10 @@
 //! The host guard: a request must name this service (RFC 9110 section 7.4).
 //!
 //! It protects against DNS rebinding: the browser then sends the attacker's name. Loopback names
-//! are accepted with any port, and so are listed names without a port. A name that is listed with a
-//! port is accepted with that port only.
+//! are accepted with any port, and so are listed names without a port: nobody can make a browser
+//! reach another machine by them. A name that is listed with a port is accepted with that port only.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use http::{
     Method, Version,
@@ -26,8 +28,7 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// The loopback names, these names, and the name in the base URL.
     pub(crate) fn new(names: impl IntoIterator<Item = String>, base_url: &str) -> Self {
-        let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        let names = loopback.into_iter().chain(names).flat_map(Authority::try_from);
+        let names = names.into_iter().flat_map(Authority::try_from);
         let usual = base_url.split('/').nth(2).unwrap_or_default().to_owned();
         Self { names: names.collect(), https: base_url.starts_with("https://"), usual }
     }
@@ -79,11 +80,25 @@ impl Hosts {
     fn serves(&self, named: &Authority, tls: bool) -> bool {
         let implied = if self.https || tls { 443 } else { 80 };
         let port = named.port_u16().unwrap_or(implied);
-        self.names.iter().any(|name| {
+        let is_listed = |name: &Authority| {
             named.host().eq_ignore_ascii_case(name.host())
                 && name.port_u16().is_none_or(|own| own == port)
-        })
+        };
+        is_loopback_host(named.host()) || self.names.iter().any(is_listed)
     }
+}
+
+/// Whether a host of a URL is this machine: a loopback address, `localhost` or a name below it (RFC
+/// 6761 section 6.3). An IPv6 address has brackets. An IPv4 address has four decimal numbers: a
+/// browser sends no other form.
+pub fn is_loopback_host(host: &str) -> bool {
+    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return inner.parse().is_ok_and(|own: Ipv6Addr| own.to_canonical().is_loopback());
+    }
+    let host = host.to_ascii_lowercase();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse().is_ok_and(|own: Ipv4Addr| own.is_loopback())
 }
 
 fn authority(host: &[u8]) -> Result<Authority, Problem> {
@@ -99,4 +114,43 @@ fn authority(host: &[u8]) -> Result<Authority, Problem> {
 
 fn invalid(detail: &'static str) -> Problem {
     Problem::saying(ProblemCode::InvalidRequest, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_localhost_the_names_below_it_and_its_addresses() {
+        for own in [
+            "localhost",
+            "LocalHost",
+            "a.localhost",
+            "a.b.LOCALHOST",
+            "127.0.0.1",
+            "127.9.9.9",
+            "[::1]",
+            "[0:0::1]",
+            "[::ffff:127.0.0.2]",
+        ] {
+            assert!(is_loopback_host(own), "{own}");
+        }
+        for foreign in [
+            "",
+            "localhost.",
+            "localhost.example",
+            "evil-localhost",
+            "127.0.0.1.example",
+            "127.1",
+            "2130706433",
+            "0.0.0.0",
+            "128.0.0.1",
+            "::1",
+            "[::]",
+            "[::2]",
+            "[::ffff:128.0.0.1]",
+        ] {
+            assert!(!is_loopback_host(foreign), "{foreign}");
+        }
+    }
 }

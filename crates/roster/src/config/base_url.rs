@@ -7,9 +7,8 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
+use roster_http::is_loopback_host;
 use url::Url;
-
-use super::host_name;
 
 /// An absolute http or https URL without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +76,7 @@ impl BaseUrl {
 
     /// Whether it is a URL of this machine.
     pub fn is_loopback(&self) -> bool {
-        host_name::is_loopback(&self.host)
+        is_loopback_host(&self.host)
     }
 
     /// The path of the routes: empty, or for example `/v1`.

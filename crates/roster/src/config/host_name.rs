@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use roster_http::is_loopback_host;
 use url::Host;
 
 /// A host name or address, with or without a port.
@@ -36,7 +37,7 @@ impl HostName {
 
     /// Whether it is a name of this machine.
     pub fn is_loopback(&self) -> bool {
-        is_loopback(&self.host)
+        is_loopback_host(&self.host)
     }
 
     /// The required port; `None` for any.
@@ -51,17 +52,6 @@ impl fmt::Display for HostName {
             Some(port) => write!(f, "{}:{port}", self.host),
             None => f.write_str(&self.host),
         }
-    }
-}
-
-/// Whether a host of a URL is this machine: a loopback address, `localhost` or a name below it (RFC
-/// 6761 section 6.3).
-pub(super) fn is_loopback(host: &str) -> bool {
-    match Host::parse(host) {
-        Ok(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Ok(Host::Ipv4(address)) => address.is_loopback(),
-        Ok(Host::Ipv6(address)) => address.to_canonical().is_loopback(),
-        Err(_) => false,
     }
 }
 
