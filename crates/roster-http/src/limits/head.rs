@@ -1,15 +1,16 @@
-//! Limits that are cheap to check: the length of the target, the transfer coding, and `Expect`.
+//! Limits that are cheap to check: the length of the target, the transfer coding, `Content-Range`
+//! and `Expect`.
 
 use http::{
-    HeaderValue,
-    header::{CONNECTION, EXPECT, TRANSFER_ENCODING},
+    HeaderValue, Method,
+    header::{CONNECTION, CONTENT_RANGE, EXPECT, TRANSFER_ENCODING},
     request::Parts,
 };
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Rejects a target that is too long, an unsupported transfer coding and an unsupported
-/// expectation.
+/// Rejects a target that is too long, an unsupported transfer coding, a part of a body and an
+/// unsupported expectation.
 pub(crate) fn check_limits(parts: &Parts, uri_bytes_max: usize) -> Result<(), Problem> {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if target > uri_bytes_max {
@@ -24,6 +25,12 @@ pub(crate) fn check_limits(parts: &Parts, uri_bytes_max: usize) -> Result<(), Pr
         let detail = "send the body in chunked coding alone, or with Content-Length";
         return Err(Problem::saying(ProblemCode::InvalidRequest, detail)
             .with_header(CONNECTION, HeaderValue::from_static("close")));
+    }
+    // A part must not replace the whole (RFC 9110 section 14.5).
+    let is_part = [Method::PUT, Method::PATCH].contains(&parts.method);
+    if is_part && parts.headers.contains_key(CONTENT_RANGE) {
+        let detail = "send the whole body, without Content-Range: parts cannot be written";
+        return Err(Problem::saying(ProblemCode::InvalidRequest, detail));
     }
     let met = |line: &HeaderValue| line.as_bytes().eq_ignore_ascii_case(b"100-continue");
     if parts.headers.get_all(EXPECT).into_iter().all(met) {

@@ -6,6 +6,8 @@ const TYPE: &str = "RFC 9110 section 15.5.16: what we take stands in Accept";
 const CHARSET: &str = "RFC 8259 section 11: JSON has no charset; what says UTF-8 does no harm";
 const ONE: &str = "RFC 9110 section 5.3: Content-Type is no list, so two lines mean nothing";
 const CODING: &str = "RFC 9110 section 15.5.16: we take no coding, and say so in Accept-Encoding";
+const PART: &str = "RFC 9110 section 14.5: a part must not replace the whole, so it is 400";
+const RANGE: &str = "Content-Range: bytes 0-9/100\r\n";
 const EXPECT: &str = "RFC 9110 section 10.1.1: the final answer stands in for 100";
 
 fn refused() -> Answer {
@@ -45,6 +47,24 @@ pub(super) fn rows() -> Vec<Row> {
         row(name, CODING, coded(coding), refused().with("accept-encoding", "identity"))
     };
     vec![
+        row(
+            "content-range: of a PUT",
+            PART,
+            send("PUT", "/users/<id>", &format!("{JSON}{RANGE}"), USER),
+            problem(400, "invalid-request").saying("Content-Range"),
+        ),
+        row(
+            "content-range: of a PATCH",
+            PART,
+            send("PATCH", "/users/<id>", &format!("{JSON}{RANGE}"), USER),
+            problem(400, "invalid-request"),
+        ),
+        row(
+            "content-range: of a POST",
+            "RFC 9110 section 14.4: ignored where it has no meaning",
+            send("POST", "/users", &format!("{JSON}{RANGE}"), USER),
+            ours(201),
+        ),
         row("type: none", TYPE, no_type, refused_json()),
         refuses("type: empty", ""),
         refuses("type: text", "text/plain"),
