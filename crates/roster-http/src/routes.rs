@@ -122,7 +122,11 @@ async fn not_found(State(app): State<AppState>, method: Method, uri: Uri) -> Res
             let detail = format!("paths are compared exactly, and this one is not {base}{path}");
             Problem::saying(ProblemCode::NotFound, detail)
         }
-        None => Problem::new(ProblemCode::NotFound),
+        None if base.is_empty() => Problem::new(ProblemCode::NotFound),
+        None => {
+            let detail = format!("nothing is at this path; the service document is at {base}/");
+            Problem::saying(ProblemCode::NotFound, detail)
+        }
     };
     problem.into_response()
 }

@@ -18,6 +18,8 @@ pub(crate) async fn routes_are_below_the_path_of_the_base_url(backend: Backend) 
     for target in ["/users", "/", "/docs", "/v1users", "/v2/users", "/v1/v1/users", "/V1/users"] {
         assert_eq!(service.request("GET", target).unwitnessed().await.status(), 404, "{target}");
     }
+    let missing = service.get("/v1/people").await.expect(404).json();
+    assert_eq!(missing["detail"], "nothing is at this path; the service document is at /v1/");
 }
 
 pub(crate) async fn health_is_served_below_the_base_path_and_at_the_root(backend: Backend) {
