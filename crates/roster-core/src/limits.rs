@@ -126,6 +126,8 @@ pub const GROUP_MEMBERS_CHANGE_MAX: usize = 20_000;
 /// The maximum number of members that a replacement of a group may name: the maximum size of a
 /// group.
 pub const GROUP_MEMBERS_NAMED_MAX: usize = 100_000;
+/// The maximum size of a request body about keys, tenants and webhooks, in bytes.
+pub const ADMIN_BODY_BYTES_MAX: usize = 16 * 1024;
 /// The maximum size of a SCIM request that creates, replaces or patches a group, in bytes: enough
 /// for the largest group as responses contain it.
 pub const GROUP_BODY_BYTES_MAX: usize = 20_000_000;

@@ -96,6 +96,7 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
 fn limits_of(settings: &HttpSettings) -> Json {
     let mut all = members([
         ("body_bytes_max", number(settings.body_bytes_max)),
+        ("admin_body_bytes_max", number(limits::ADMIN_BODY_BYTES_MAX)),
         ("uri_bytes_max", number(settings.uri_bytes_max)),
         ("json_depth_max", number(limits::JSON_DEPTH_MAX)),
         ("json_values_max", number(limits::JSON_VALUES_MAX)),

@@ -17,7 +17,7 @@ use roster_core::{
     Json, Tenant, TenantName, UserId,
     access::RunTenants,
     json::{self, write_json},
-    limits::TENANTS_MAX,
+    limits::{ADMIN_BODY_BYTES_MAX, TENANTS_MAX},
     list::{PageKey, SortKey},
     tenant::{
         TenantAct, TenantCounts, TenantDraft, TenantFailure, TenantPage, TenantQuery,
@@ -40,9 +40,6 @@ use crate::{
     request::{Call, RequestContext, UnreadCall},
     state::AppState,
 };
-
-/// The maximum size of a request body in bytes.
-const BYTES_MAX: usize = 16 * 1024;
 
 /// The approximate size of a tenant in a response, in bytes.
 const TENANT_BYTES: usize = 512;
@@ -197,8 +194,9 @@ pub(crate) async fn patch(
     _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let (call, patch, _) =
-        call.read_and_authorize(&app, BodyKind::MergePatch, BYTES_MAX, json::read).await?;
+    let (call, patch, _) = call
+        .read_and_authorize(&app, BodyKind::MergePatch, ADMIN_BODY_BYTES_MAX, json::read)
+        .await?;
     let tenant = change(&app, &options, &call, TenantAct::Patch(name, patch)).await?;
     write_response(&app, &options, &tenant)
 }
@@ -252,7 +250,8 @@ pub(crate) async fn restore(
 /// The tenant that a body describes.
 async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, TenantDraft), Problem> {
     let parse = |text: &[u8]| json::read(text).map(|tree| TenantDraft::parse(&tree));
-    let (call, draft, _) = call.read_and_authorize(app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let (call, draft, _) =
+        call.read_and_authorize(app, BodyKind::Json, ADMIN_BODY_BYTES_MAX, parse).await?;
     Ok((call, draft.map_err(TenantRefusal::Invalid).map_err(TenantFailure::Refused)?))
 }
 

@@ -18,7 +18,7 @@ use roster_core::{
     EventsQuery, Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
     access::{AuditView, Permit, Reach, RunWebhooks, Scope},
     json::{self, JsonFault, write_json},
-    limits::{WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
+    limits::{ADMIN_BODY_BYTES_MAX, WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
     webhook::{
         StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDelivery, WebhookDraft,
         WebhookFailure, WebhookId, WebhookRefusal, WebhookSecret, WebhookStatus,
@@ -41,9 +41,6 @@ use crate::{
     state::AppState,
     webhook_client::TestOf,
 };
-
-/// The maximum size of a request body in bytes.
-const BYTES_MAX: usize = 16 * 1024;
 
 /// The approximate size of a webhook in a response, in bytes.
 const WEBHOOK_BYTES: usize = 1024;
@@ -156,8 +153,9 @@ pub(crate) async fn patch(
     _: AcceptsJson,
     call: UnreadCall,
 ) -> Result<Response, Problem> {
-    let (call, patch, _) =
-        call.read_and_authorize(&app, BodyKind::MergePatch, BYTES_MAX, json::read).await?;
+    let (call, patch, _) = call
+        .read_and_authorize(&app, BodyKind::MergePatch, ADMIN_BODY_BYTES_MAX, json::read)
+        .await?;
     let terms = Terms::of(&options)?;
     let stored = change(&app, &call, WebhookAct::Patch(id, patch), terms).await?;
     write_response(&app, &options, &stored).await
@@ -244,7 +242,7 @@ pub(crate) async fn replay(
     call: UnreadCall,
 ) -> Result<Response, Problem> {
     let (call, after, _) =
-        call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, read_after).await?;
+        call.read_and_authorize(&app, BodyKind::Json, ADMIN_BODY_BYTES_MAX, read_after).await?;
     let after = after?;
     check_position(&app, Some(after)).await?;
     let terms = Terms::of_headers(&call)?;
@@ -394,7 +392,8 @@ async fn check_position(app: &AppState, after: Option<Position>) -> Result<(), P
 /// The webhook that a body describes.
 async fn read_draft(app: &AppState, call: UnreadCall) -> Result<(Call, WebhookDraft), Problem> {
     let parse = |text: &[u8]| json::read(text).map(|tree| WebhookDraft::parse(&tree));
-    let (call, draft, _) = call.read_and_authorize(app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let (call, draft, _) =
+        call.read_and_authorize(app, BodyKind::Json, ADMIN_BODY_BYTES_MAX, parse).await?;
     Ok((call, draft.map_err(WebhookRefusal::Invalid).map_err(WebhookFailure::Refused)?))
 }
 

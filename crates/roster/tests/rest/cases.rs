@@ -352,6 +352,7 @@ macro_rules! with_all_cases {
                 only_json_in_utf8_is_accepted,
                 malformed_json_is_rejected,
                 a_content_length_over_one_mebibyte_is_rejected,
+                a_body_about_keys_tenants_or_webhooks_has_the_stated_limit,
                 a_stalled_body_is_aborted,
                 a_body_is_refused_where_none_is_taken,
                 a_valid_request_id_is_kept_and_an_invalid_one_replaced,

@@ -281,6 +281,21 @@ pub(crate) async fn a_content_length_over_one_mebibyte_is_rejected(backend: Back
     }
 }
 
+pub(crate) async fn a_body_about_keys_tenants_or_webhooks_has_the_stated_limit(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    let limits = &service.get("/").await.expect(200).json()["limits"];
+    let most = limits["admin_body_bytes_max"].as_u64().expect("a limit");
+    let length = usize::try_from(most).expect("a length");
+    for target in ["/keys", "/tenants", "/webhooks"] {
+        let body = format!("{{{}}}", " ".repeat(length - 1));
+        let request = service.request("POST", target).body("application/json", body.as_str());
+        request.sending(0).send().await.refused(413, "body-too-large");
+        let request = service.request("POST", target).body("application/json", &body[1..]);
+        request.send().await.refused(400, "malformed-json");
+    }
+}
+
 pub(crate) async fn a_stalled_body_is_aborted(backend: Backend) {
     let front = ServerSettings { body_grace_ms: 200, ..ServerSettings::default() };
     let service = backend.open_with(Setup { front, ..Setup::default() }).await;

@@ -18,7 +18,7 @@ use roster_core::{
     Json, UserId,
     access::{ApiKey, KeyDraft, KeyFailure, KeyId, KeyRefusal, RunKeys},
     json::{self, write_json},
-    limits::{KEY_OVERLAP_DEFAULT_MS, KEY_OVERLAP_MAX_MS},
+    limits::{ADMIN_BODY_BYTES_MAX, KEY_OVERLAP_DEFAULT_MS, KEY_OVERLAP_MAX_MS},
     list::{PageKey, SortKey, Total},
 };
 use sha2::{Digest as _, Sha256};
@@ -39,9 +39,6 @@ use crate::{
     request::{Call, UnreadCall},
     state::AppState,
 };
-
-/// The maximum size of a request body in bytes.
-const BYTES_MAX: usize = 16 * 1024;
 
 /// The approximate size of a key in a response, in bytes.
 const KEY_BYTES: usize = 512;
@@ -104,7 +101,8 @@ pub(crate) async fn create(
     check_headers(&call.parts.headers)?;
     let now = app.directory.now();
     let parse = move |text: &[u8]| json::read(text).map(|json| KeyDraft::parse(&json, now));
-    let (call, draft, _) = call.read_and_authorize(&app, BodyKind::Json, BYTES_MAX, parse).await?;
+    let (call, draft, _) =
+        call.read_and_authorize(&app, BodyKind::Json, ADMIN_BODY_BYTES_MAX, parse).await?;
     let draft = draft.map_err(|violations| {
         Problem::listing(ProblemCode::InvalidKey, "member", violations.map(Fault::from))
     })?;
