@@ -3,6 +3,10 @@
 //! A key that Roster cannot use is skipped: its kind or its use is not supported, it is too short,
 //! or its secret part was published. Usable keys beyond the limit are ignored. This module does not
 //! know where a set comes from.
+//!
+//! Different keys should have different ids (RFC 7517 section 4.5). A key that is listed twice is
+//! one key. If different keys for the same algorithm have one id, no token with that id is
+//! accepted: trying each would let a token cost as many verifications as the set has keys.
 
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::DecodingKey;
@@ -23,6 +27,8 @@ pub(crate) struct KeySet {
     keys: Vec<Key>,
     /// Whether usable keys beyond the limit were ignored.
     pub(crate) is_cut: bool,
+    /// An id that different keys for the same algorithm have.
+    pub(crate) shared_id: Option<String>,
     /// The SHA-256 of the document.
     pub(crate) digest: [u8; 32],
 }
@@ -33,6 +39,8 @@ pub(crate) struct Key {
     kind: KeyKind,
     /// The only algorithm that this key may be used with, if the set names one.
     algorithm: Option<TokenAlgorithm>,
+    /// What the key consists of, for comparisons: its numbers, or the coordinates of its point.
+    parts: Vec<Vec<u8>>,
     pub(crate) material: DecodingKey,
 }
 
@@ -43,8 +51,10 @@ pub(crate) enum NoKey {
     Unknown,
     /// The token has no key id, and the set does not have exactly one key.
     Unnamed,
-    /// The key with the token's key id does not support its algorithm, or several do.
+    /// The key with the token's key id does not support its algorithm.
     Misfit,
+    /// Different keys with the token's key id support its algorithm.
+    Shared,
 }
 
 impl KeySet {
@@ -54,10 +64,24 @@ impl KeySet {
         let Some(Json::Array(keys)) = document.member("keys") else {
             return Err("the key set has no array named keys".to_owned());
         };
-        let mut usable = keys.iter().filter_map(Key::read);
-        let keys: Vec<Key> = usable.by_ref().take(SET_KEYS_MAX).collect();
-        let is_cut = usable.next().is_some();
-        Ok(Self { keys, is_cut, digest: Sha256::digest(text).into() })
+        let mut usable: Vec<Key> = Vec::new();
+        let mut is_cut = false;
+        for key in keys.iter().filter_map(Key::read) {
+            if usable.iter().any(|known| known.is_same(&key)) {
+                continue;
+            }
+            is_cut = usable.len() == SET_KEYS_MAX;
+            if is_cut {
+                break;
+            }
+            usable.push(key);
+        }
+        let shared = usable.iter().enumerate().find(|(index, key)| {
+            let mut earlier = usable.iter().take(*index);
+            key.id.is_some() && earlier.any(|other| other.clashes(key))
+        });
+        let shared_id = shared.and_then(|(_, key)| key.id.clone());
+        Ok(Self { keys: usable, is_cut, shared_id, digest: Sha256::digest(text).into() })
     }
 
     /// Whether the set has a key with this id.
@@ -76,15 +100,31 @@ impl KeySet {
         }
         let named = |key: &&Key| key.id.as_deref() == Some(id) && key.fits(algorithm);
         let mut found = self.keys.iter().filter(named);
-        // If two keys match, it is unknown which one the token means.
-        match (found.next(), found.next()) {
-            (Some(key), None) => Ok(key),
-            _ => Err(NoKey::Misfit),
-        }
+        let key = found.next().ok_or(NoKey::Misfit)?;
+        // The same key may be listed with its algorithm and without.
+        if found.all(|other| other.parts == key.parts) { Ok(key) } else { Err(NoKey::Shared) }
     }
 }
 
 impl Key {
+    /// Whether both entries of a set say the same.
+    fn is_same(&self, other: &Self) -> bool {
+        self.id == other.id && self.algorithm == other.algorithm && self.is_same_key(other)
+    }
+
+    fn is_same_key(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.parts == other.parts
+    }
+
+    /// Whether a token could mean both keys, which differ.
+    fn clashes(&self, other: &Self) -> bool {
+        let has_common = match (self.algorithm, other.algorithm) {
+            (Some(one), Some(two)) => one == two,
+            (None, _) | (_, None) => true,
+        };
+        self.id == other.id && self.kind == other.kind && has_common && !self.is_same_key(other)
+    }
+
     fn fits(&self, algorithm: TokenAlgorithm) -> bool {
         self.kind == algorithm.kind() && self.algorithm.is_none_or(|own| own == algorithm)
     }
@@ -105,9 +145,9 @@ impl Key {
             Some(Json::Text(name)) => Some(TokenAlgorithm::parse(name)?),
             Some(_) => return None,
         };
-        let (kind, material) = material(jwk)?;
+        let (kind, parts, material) = material(jwk)?;
         let own = algorithm.is_none_or(|algorithm| algorithm.kind() == kind);
-        own.then_some(Self { id, kind, algorithm, material })
+        own.then_some(Self { id, kind, algorithm, parts, material })
     }
 }
 
@@ -127,30 +167,33 @@ fn is_for_signatures(jwk: &Json) -> bool {
         }
 }
 
-fn material(jwk: &Json) -> Option<(KeyKind, DecodingKey)> {
+/// The kind of a key, what it consists of, and the key.
+fn material(jwk: &Json) -> Option<(KeyKind, Vec<Vec<u8>>, DecodingKey)> {
     match (text_of(jwk, "kty")?, text_of(jwk, "crv")) {
         ("RSA", _) => {
             let (n, e) = (number(jwk, "n")?, number(jwk, "e")?);
             let first = n.first()?;
             let bits = n.len() * 8 - usize::try_from(first.leading_zeros()).ok()?;
             let key = DecodingKey::from_rsa_raw_components(&n, &e);
-            RSA_BITS.contains(&bits).then_some((KeyKind::Rsa, key))
+            RSA_BITS.contains(&bits).then(|| (KeyKind::Rsa, vec![n, e], key))
         }
-        ("EC", Some("P-256")) => Some((KeyKind::P256, point(jwk, 32)?)),
-        ("EC", Some("P-384")) => Some((KeyKind::P384, point(jwk, 48)?)),
+        ("EC", Some("P-256")) => point(jwk, KeyKind::P256, 32),
+        ("EC", Some("P-384")) => point(jwk, KeyKind::P384, 48),
         ("OKP", Some("Ed25519")) => {
             let x = bytes(jwk, "x").filter(|x| x.len() == 32)?;
-            Some((KeyKind::Ed25519, DecodingKey::from_ed_der(&x)))
+            let key = DecodingKey::from_ed_der(&x);
+            Some((KeyKind::Ed25519, vec![x], key))
         }
         _ => None,
     }
 }
 
 /// An uncompressed curve point with coordinates of `length` bytes each.
-fn point(jwk: &Json, length: usize) -> Option<DecodingKey> {
+fn point(jwk: &Json, kind: KeyKind, length: usize) -> Option<(KeyKind, Vec<Vec<u8>>, DecodingKey)> {
     let (x, y) = (bytes(jwk, "x")?, bytes(jwk, "y")?);
-    let whole = x.len() == length && y.len() == length;
-    whole.then(|| DecodingKey::from_ec_der(&[&[4], x.as_slice(), y.as_slice()].concat()))
+    let is_whole = x.len() == length && y.len() == length;
+    let key = DecodingKey::from_ec_der(&[&[4], x.as_slice(), y.as_slice()].concat());
+    is_whole.then(|| (kind, vec![x, y], key))
 }
 
 fn bytes(jwk: &Json, name: &str) -> Option<Vec<u8>> {

@@ -217,6 +217,7 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
     let key = keys.find(token.key_id.as_deref(), token.algorithm).map_err(|why| match why {
         NoKey::Unknown => "the token is signed by a key that its issuer does not publish",
         NoKey::Unnamed => "the token names no key, and its issuer has not exactly one",
+        NoKey::Shared => "the issuer publishes different keys with the key id of the token",
         NoKey::Misfit => "the token is not signed by the algorithm that its key is for",
     })?;
     signature::install();

@@ -161,6 +161,14 @@ impl Shared {
                         "the issuer publishes more keys than are used; the others are ignored"
                     );
                 }
+                if let Some(key_id) = &keys.shared_id {
+                    tracing::warn!(
+                        issuer = self.url.as_str(),
+                        key_id,
+                        "the issuer publishes different keys with the same id; tokens with this \
+                         id are rejected"
+                    );
+                }
                 state.known = Some(Arc::new(Known { keys, began }));
             }
             Err(error) => {

@@ -169,9 +169,10 @@ fn a_set_is_small_and_its_keys_are_found_without_doubt() {
     let mut keys = vec![ed(r#""kid":"a","#)];
     keys.extend(vec!["{}".to_owned(); SET_KEYS_MAX + 1]);
     assert!(!set(&keys).unwrap().is_cut, "keys that cannot be used do not count");
-    keys.extend(vec![ed(r#""kid":"b","#); SET_KEYS_MAX]);
+    keys.extend((1..=SET_KEYS_MAX).map(|n| ed(&format!(r#""kid":"b{n}","#))));
     let cut = set(&keys).unwrap();
-    assert!(cut.is_cut && cut.names("a") && cut.names("b"));
+    assert!(cut.is_cut && cut.names("a") && cut.names("b1"));
+    assert!(!cut.names(&format!("b{SET_KEYS_MAX}")));
     for text in ["", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[],"keys":[]}"#] {
         assert!(KeySet::read(text.as_bytes()).is_err(), "{text}");
     }
@@ -185,7 +186,36 @@ fn a_set_is_small_and_its_keys_are_found_without_doubt() {
     assert_eq!(found(&[], None, eddsa), Err(NoKey::Unnamed));
     assert_eq!(found(std::slice::from_ref(&a), None, eddsa), Ok(()));
     assert_eq!(found(std::slice::from_ref(&a), None, TokenAlgorithm::Es256), Err(NoKey::Misfit));
-    assert_eq!(found(&[a.clone(), a], Some("a"), eddsa), Err(NoKey::Misfit));
+}
+
+#[test]
+fn a_key_that_is_listed_twice_is_one_key_and_different_keys_with_one_id_are_none() {
+    let x = |byte: u8| BASE64URL_NOPAD.encode(&[byte; 32]);
+    let ed = |byte: u8, more: &str| {
+        let x = x(byte);
+        format!(r#"{{"kid":"a","kty":"OKP","crv":"Ed25519","x":"{x}"{more}}}"#)
+    };
+    let p256 = format!(r#"{{"kid":"a","kty":"EC","crv":"P-256","x":"{0}","y":"{0}"}}"#, x(7));
+    let (one, two) = (ed(7, ""), ed(8, ""));
+    let stated = ed(7, r#","alg":"EdDSA","use":"sig""#);
+    let eddsa = TokenAlgorithm::EdDsa;
+    for (keys, expected, shared_id) in [
+        (&[one.clone(), one.clone()][..], Ok(()), None),
+        (&[one.clone(), stated.clone(), one.clone()], Ok(()), None),
+        // RFC 7517 section 4.5 names this as a use of one id.
+        (&[one.clone(), p256.clone()], Ok(()), None),
+        (&[one.clone(), two.clone()], Err(NoKey::Shared), Some("a")),
+        (&[stated, two.clone()], Err(NoKey::Shared), Some("a")),
+        (&[p256], Err(NoKey::Misfit), None),
+    ] {
+        let set = set(keys).unwrap();
+        assert_eq!(set.find(Some("a"), eddsa).map(|_| ()), expected, "{keys:?}");
+        assert_eq!(set.shared_id.as_deref(), shared_id, "{keys:?}");
+    }
+    // A token without a key id means the only key, which is listed twice.
+    assert!(set(&[one.clone(), one]).unwrap().find(None, eddsa).is_ok());
+    // The same entry counts once.
+    assert!(!set(&vec![two; SET_KEYS_MAX + 1]).unwrap().is_cut);
 }
 
 #[test]
