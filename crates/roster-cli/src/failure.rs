@@ -26,11 +26,13 @@ pub mod exit {
     pub const SOME_FAILED: u8 = 7;
     /// The service cannot be reached, or is too busy.
     pub const NO_SERVICE: u8 = 8;
+    /// A variable or a setting is not valid.
+    pub const SETTINGS: u8 = 78;
     /// Interrupted by Ctrl-C.
     pub const INTERRUPTED: u8 = 130;
 
     /// All of them with their meaning, for the man pages.
-    pub const ALL: [(u8, &str); 10] = [
+    pub const ALL: [(u8, &str); 11] = [
         (0, "Success."),
         (OTHER, "Any other error."),
         (USAGE, "The command line or the input is not valid."),
@@ -40,6 +42,7 @@ pub mod exit {
         (CONFLICT, "A conflict with another record, or the record has another version."),
         (SOME_FAILED, "Some lines or some records failed."),
         (NO_SERVICE, "The service cannot be reached, or is too busy."),
+        (SETTINGS, "A variable or a setting is not valid. All errors are listed."),
         (INTERRUPTED, "Interrupted by Ctrl-C, which ends events --follow with 0."),
     ];
 }

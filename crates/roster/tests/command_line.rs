@@ -70,6 +70,37 @@ fn what_check_config_prints_can_be_kept_as_the_settings_file() {
 }
 
 #[test]
+fn a_misspelled_variable_is_an_error_of_the_commands_that_ask_a_service() {
+    for arguments in [
+        &["users", "list"][..],
+        &["events"],
+        &["whoami"],
+        &["keys", "list"],
+        &["import", "users.csv"],
+    ] {
+        let mut command = roster(arguments);
+        command.env("ROSTER_TENNANT", "acme").env("ROSTER_URL", "http://127.0.0.1:1");
+        let (status, out, err) = outcome(command.output().unwrap());
+        assert_eq!((status, out.as_str()), (Some(78), ""), "{arguments:?}: {err}");
+        assert!(err.contains("did you mean ROSTER_TENANT?"), "{err}");
+    }
+}
+
+#[test]
+fn a_command_line_that_lacks_or_misspells_something_ends_with_2() {
+    for arguments in [
+        &["policy", "set", "email-uniqueness", "nonee"][..],
+        &["policy", "set", "email-uniquenes", "none"],
+        &["migrate", "--from", "/nonexistent"],
+        &["prepare"],
+    ] {
+        let (status, out, err) = run(arguments);
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
+        assert!(err.starts_with("error: "), "{err}");
+    }
+}
+
+#[test]
 fn wrong_settings_end_with_78_and_are_all_named() {
     for command in ["check-config", "serve"] {
         let mut command = roster(&[command, "--workers", "x", "--config", "/nonexistent.toml"]);

@@ -24,7 +24,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc;
 use url::form_urlencoded::Serializer;
 
-use super::{print, say, warn_of_others};
+use super::{asking, print, say, warn_of_others};
 use crate::config::{BaseUrl, Config, Given};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, sqlite_settings};
@@ -74,7 +74,7 @@ struct Totals {
 pub(super) fn run(flags: Flags) -> anyhow::Result<ExitCode> {
     match flags.data {
         Some(data) => create(&data, flags.config, &flags.import),
-        None => Ok(roster_cli::import(flags.import)),
+        None => asking(|| roster_cli::import(flags.import)),
     }
 }
 

@@ -79,10 +79,8 @@ fn program_page(program: &Command) -> io::Result<Vec<u8>> {
         roff.control("SH", [group.heading().to_uppercase().as_str()]);
         list(&mut roff, group.members(program));
     }
-    let mut statuses = roster_cli::exit::ALL.to_vec();
-    statuses.extend(STATUSES.last());
-    statuses.sort_by_key(|(status, _)| *status);
-    finish(&mut roff, &[VARIABLES, SETTING_VARIABLES], &[PROFILES, SETTINGS], &statuses);
+    let statuses = &roster_cli::exit::ALL;
+    finish(&mut roff, &[VARIABLES, SETTING_VARIABLES], &[PROFILES, SETTINGS], statuses);
     let grouped = GROUPS.iter().flat_map(|group| group.members(program));
     see_also(&mut roff, grouped.map(page_name));
     roff.to_writer(&mut page)?;

@@ -19,7 +19,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::backup::text;
-use super::print;
+use super::{print, usage};
 use crate::config::{Config, Given};
 use roster_cli::Progress;
 
@@ -81,7 +81,7 @@ fn connector(flags: &MigrateFlags) -> anyhow::Result<Connector> {
     let config_file = flags.config.clone();
     let given = Given { flags: to.into_iter().collect(), config_file, dev: false };
     let (config, _) = Config::load(&given)?;
-    let url = config.database.context("name the database to fill: --to URL")?;
+    let url = config.database.ok_or_else(|| usage("name the database to fill: --to URL"))?;
     Ok(Connector::parse(url.as_str())?)
 }
 

@@ -34,13 +34,15 @@ mod tls_settings;
 mod unverified_tls;
 mod version;
 
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use roster_cli::{print, say};
 
-use crate::config::{EXIT_CONFIG, Faults};
+use crate::config::{Config, EXIT_CONFIG, Faults};
 use crate::data_dir::DataDir;
 use flags::{ServeFlags, SettingFlags};
 
@@ -184,20 +186,50 @@ pub fn run() -> ExitCode {
         Command::Import(flags) => import::run(flags),
         Command::Migrate(flags) => migrate::run(&flags),
         Command::Prepare(flags) => prepare::run(flags),
-        Command::Keys(flags) => return keys::run(flags),
+        Command::Keys(flags) => asking(|| keys::run(flags)),
         Command::Policy(flags) => policy::run(flags),
         Command::Check(flags) => check::run(flags),
         Command::CheckConfig(flags) => check_config::run(&flags),
         Command::Health(flags) => health::run(&flags),
-        Command::Client(command) => return roster_cli::run(command),
+        Command::Client(command) => asking(|| roster_cli::run(command)),
         Command::Other(Other::Version) => version::run(),
         Command::Other(Other::Completions { shell }) => completions::run(shell),
         Command::Other(Other::Man { directory }) => man::run(&directory),
     };
     outcome.unwrap_or_else(|error| {
         say(&format!("error: {error:#}"));
-        if error.is::<Faults>() { ExitCode::from(EXIT_CONFIG) } else { ExitCode::FAILURE }
+        if error.is::<Faults>() {
+            ExitCode::from(EXIT_CONFIG)
+        } else if error.is::<Usage>() {
+            ExitCode::from(roster_cli::exit::USAGE)
+        } else {
+            ExitCode::FAILURE
+        }
     })
+}
+
+/// Runs a command that may ask a service. A misspelled variable is an error, as for `roster serve`:
+/// without it another tenant or service would be asked.
+fn asking(command: impl FnOnce() -> ExitCode) -> anyhow::Result<ExitCode> {
+    Config::check_environment()?;
+    Ok(command())
+}
+
+/// What is wrong with a command line that the parser accepts.
+#[derive(Debug)]
+struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Usage {}
+
+/// An error of the command line.
+fn usage(text: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Usage(text.into()))
 }
 
 /// Warns if other users may enter or change the data directory.

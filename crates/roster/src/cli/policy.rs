@@ -6,12 +6,13 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use roster_core::{Clock, PolicyKey, Sharing};
 use roster_postgres::Connector;
 
 use super::data_flags::StoreFlags;
+use super::usage;
 use crate::clock::SystemClock;
 
 /// The flags of `roster policy`.
@@ -82,11 +83,11 @@ async fn in_database(
 fn parse(name: &str, value: &str) -> anyhow::Result<(PolicyKey, Sharing)> {
     let names: Vec<&str> = PolicyKey::ALL.iter().map(|key| key.name()).collect();
     let key = PolicyKey::ALL.iter().copied().find(|key| key.name() == name);
-    let key = key.with_context(|| {
-        format!("{name:?} is not a policy; policies are {}", names.join(" or "))
+    let key = key.ok_or_else(|| {
+        usage(format!("{name:?} is not a policy; policies are {}", names.join(" or ")))
     })?;
     let values = [Sharing::Unique, Sharing::Shared].map(|sharing| key.value(sharing));
     let sharing = key.parse_value(value);
-    let refused = || anyhow!("{name} cannot be {value:?}; values are {}", values.join(" or "));
-    Ok((key, sharing.ok_or_else(refused)?))
+    let refused = || format!("{name} cannot be {value:?}; values are {}", values.join(" or "));
+    Ok((key, sharing.ok_or_else(|| usage(refused()))?))
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::{Args, builder::NonEmptyStringValueParser};
 
 use super::data_flags::StoreFlags;
+use super::usage;
 use crate::engine::postgres_settings;
 
 /// The flags of `roster prepare`.
@@ -25,7 +26,8 @@ pub(super) struct PrepareFlags {
 pub(super) fn run(flags: PrepareFlags) -> anyhow::Result<ExitCode> {
     let config = flags.store.load()?;
     let database = config.database.as_ref();
-    let database = database.context("name a PostgreSQL database, for example with --database")?;
+    let database =
+        database.ok_or_else(|| usage("name a PostgreSQL database, for example with --database"))?;
     let settings = postgres_settings(&config, database)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("threads cannot be started")?;

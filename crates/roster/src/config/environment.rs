@@ -30,6 +30,14 @@ pub(super) fn read() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
+/// Fails if a variable of this process is none of Roster's: also for a command that asks a service,
+/// where a misspelled tenant would mean the default tenant.
+pub(super) fn check_names() -> Result<(), Faults> {
+    let mut faults = Faults::default();
+    refuse_unknown_names(read().into_iter().map(|(name, _)| name), &mut faults);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
 /// Finds the settings among variables, and reports unknown ones.
 pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) -> Environment {
     let mut environment = Environment::default();
@@ -49,13 +57,30 @@ pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) ->
                 Ok(text) => environment.claims.push(Claim { setting, text, origin }),
                 Err(_) => faults.push(origin, "the value is not valid UTF-8"),
             }
-        } else if !is_service_link(&name) && !roster_cli::VARIABLES.contains(&&*name) {
-            let known = SETTINGS.iter().map(|setting| setting.env).chain([CONFIG_FILE_ENV]);
-            let hint = did_you_mean(&name, known);
-            faults.push(Origin::Environment(name), format!("no setting has this name{hint}"));
+        } else {
+            refuse_unknown(name, faults);
         }
     }
     environment
+}
+
+fn refuse_unknown_names(names: impl Iterator<Item = OsString>, faults: &mut Faults) {
+    let names = names.filter_map(|name| name.into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    names.sort();
+    for name in names {
+        refuse_unknown(name, faults);
+    }
+}
+
+fn refuse_unknown(name: String, faults: &mut Faults) {
+    let known = SETTINGS.iter().map(|setting| setting.env);
+    let mut known = known.chain([CONFIG_FILE_ENV]).chain(roster_cli::VARIABLES);
+    if known.clone().any(|one| one == name) || is_service_link(&name) {
+        return;
+    }
+    let hint = did_you_mean(&name, &mut known);
+    faults.push(Origin::Environment(name), format!("no setting has this name{hint}"));
 }
 
 /// Whether Kubernetes set the variable because a service is called `roster`. It is not a misspelled
@@ -67,4 +92,30 @@ fn is_service_link(name: &str) -> bool {
         || name
             .strip_prefix("ROSTER_PORT_")
             .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_asks_a_service_accepts_all_names_of_roster_and_no_others() {
+        let of_the_service = SETTINGS.iter().map(|setting| setting.env);
+        let of_others = ["HOME", "ROSTER_SERVICE_HOST", "ROSTER_PORT_80_TCP", "roster_tennant"];
+        let known = of_the_service.chain([CONFIG_FILE_ENV]).chain(roster_cli::VARIABLES);
+        let mut faults = Faults::default();
+        refuse_unknown_names(known.chain(of_others).map(OsString::from), &mut faults);
+        assert_eq!(faults.as_slice(), []);
+        let wrong = ["ROSTER_URLL", "ROSTER_TENNANT"].map(OsString::from);
+        refuse_unknown_names(wrong.into_iter(), &mut faults);
+        let said: Vec<_> = faults.as_slice().iter().map(ToString::to_string).collect();
+        let end = |name| format!("no setting has this name; did you mean {name}?");
+        assert_eq!(
+            said,
+            [
+                format!("environment ROSTER_TENNANT: {}", end("ROSTER_TENANT")),
+                format!("environment ROSTER_URLL: {}", end("ROSTER_URL")),
+            ]
+        );
+    }
 }

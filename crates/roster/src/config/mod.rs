@@ -182,6 +182,11 @@ impl Config {
         resolve::resolve(given, environment::read())
     }
 
+    /// Fails if the environment has a variable that starts with `ROSTER_` and is unknown.
+    pub fn check_environment() -> Result<(), Faults> {
+        environment::check_names()
+    }
+
     /// The settings of these flags only.
     #[cfg(test)]
     pub(crate) fn of_flags(flags: &[(&'static str, &str)]) -> (Self, Report) {
