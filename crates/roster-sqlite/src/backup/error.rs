@@ -30,6 +30,9 @@ pub enum BackupError {
     /// The file of the backup already exists.
     #[error("{0} is there already: a backup overwrites nothing")]
     Exists(PathBuf),
+    /// The file of the backup has the name of a file of a store.
+    #[error("{0} has the name of a file that a data directory uses: give the backup another name")]
+    Reserved(PathBuf),
     /// The file is not a backup, or its end is missing.
     #[error("{0} is not a backup made by `roster backup`, or its end is missing")]
     NotABackup(PathBuf),

@@ -30,7 +30,8 @@ pub use sealed::Sealed;
 use crate::{
     check,
     establish::random,
-    lock::DirectoryLock,
+    load::LOADING,
+    lock::{DirectoryLock, LOCK},
     reads::rows::{Rows, run},
     settings::DATABASE,
 };
@@ -56,6 +57,9 @@ pub struct Made {
 /// Creates a backup of the store in a data directory, served or not, as a new file. The file is
 /// synced when this returns.
 pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made, BackupError> {
+    if file.file_name().is_some_and(is_reserved) {
+        return Err(BackupError::Reserved(file.to_owned()));
+    }
     let exists = || BackupError::Exists(file.to_owned());
     if fs::symlink_metadata(file).is_ok() {
         return Err(exists());
@@ -71,6 +75,15 @@ pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made,
     keep(partial, file, exists)?;
     sync_folder(&place)?;
     Ok(Made { manifest, bytes })
+}
+
+/// Whether a name is that of a file which a store makes and deletes as it needs. A backup with such
+/// a name would be lost when a store in its directory is opened, and it would damage that store.
+fn is_reserved(name: &OsStr) -> bool {
+    let of_database = |end: &&str| name == OsStr::new(&format!("{DATABASE}{end}"));
+    name == LOCK
+        || name == LOADING
+        || ["-wal", "-shm", "-journal"].iter().any(|end| of_database(end))
 }
 
 /// Copies one snapshot into an empty file.

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The directory of an incomplete store, in the data directory.
-const LOADING: &str = "loading";
+pub(crate) const LOADING: &str = "loading";
 
 /// The page cache of the writer, in KiB: it has room for the indexes that creates read and for the
 /// rows that are sorted at a time.

@@ -133,6 +133,21 @@ fn an_empty_database_is_refused_unless_a_first_start_was_interrupted() {
 }
 
 #[test]
+fn a_backup_cannot_have_the_name_of_a_file_of_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    let elsewhere = tempfile::tempdir().unwrap();
+    for name in ["roster.db-wal", "roster.db-shm", "roster.db-journal", "roster.lock", "loading"] {
+        for place in [directory.path(), elsewhere.path()] {
+            let said = backup(directory.path(), &place.join(name), MAKING).unwrap_err().to_string();
+            assert!(said.contains("give the backup another name"), "{said}");
+        }
+    }
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    backup(directory.path(), &elsewhere.path().join("roster.db"), MAKING).unwrap();
+}
+
+#[test]
 fn secret_and_log_id_are_created_once() {
     let directory = tempfile::tempdir().unwrap();
     let store = open(directory.path());
