@@ -18,6 +18,7 @@ use crate::{
     migrations,
     policy::count_shared,
     reads::rows::{Rows, run},
+    wal::damage::{damage_of, refuse_damage},
 };
 
 const HAS_WORD: &str = "SELECT 1 FROM words WHERE tenant = ?1 AND word = ?2 AND id = ?3";
@@ -26,7 +27,19 @@ const HAS_KEY: &str =
 
 /// Checks the store of a data directory, served or not.
 pub fn check(directory: &Path) -> Result<Findings, BackupError> {
-    check_store(&open_store(directory)?)
+    let damage = damage_of(directory)?;
+    let checked = open_store(directory).and_then(|connection| check_store(&connection));
+    let Some(damage) = damage else { return checked };
+    // SQLite reads the log up to the damage only, so the rest of the check may fail because of it.
+    let mut findings = checked.or_else(|error| {
+        refuse_damage(directory)?;
+        Err(error)
+    })?;
+    if let Some(pages) = findings.lines.first_mut() {
+        let what = format!("it is damaged at byte {}, and later commits cannot be read", damage.at);
+        pages.fault(&"roster.db-wal", &what);
+    }
+    Ok(findings)
 }
 
 impl Sealed {

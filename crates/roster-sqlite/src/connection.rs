@@ -18,7 +18,7 @@ use crate::{
     migrations,
     open_error::OpenError,
     settings::{DATABASE, PAGE_BYTES, Purpose, Settings},
-    wal::checkpoint::EMPTY,
+    wal::{checkpoint::EMPTY, damage::refuse_damage},
 };
 
 /// The maximum number of prepared statements that a connection keeps.
@@ -57,6 +57,8 @@ pub(crate) fn open(directory: &Path, flags: OpenFlags) -> rusqlite::Result<Conne
 
 /// Opens the connection that writes, and migrates the schema.
 pub(crate) fn open_writer(settings: &Settings) -> Result<Connection, OpenError> {
+    // Before SQLite reads the log, because the commits after the damage are then overwritten.
+    refuse_damage(&settings.directory)?;
     let mut connection = open(&settings.directory, READ_WRITE)?;
     migrations::recognize(&connection)?;
     configure(&connection, BUSY_WAIT, settings.writer_cache_kib)?;

@@ -29,6 +29,22 @@ pub enum OpenError {
         .0.display()
     )]
     Lost(PathBuf),
+    /// The write-ahead log is damaged, and commits follow the damage.
+    #[error(
+        "{} is damaged at byte {at}, and later commits in it cannot be read: restore the last \
+         backup into another directory. Without one, in a copy of this directory, `truncate \
+         --size={keep} roster.db-wal` gives up the commits after the damage; then run `roster \
+         check`",
+        path.display()
+    )]
+    DamagedLog {
+        /// The log.
+        path: PathBuf,
+        /// Where the damage begins.
+        at: u64,
+        /// The length up to the last commit before it.
+        keep: u64,
+    },
     /// The database is an empty file without the lock file that every process creates first.
     #[error(
         "{} is an empty file that Roster did not make: restore the last backup into another \

@@ -19,6 +19,7 @@ use crate::{
     lock::StoreLock,
     migrations::MIGRATIONS,
     reads::rows::{Rows, run},
+    wal::damage::refuse_damage,
 };
 
 /// A store that is not served and is read as a whole.
@@ -33,6 +34,7 @@ pub struct Export {
 impl Export {
     /// Opens the store of a data directory that is not served.
     pub fn open(directory: &Path) -> Result<Self, BackupError> {
+        refuse_damage(directory)?;
         // Checked before the lock, which creates its file: only a store gets one.
         drop(open_store(directory)?);
         let lock = StoreLock::take(directory, false).map_err(|error| {

@@ -34,6 +34,7 @@ use crate::{
     lock::{DirectoryLock, LOCK},
     reads::rows::{Rows, run},
     settings::DATABASE,
+    wal::damage::refuse_damage,
 };
 
 /// The time and the program of a backup.
@@ -64,6 +65,7 @@ pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made,
     if fs::symlink_metadata(file).is_ok() {
         return Err(exists());
     }
+    refuse_damage(directory)?;
     let source = beside::open_store(directory)?;
     let place = folder(file)?;
     let mut partial = partial(&place, file.file_name().unwrap_or_default())?;

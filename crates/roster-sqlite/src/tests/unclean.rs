@@ -8,9 +8,12 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{Store, StoreError};
+use roster_core::{Store, StoreError, Timestamp};
 
-use super::support::{apply, create, id, open};
+use super::support::{apply, create, id, open, settings};
+use crate::{KeyFile, Making, OpenError, Sqlite, backup, check, unload::Export};
+
+const MAKING: Making<'_> = Making { at: Timestamp::from_millis(0), program: "1" };
 
 /// Copies the files of an open store. They are the files that a killed process leaves.
 fn copy_of(directory: &Path) -> tempfile::TempDir {
@@ -39,6 +42,44 @@ async fn acknowledged_writes_survive_an_unclean_stop() {
             copy.health().await.unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_not_opened_and_the_check_reports_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    for n in 1..=10 {
+        apply(&store, create(n, &format!(r#"{{"username":"u{n}"}}"#))).await.unwrap();
+    }
+    assert!(check(directory.path()).unwrap().is_sound(), "while it is served");
+    let copy = copy_of(directory.path());
+    let log = copy.path().join("roster.db-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&log, &bytes).unwrap();
+    let refused = Sqlite::open(settings(copy.path())).err().unwrap();
+    let OpenError::DamagedLog { at, keep, .. } = refused else { panic!("{refused:?}") };
+    let middle = u64::try_from(middle).unwrap();
+    assert!(at <= middle && middle < at + 24 + 4096 && keep <= at);
+    let said = [
+        refused.to_string(),
+        KeyFile::open(copy.path().to_owned()).err().unwrap().to_string(),
+        backup(copy.path(), &copy.path().join("b"), MAKING).unwrap_err().to_string(),
+        Export::open(copy.path()).err().unwrap().to_string(),
+    ];
+    for said in said {
+        assert!(said.contains("is damaged at byte") && said.contains("backup"), "{said}");
+    }
+    let found = check(copy.path()).unwrap();
+    assert!(found.to_string().contains("roster.db-wal: it is damaged at byte"), "{found}");
+    assert_eq!(fs::read(&log).unwrap(), bytes, "the log is kept");
+    // What the message says: the commits before the damage can still be served.
+    fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(keep).unwrap();
+    let opened = open(copy.path());
+    assert!(opened.head().await.unwrap().position < 10);
+    drop(opened);
+    assert!(check(copy.path()).unwrap().is_sound());
 }
 
 #[tokio::test]
