@@ -3,14 +3,15 @@
 The tasks of support staff and administrators are done with the mouse, each with at most the clicks
 and keys that its design allows, and looked up through the API; the full run does them by the
 keyboard alone and with a finger on a phone too, with the same limits, and a slice does three by the
-keyboard. Every way to sign in works, a
-session that ends keeps what was typed, and who only reads sees no write. Half a session, a session
-of another service, and pages of others are refused, and a user whose every member is markup stays
-text. No page may send a request elsewhere, violate the policy or have an uncaught error. axe finds
-nothing on the screens and dialogs, in both schemes, on a desktop and on phones, and none of them
-scrolls sideways. The first list is small. The full run imports a CSV with ten kinds of fault that
-is broken off twice, lets two people edit the same users, uses every action of a webhook, and works
-with two processes over one PostgreSQL.
+keyboard. No secret, text or digit is lost by Esc, double clicks and slow answers. Every way to sign
+in works, a session that ends keeps what was typed, and who only reads sees no write. Half a
+session, a session of another service, and pages of others are refused, and a user whose every
+member is markup stays text. No page may send a request elsewhere, violate the policy or have an
+uncaught error. axe finds nothing on the screens and dialogs, in both schemes, on a desktop and on
+phones, and none of them scrolls sideways. Lists keep to what was selected, undone and typed. The
+first list is small. The full run imports a CSV with ten kinds of fault that is broken off twice,
+lets two people edit the same users, uses every action of a webhook, and works with two processes
+over one PostgreSQL.
 """
 
 import sys
@@ -18,7 +19,9 @@ import time
 from pathlib import Path
 
 from console_forged import forged, stays_text
+from console_lists import ALL, SOME_LISTS, lists
 from console_looks import EVERY_KIB, FIRST_KIB, FIRST_REQUESTS, LINES, Looks, furnish, sizes
+from console_mends import EVERY, SOME_MENDS, Mends
 from console_sessions import attacks, open_service, scopes, sign_ins, with_token
 from console_stage import Stage, Theatre, sign_in
 from console_tasks import Tasks, palette, populate
@@ -69,12 +72,16 @@ class Command:
         self.tasks("keys", BY_KEYS if self.options.slice else None)
         if not self.options.slice:
             self.tasks("touch", None)
+        self.part("mends", lambda: Mends(self.stage, self.theatre, self.state).run(
+            SOME_MENDS if self.options.slice else EVERY))
         self.part("sign-in", lambda: f"{sign_ins(self.stage, self.theatre)} sign-ins")
         self.part("open service", lambda: open_service(self.theatre, self.options.binary,
                                                        self.place / "open"))
         self.part("attacks", self.attacks)
         self.part("looks", self.looks)
         self.part("text", self.text)
+        self.part("lists", lambda: lists(self.stage, self.theatre, self.state,
+                                         SOME_LISTS if self.options.slice else ALL))
         if not self.options.slice:
             self.part("token", lambda: with_token(self.theatre, self.options.binary,
                                                   self.place / "token"))

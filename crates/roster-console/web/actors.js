@@ -1,22 +1,26 @@
 // Names of callers: the change log has "key:ID"; people know the name of the key.
-import { get } from "./api.js";
+import { get, url } from "./api.js";
 import { caller, can } from "./caller.js";
 import { refresh } from "./page.js";
 
-export const NAMES = { anonymous: "Somebody on this machine", system: "Roster",
+const NAMES = { anonymous: "Somebody on this machine", system: "Roster",
     "roster:expiry": "Roster, at its end" };
-let asked = false;
+/** The names of each tenant. */
+const known = {};
+export const actors = () => known[url("")] ?? NAMES;
 
 /** The name of an actor; its id until the names of the keys are known. */
 export function actorName(actor = "") {
-    if (actor.startsWith("key:") && !asked && can("keys:admin")) {
-        asked = true;
+    if (actor.startsWith("key:") && actors() === NAMES && can("keys:admin")) {
+        const names = known[url("")] = { ...NAMES };
         get("/keys", { query: { limit: 1000 }, quiet: true }).then(({ data }) => {
-            data.items.forEach(({ id, name }) => Object.assign(NAMES, { [`key:${id}`]: name }));
+            data.items.forEach(({ id, name }) => {
+                names[`key:${id}`] = name;
+            });
             refresh();
         }, () => undefined);
     }
-    return NAMES[actor] ?? (isMine(actor) && caller().name || actor);
+    return actors()[actor] ?? (isMine(actor) && caller().name || actor);
 }
 
 export const isMine = (actor) => actor === caller().actor;

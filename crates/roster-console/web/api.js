@@ -1,5 +1,7 @@
 // Requests to the API of the service that serves this page.
+import { caller } from "./caller.js";
 import { here } from "./page.js";
+import { parseJson, toJson } from "./texts.js";
 
 export const base = document.querySelector("meta[name=roster-base]").getAttribute("content");
 const STORE = `roster-console:${base}`;
@@ -39,9 +41,9 @@ export const sessionEnd = { ask: null };
 /** A new idempotency key. */
 export const newKey = () => `console-${crypto.getRandomValues(new Uint32Array(3)).join("")}`;
 
-/** The URL of a path of the API, in the tenant of the session or of the fragment. */
-export function url(path, query = {}, service = false) {
-    const tenant = session?.tenant ?? here().tenant;
+/** The URL of a path of the API, in the tenant of the session, or `of` another. */
+export function url(path, query = {}, service = false, of = here().tenant) {
+    const tenant = session?.tenant ?? of;
     const search = new URLSearchParams(Object.entries(query).flatMap(([name, value]) =>
         [value].flat().filter((one) => (one ?? "") !== "").map((one) => [name, one])));
     const own = `/tenants/${encodeURIComponent(tenant)}`;
@@ -52,20 +54,22 @@ export function url(path, query = {}, service = false) {
 
 /** Send a request and return the response; a failure is a Problem. After a 401 of a signed-in page
  * the user signs in again, and it is sent once more. `body` is JSON, `lines` are NDJSON; `service`:
- * of no tenant; `quiet`: no sign-in. */
+ * of no tenant; `tenant`: of this one, if the page may be in another by then, else of the one in
+ * the fragment; `quiet`: no sign-in. */
 export async function send(method, path, /** @type {any} */ options = {}) {
-    const { query, body, lines, version, ifNone, signal, service, quiet } = options;
-    const address = url(path, query, service);
+    const { query, body, lines, version, ifNone, signal, service, quiet, tenant } = options;
+    const [address, used] = [url(path, query, service, tenant), session];
     const type = lines === undefined ? "application/json" : "application/x-ndjson";
-    const ask = () => fetch(address, { method, signal, body: lines ?? JSON.stringify(body),
+    const ask = () => fetch(address, { method, signal, body: lines ?? toJson(body),
         headers: Object.entries({ Accept: `${type}, */*;q=0.5`, "X-Request-Id": newKey(),
             "Roster-Console": session?.proof, "If-None-Match": ifNone,
             "Content-Type": (lines ?? body) === undefined ? undefined : type,
             "If-Match": version && `"${version}"`, ...options.headers })
             .filter(([, value]) => value) });
     let response = await ask();
-    if (response.status === 401 && session && !quiet) {
-        await sessionEnd.ask();
+    // Without a session the service was open, until somebody made the first key.
+    if (response.status === 401 && caller() && !quiet) {
+        await ((!session || session === used) && sessionEnd.ask());
         response = await ask();
     }
     if (!response.ok && response.status !== 304) {
@@ -80,7 +84,7 @@ const isJson = (response) => response.headers.get("content-type")?.includes("jso
 export async function request(method, path, /** @type {any} */ options = {}) {
     const response = await send(method, path, options);
     const text = await response.text();
-    return { status: response.status, data: text && isJson(response) ? JSON.parse(text) : null,
+    return { status: response.status, data: text && isJson(response) ? parseJson(text) : null,
         etag: response.headers.get("etag"), position: response.headers.get("roster-position") };
 }
 
@@ -108,7 +112,7 @@ export async function* textLines(response) {
 export async function* jsonLines(response) {
     for await (const line of textLines(response)) {
         if (line.trim()) {
-            yield JSON.parse(line);
+            yield parseJson(line);
         }
     }
 }

@@ -2,7 +2,7 @@
 import { html, render } from "./vendor/lit-html/lit-html.js";
 import { asProblem, get, getSession, sessionEnd, setSession } from "./api.js";
 import { setCaller } from "./caller.js";
-import { addLayer, here, loadStyles, nav, refresh } from "./page.js";
+import { addLayer, closeToast, here, loadStyles, nav, refresh, toasts } from "./page.js";
 import { formatRoute, samePlace } from "./route.js";
 import { errorPanel, pageHead, skeleton } from "./ui/parts.js";
 import { onKey, shell } from "./ui/shell.js";
@@ -78,6 +78,8 @@ async function moved() {
         return;
     }
     [nav.open, moveFocus] = [false, true];
+    // In another tenant Undo would undo something else.
+    toasts.forEach((one) => route.tenant !== shown.tenant && one.undo && closeToast(one));
     if (!stays || !screen.changed) {
         return openScreen();
     }

@@ -3,6 +3,12 @@
 const WORDS = { eq: "is", ne: "is not", co: "contains", sw: "starts with", ew: "ends with",
     gt: ">", ge: "≥", lt: "<", le: "≤", pr: "has a value" };
 
+/** A value from JSON; a number whose digits would change keeps them, as { value: TEXT }. */
+export function exact(text) {
+    const value = JSON.parse(text);
+    return typeof value === "number" && String(value) !== text ? { value: text } : value;
+}
+
 /** Read a filter as chips joined by `and`; a chip may be `(a eq 1 or a eq 2)`. Null for what chips
  * cannot express. */
 export function parseChips(text) {
@@ -17,7 +23,7 @@ export function parseChips(text) {
     const test = () => {
         const [name, op] = [words.shift(), words.shift()?.toLowerCase()];
         expect(op in WORDS && !/^(not|and|or)$/i.test(name));
-        return { name, op, values: op === "pr" ? [] : [JSON.parse(words.shift())] };
+        return { name, op, values: op === "pr" ? [] : [exact(words.shift())] };
     };
     try {
         while (words.length) {
@@ -39,7 +45,7 @@ export function parseChips(text) {
 }
 
 export const formatChips = (chips) => chips.map(({ name, op, values }) => {
-    const tests = values.map((value) => `${name} ${op} ${JSON.stringify(value)}`);
+    const tests = values.map((value) => `${name} ${op} ${value?.value ?? JSON.stringify(value)}`);
     return tests.length > 1 ? `(${tests.join(" or ")})` : tests[0] ?? `${name} pr`;
 }).join(" and ");
 

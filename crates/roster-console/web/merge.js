@@ -26,12 +26,24 @@ export const equal = (one, other) => (none(one) || none(other) ? none(one) && no
 export const realEdits = (base, edits) =>
     new Map([...edits].filter(([pointer, value]) => !equal(valueAt(base, pointer), value)));
 
+/** The edits made after those that were `sent`, also those that took one of them back. */
+export function laterEdits(base, sent, edits) {
+    const at = (some, pointer) => (some.has(pointer) ? some.get(pointer) : valueAt(base, pointer));
+    return new Map([...sent.keys(), ...edits.keys()].filter((one) => !equal(at(edits, one),
+        at(sent, one))).map((one) => [one, at(edits, one)]));
+}
+
+/** A patch keeps the members of an object that it does not name: those left out are null. */
+const whole = (before, after) => ([before, after].every((one) => one?.constructor === Object)
+    ? Object.fromEntries(Object.keys({ ...before, ...after }).map((name) =>
+        [name, whole(before[name], after[name] ?? null)])) : after);
+
 export function patchOf(base, edits) {
     const patch = {};
     for (const [pointer, value] of realEdits(base, edits)) {
         const path = names(pointer);
         const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}), patch);
-        parent[path.at(-1)] = none(value) ? null : value;
+        parent[path.at(-1)] = none(value) ? null : whole(valueAt(base, pointer), value);
     }
     // Without its list the primary value would stay.
     Object.keys(SHORT).filter((many) => patch[SHORT[many]] === null && base[many]?.length)

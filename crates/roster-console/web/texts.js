@@ -1,5 +1,22 @@
 // Words for times, counts and members. Pure functions; Intl does the formats.
 
+const { rawJSON } = /** @type {any} */ (JSON);
+/** JSON with all digits: an integer that no number can hold is a BigInt, written as it was. */
+const whole = (_, value, { source = "" } = {}) => (typeof value === "number"
+    && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value);
+Object.assign(BigInt.prototype, { toJSON() {
+    return rawJSON(this);
+} });
+export const parseJson = (text) => JSON.parse(text, /\d{16}/.test(text) ? whole : undefined);
+/** Refuses what would be written as another number, or as null: older browsers lose digits. */
+export const toJson = (content) => JSON.stringify(content, (_, value) => {
+    if (typeof value === "number" && (!Number.isFinite(value)
+        || !rawJSON && Number.isInteger(value) && !Number.isSafeInteger(value))) {
+        throw new RangeError(`This browser cannot write all digits of ${value}.`);
+    }
+    return value;
+});
+
 const format = (options) => new Intl.DateTimeFormat("en-GB", options);
 const numbers = new Intl.NumberFormat("en-GB");
 const days = format({ day: "numeric", month: "short" });

@@ -26,6 +26,14 @@ test("null, numbers, booleans and escapes", () => {
     assert.deepEqual(parseChips(formatChips(odd)), odd);
 });
 
+test("a number keeps all its digits", () => {
+    const text = "attributes.n gt 9007199254740993 and attributes.x lt 1.10 and attributes.y eq -5";
+    const chips = parseChips(text);
+    assert.deepEqual(chips?.map(({ values }) => values),
+        [[{ value: "9007199254740993" }], [{ value: "1.10" }], [-5]]);
+    assert.equal(formatChips(chips ?? []), text);
+});
+
 test("what chips cannot express stays text", () => {
     for (const text of ['not (status eq "active")', 'a eq "1" or b eq "2"', 'emails[type eq "work"]',
         "status", 'a eq "1" and', 'a xx "1"', '(a eq "1" or b eq "2")', 'a eq "open', "a eq b"]) {

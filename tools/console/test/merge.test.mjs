@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { changedPointers, chosen, equal, merge, patchOf, realEdits } =
+const { changedPointers, chosen, equal, laterEdits, merge, patchOf, realEdits } =
     await import("../../../crates/roster-console/web/merge.js");
 
 const base = { id: "1", version: 7, username: "ada", email: "ada@exmaple.com",
@@ -14,6 +14,19 @@ test("a patch has the changed members only", () => {
     assert.deepEqual(patchOf(base, edits), { email: "ada@example.com",
         attributes: { team: null, floor: 3 }, manager: { display_name: "B" } });
     assert.equal(realEdits(base, new Map([["/username", "ada"]])).size, 0);
+});
+
+test("a member that is left out of an object is removed", () => {
+    const stored = { attributes: { deep: { a: 1, b: { c: 1, d: [1] } } } };
+    assert.deepEqual(patchOf(stored, new Map([["/attributes/deep", { b: { d: [2] }, e: 1 }]])),
+        { attributes: { deep: { a: null, b: { c: null, d: [2] }, e: 1 } } });
+});
+
+test("edits after a request are those that it did not have", () => {
+    const sent = new Map([["/title", "a"], ["/nickname", "n"], ["/zoneinfo", "Europe/London"]]);
+    const edits = new Map([["/title", "ab"], ["/nickname", "n"], ["/department", "d"]]);
+    assert.deepEqual([...laterEdits(base, sent, edits)],
+        [["/title", "ab"], ["/zoneinfo", "Europe/Paris"], ["/department", "d"]]);
 });
 
 test("clearing an address clears its list too", () => {

@@ -1,7 +1,7 @@
 // Activity, and the history of a group: who changed what, newest first.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { repeat } from "../vendor/lit-html/directives/repeat.js";
-import { NAMES, actorName, isMine } from "../actors.js";
+import { actorName, actors, isMine } from "../actors.js";
 import { caller, can } from "../caller.js";
 import { go, here, refresh, setQuery, to } from "../page.js";
 import { count, date, dateTime, fullTime } from "../texts.js";
@@ -41,7 +41,7 @@ export default function activity(route) {
             </option>`)}</select>`;
 
     function tools() {
-        const actors = new Set([caller().actor, ...Object.keys(NAMES), actor,
+        const some = new Set([caller().actor, ...Object.keys(actors()), actor,
             ...(log.items ?? []).map((event) => event.actor)].filter(Boolean));
         const event = log.items?.find((one) => one.subject === subject);
         const name = subjectOf(event ?? { subject, type: "", data: {} })?.name ?? subject;
@@ -49,7 +49,7 @@ export default function activity(route) {
             ${choice("type", "What happened", type, TYPES.filter(([, , scope = "events:read"]) =>
                 can(scope)))}
             ${choice("actor", "Who did it", actor, [["", "Everybody"],
-                ...[...actors].map((one) => [one, who(one)])])}
+                ...[...some].map((one) => [one, who(one)])])}
             ${subject ? html`<div class="chip"><span class="op">Only</span><span class="v"><bdi
                 class="cut">${name}</bdi></span><button aria-label="Show all records"
                 @click=${() => filter({ subject: "" })}>${icon("x")}</button></div>`

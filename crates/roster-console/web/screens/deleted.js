@@ -13,7 +13,8 @@ import { select } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
 import { listScreen, listView } from "../ui/list.js";
 import { openMenu } from "../ui/menu.js";
-import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note } from "../ui/parts.js";
+import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note, once }
+    from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
 
 export const erased = (time) => (!time ? html`<span class="muted">Kept</span>` : html`<span
@@ -81,7 +82,7 @@ function list(needed) {
         { head: "Deleted", type: "muted d", cell: (user) => ago(user.deleted_at) },
         { head: "Will be erased", cell: (user) => erased(user.purge_at) },
         { head: html`<span class="sr">Actions</span>`, type: "act", cell: (user) => html`<button
-            class="btn" @click=${() => act(restore(user))}>${icon("undo")}Restore<span
+            class="btn" @click=${once(() => act(restore(user)))}>${icon("undo")}Restore<span
                 class="sr"> ${userName(user)}</span></button>${can("users:purge") ? html`<button
             class="btn ghost icon d" aria-haspopup="menu" aria-label="More for ${userName(user)}"
             @click=${(event) => openMenu(event, `More for ${userName(user)}`,
@@ -124,8 +125,8 @@ function one(needed) {
         closes: [history], name: userName, picture: (user) => avatar(userName(user), id),
         badge: () => badge("bad", "Deleted"),
         sub: ({ username, email }) => html`<bdi>${username ?? email}</bdi>`,
-        actions: (user) => html`<button class="btn primary" @click=${() => act(restore(user))}>${
-            icon("undo")}Restore</button>`,
+        actions: (user) => html`<button class="btn primary" @click=${once(() =>
+            act(restore(user)))}>${icon("undo")}Restore</button>`,
         menu: can("users:purge") && ((user) => [eraseItem(() => act(purge(user)))]),
         tabs: [["", "Record", main], ["history", "History", history.view]],
         gone: () => ({ icon: "trash", title: "There is no deleted user with this id",

@@ -33,7 +33,8 @@ export default function group(route) {
         if (!await confirm({ title: "Delete this group?", danger: true, action: "Delete group",
             type: one.display_name, text: html`<p>The group and its list of
                 ${count(one.member_count, "member")} are lost. <strong>This cannot be
-                undone.</strong></p><p>The members themselves are kept. ${one.parents.length
+                undone.</strong></p><p>The members themselves are kept. ${details.unsaved()
+                    ? "Your unsaved changes are lost." : ""} ${one.parents.length
                     ? `${count(one.parents.length, "group")} that contained it no longer
                     ${one.parents.length === 1 ? "does" : "do"}.` : ""} The change log keeps who was
                 in it, as long as it keeps events.</p>` })) {

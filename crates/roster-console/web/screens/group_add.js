@@ -64,9 +64,11 @@ const entriesOf = (text) => [...new Set(text.split(/[\n\r,;\t]+/)
     .filter(Boolean))];
 
 async function lookUp(entry) {
-    const users = await read("/users", { filter: ["email", "username", "id"].map((name) =>
+    const users = await read("/users", { filter: ["emails", "username", "id"].map((name) =>
         `${name} eq ${JSON.stringify(entry)}`).join(" or ") });
-    return users.find(({ email }) => email?.toLowerCase() === entry.toLowerCase()) ?? users[0];
+    const has = (name) => users.find((one) => one[name]?.toLowerCase() === entry.toLowerCase());
+    // Several users may have a further address: then it is null.
+    return has("email") ?? has("username") ?? (users[1] ? null : users[0]);
 }
 
 export async function addMembers(id, name) {
@@ -118,7 +120,8 @@ export async function addMembers(id, name) {
         set({ looking: true });
         await each([...entries.keys()], 4, async (at) => {
             users[at] = await lookUp(entries[at]);
-        }).then(async () => set({ missing: entries.filter((_, at) => !users[at]),
+        }).then(async () => set({ missing: entries.flatMap((one, at) => (users[at] ? []
+            : [html`<bdi>${one}</bdi>${users[at] === null ? ": several users have it" : ""}`])),
             rows: await look([...new Map(users.filter(Boolean).map((user) =>
                 [user.id, rowOf("user")(user)])).values()]) }))
             .catch((error) => set({ error: reason(error) }));
@@ -134,8 +137,8 @@ export async function addMembers(id, name) {
             count(those("added").length, "user")} added. <button type="button" class="link"
             @click=${() => changeAll("added", false)}>Undo</button>` : ""}</div>${
         list.missing.length ? html`<div><p class="strong">${count(list.missing.length, "entry",
-            "entries")} not found</p><ul class="list">${list.missing.map((one) => html`<li><bdi>${
-            one}</bdi></li>`)}</ul></div>` : ""}${rowsView(list.rows, end)}`;
+            "entries")} not found</p><ul class="list">${list.missing.map((one) => html`<li>${one}
+            </li>`)}</ul></div>` : ""}${rowsView(list.rows, end)}`;
 
     const way = (words, on) => html`<button type="button" class="btn ${on === searches ? ""
         : "ghost"}" aria-pressed=${String(on === searches)} @click=${async () => {
@@ -153,6 +156,7 @@ export async function addMembers(id, name) {
             : findAll()),
         actions: (close) => html`${searches ? html`<span class="d">Enter adds the first one</span>`
             : ""}<div class="sp">${searches ? "" : html`<button type="submit"
+            @click=${(event) => event.detail > 1 && event.preventDefault()}
             class="btn primary" ?disabled=${list.looking || !list.text.trim()
                 || list.rows.some((one) => one.busy)}>${those("new").length
                 ? `Add ${number(those("new").length)}` : "Find"}</button>`}<button type="button"

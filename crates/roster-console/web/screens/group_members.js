@@ -7,7 +7,7 @@ import { count, shortId, userName } from "../texts.js";
 import { attempt, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
 import { listView, table } from "../ui/list.js";
-import { avatar, cut, mark, searchBox, statusBadge } from "../ui/parts.js";
+import { avatar, cut, mark, once, searchBox, statusBadge } from "../ui/parts.js";
 
 const fields = "username,name,display_name,given_name,family_name,email,status";
 const SHOWN = 5;
@@ -66,7 +66,7 @@ export function groupMembers(id, group, changed) {
             (user ? cut(user.email ?? user.username) : "Group") },
         { head: "Status", type: "d", cell: ({ user }) => (user ? statusBadge(user) : "") },
         { head: html`<span class="sr">Actions</span>`, type: "act", cell: (one) =>
-            (writes ? html`<button class="btn ghost" @click=${() => remove(one)}>Remove
+            (writes ? html`<button class="btn ghost" @click=${once(() => remove(one))}>Remove
                 <span class="sr">${nameOf(one)}</span></button>` : "") }];
 
     function view() {

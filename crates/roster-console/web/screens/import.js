@@ -9,7 +9,7 @@ import { reason } from "../ui/data.js";
 import { checkbox, select, textarea } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
 import { refusedScreen, table } from "../ui/list.js";
-import { cut, errorPanel, noScope, note, pageHead } from "../ui/parts.js";
+import { cut, errorPanel, noScope, note, once, pageHead } from "../ui/parts.js";
 import { change, forget, halt, newJob, open, refusedCsv, run, saved, valueOf }
     from "./import_job.js";
 
@@ -216,8 +216,8 @@ function checkStep() {
         ${!busy && !error && tally.failed
             ? faults(`${count(tally.failed, "row")} will be refused`) : ""}
         ${foot(backButton, html`<button class="btn primary ${policy === "replace" && tally.replaced
-            ? "bad" : ""}" ?disabled=${busy || error || !good} @click=${() => run(job)}>Import
-            ${count(good, "user")}</button>`)}`;
+            ? "bad" : ""}" ?disabled=${busy || error || !good}
+            @click=${once(() => run(job))}>Import ${count(good, "user")}</button>`)}`;
 }
 
 function runStep() {
@@ -227,8 +227,8 @@ function runStep() {
         ${error ? errorPanel(error, () => run(job)) : ""}${results(job)}
         <p class="muted">After a reload of this tab, choose the same file again: the import goes on
             where it stopped, and no user is made twice.</p>
-        ${foot(html`<span></span>`, busy ? html`<button class="btn" @click=${() => halt(job)}>${
-            icon("pause")}Pause</button>` : html`<button class="btn primary"
+        ${foot(html`<span></span>`, busy ? html`<button class="btn"
+            @click=${once(() => halt(job))}>${icon("pause")}Pause</button>` : html`<button class="btn primary"
             @click=${() => run(job)}>${icon("play")}Resume</button>`)}`;
 }
 

@@ -4,6 +4,7 @@ import { REPORT, cellsOf, decode, digest, newHeader, readLines, readTable, toCsv
     from "../csv_columns.js";
 import { valueAt } from "../merge.js";
 import { refresh } from "../page.js";
+import { parseJson, toJson } from "../texts.js";
 
 const PIECE = 1000;
 const REFUSED_KEPT = 5000;
@@ -60,7 +61,7 @@ async function take(job, file) {
     let { text, encoding } = decode(bytes);
     const start = text.replace(/^\ufeff?\s*/, "");
     if (start.startsWith("[")) {
-        text = JSON.parse(start).map((one) => JSON.stringify(one)).join("\n");
+        text = parseJson(start).map(toJson).join("\n");
     }
     const table = /^[{[]/.test(start) ? null : readTable(text) ?? { columns: [], rows: [] };
     const rows = table?.rows ?? readLines(text);
@@ -68,7 +69,7 @@ async function take(job, file) {
         throw new Error("There must be a header row, such as username,email, and rows below it.");
     }
     Object.assign(job, { name: file.name, text, encoding, table, rows, hash: digest(text),
-        members: (table?.columns ?? []).map(() => null) });
+        faults: {}, members: (table?.columns ?? []).map(() => null) });
 }
 
 /** Ask the service which member each column has. */
@@ -111,7 +112,8 @@ async function sendPiece(job, signal, dry) {
         headers: { "Content-Type": table ? "text/csv" : "application/x-ndjson",
             ...(dry || policy === "merge" || policy === "replace" ? {}
                 : { "Idempotency-Key": `${job.key}-${from}` }) },
-        query: { dry_run: dry || "", on_conflict: policy, match, map } });
+        query: { dry_run: dry || "", on_conflict: policy, map,
+            match: policy === "fail" ? "" : match } });
     let last;
     for await (last of jsonLines(response)) {
         signal.throwIfAborted();
@@ -155,6 +157,8 @@ export async function run(job, dry = false) {
     const { signal } = job.stop = new AbortController();
     if (job.step !== "run") {
         Object.assign(job, { next: 0, tally: newTally() });
+        // Its column may be left out by now.
+        job.match = !job.table || job.members.includes(job.match) ? job.match : "";
     }
     change(job, { step: dry ? "check" : "run", busy: true, error: null,
         began: { at: Date.now(), next: job.next } });
@@ -207,7 +211,7 @@ export function forget(tenant) {
 function rowOf({ rows, text, table }, { at }) {
     const row = text.slice(rows[at].start, rows[at].end);
     try {
-        return { row, cells: table ? cellsOf(row, table.delimiter) : JSON.parse(row) };
+        return { row, cells: table ? cellsOf(row, table.delimiter) : parseJson(row) };
     } catch {
         return { row };
     }

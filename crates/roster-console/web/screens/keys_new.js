@@ -6,7 +6,6 @@ import { here, toast } from "../page.js";
 import { openSession } from "../session.js";
 import { dateTime } from "../texts.js";
 import { showSecret } from "../ui/confirm.js";
-import { attempt } from "../ui/data.js";
 import { checkbox, field, select } from "../ui/fields.js";
 import { formDialog, inputId } from "../ui/form.js";
 import { copyLine, note } from "../ui/parts.js";
@@ -25,10 +24,16 @@ function scopesView(one, chosen, all) {
                 on ? [...chosen, name] : chosen.filter((other) => other !== name)) }))}</div>`;
 }
 
+let asked = null;
+/** Not twice, by the two clicks of a double one. @param {any} [wish] */
+export const newKey = (wish) => (asked ??= askKey(wish).finally(() => {
+    asked = null;
+}));
+
 /** Ask for a key's name, scopes and end; make it, show its secret, return it. The first key of an
  * open service closes it. `only`: the preset is no choice; `more` is shown beside the secret.
  * @param {any} [wish] */
-export async function newKey(wish = {}) {
+async function askKey(wish = {}) {
     const first = caller().open && !wish.tenant;
     const { name, only, tenant, more, scopes = ["users:read"], end = "90", all = false,
         preset = wish.scopes ? "" : "read" } = first
@@ -55,16 +60,20 @@ export async function newKey(wish = {}) {
             ${select(one.props("/expires_at", { label: "Ends", options: ENDS }))}
             ${one.now("/expires_at") === "day"
                 ? field(one.props("/day", { label: "Last day", type: "date" })) : ""}`,
-        write: async (body) => (await post(tenant ? `/tenants/${place}/keys` : "/keys", {
-            name: body.name, expires_at: endTime(body.expires_at, body.day),
-            scopes: body.preset ? presetScopes(body.preset, body.all) : body.scopes,
-            ...(body.all ? { tenants: "all" } : {}) },
-        { service: Boolean(tenant) || first })).data });
+        async write(body) {
+            const { data } = await post(tenant ? `/tenants/${place}/keys` : "/keys", {
+                name: body.name, expires_at: endTime(body.expires_at, body.day),
+                scopes: body.preset ? presetScopes(body.preset, body.all) : body.scopes,
+                ...(body.all ? { tenants: "all" } : {}) },
+            { service: Boolean(tenant) || first });
+            // At once: what the page reads meanwhile needs it.
+            await (first && openSession(data.key).catch(() => undefined));
+            return data;
+        } });
     if (made && first) {
         // Who loses the first key is locked out: its end is asked for.
         await showSecret({ title: "Keep the first key", secret: made.key, typeEnd: true,
             text: "The service is closed now: only this key opens it." });
-        await attempt(() => openSession(made.key), "Not signed in");
         location.reload();
     } else if (made) {
         await reveal(made, "The new key", more, tenant?.base_url);

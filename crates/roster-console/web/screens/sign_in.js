@@ -1,6 +1,7 @@
 // Sign in with a key or a token: on an empty page, or over the page after a session has ended.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { asProblem, base } from "../api.js";
+import { caller } from "../caller.js";
 import { here, loadStyles, refresh } from "../page.js";
 import { openSession } from "../session.js";
 import { reason } from "../ui/data.js";
@@ -71,12 +72,17 @@ export function signIn({ done }) {
 }
 
 /** Sign in over the page; what is typed there stays. Esc does not close it. */
-export function signInOver() {
+export async function signInOver() {
     let close;
+    while (document.querySelector("dialog .secret")) {
+        // It can be read only now, and perhaps is the key to sign in with.
+        await new Promise((done) => setTimeout(done, 300));
+    }
     const { state, submit, fields } = signInForm(() => close());
     return dialog({ title: "Sign in to go on", stays: true, submit, action: "Sign in",
         ready: () => state.credential !== "" && !state.busy,
-        lead: () => "Your session has ended. Your changes are still on the page.",
+        lead: () => `${caller().open ? "Somebody made the first key"
+            : "Your session has ended"}. Your changes are still on the page.`,
         body(end) {
             close = end;
             return html`${fields()}<button type="button" class="link" @click=${() =>

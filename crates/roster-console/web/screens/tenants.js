@@ -11,7 +11,7 @@ import { field } from "../ui/fields.js";
 import { form, formDialog, formView } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
 import { listScreen, refusedScreen } from "../ui/list.js";
-import { ago, avatar, badge, copyLine, cut, emptyState, note, statusBadge, tabs }
+import { ago, avatar, badge, copyLine, cut, emptyState, note, once, statusBadge, tabs }
     from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
 import { erased } from "./deleted.js";
@@ -47,16 +47,17 @@ const size = (head, text) => ({ head, type: "end", cell: (one) => html`${text(on
 
 const columns = ({ show }) => [
     { head: "Tenant", cell: (one) => html`<a class="nm" href=${to("tenants", one.name)}>${
-        cut(one.display_name || one.name)}${one.display_name ? html`<span class="mono muted">${
-        one.name}</span>` : ""}</a>` },
+        cut(one.display_name || one.name)}${one.display_name
+        ? cut(one.name, "mono muted") : ""}</a>` },
     show ? { head: "Will be erased", cell: (one) => erased(one.purge_at) }
         : { head: "State", cell: statusBadge },
     { head: "External id", type: "d", cell: (one) => cut(one.external_id, "mono") },
     size("Users", usersText), size("Groups", (one) => number(one.groups)),
     { head: html`<span class="sr">Actions</span>`, type: show ? "act" : "act d",
         cell: ({ name }) => (show ? html`<button class="btn" aria-label="Restore ${name}"
-            @click=${() => restore(name)}>${icon("undo")}Restore</button>` : html`<a class="link"
-            href=${inTenant(name)} aria-label="Open the users of ${name}">Open</a>`) }];
+            @click=${once(() => restore(name))}>${icon("undo")}Restore</button>` : html`<a
+            class="link" href=${inTenant(name)} aria-label="Open the users of ${name}">Open
+            </a>`) }];
 
 /** A whole list: the API finds only whole names, and this page any part of them. */
 async function all(path, signal, cursor = "") {
@@ -185,10 +186,10 @@ function oneTenant(route) {
         picture: (one) => avatar(title(one), name),
         badge: (one) => (one.deleted_at ? badge("bad", "Deleted") : statusBadge(one)),
         sub: (one) => (one.external_id ? cut(one.external_id, "mono") : ""),
-        actions: (one) => (one.deleted_at ? html`<button class="btn primary" @click=${() =>
-            restore(name).then(screen.load)}>${icon("undo")}Restore</button>` : html`<a class="btn"
+        actions: (one) => (one.deleted_at ? html`<button class="btn primary" @click=${once(() =>
+            restore(name).then(screen.load))}>${icon("undo")}Restore</button>` : html`<a class="btn"
             href=${inTenant(name)}>${icon("users")}Open its users</a><button class="btn"
-                @click=${() => toggle(one)}>${one.status === "suspended"
+                @click=${once(() => toggle(one))}>${one.status === "suspended"
                 ? html`${icon("play")}Activate` : html`${icon("pause")}Suspend`}</button>`),
         menu: (one) => [{ text: one.deleted_at ? "Purge" : "Delete", icon: "trash", danger: true,
             run: () => (one.deleted_at ? purge(one) : remove(one)) }],

@@ -2,15 +2,20 @@
 import { html } from "../vendor/lit-html/lit-html.js";
 import { del, get, put } from "../api.js";
 import { can } from "../caller.js";
-import { to, toast } from "../page.js";
+import { here, to, toast } from "../page.js";
 import { attempt, foot, pages, reading } from "../ui/data.js";
 import { dialog } from "../ui/dialog.js";
 import { icon } from "../ui/icons.js";
 import { listView } from "../ui/list.js";
+import { once } from "../ui/parts.js";
+
+/** The groups of the user that is shown, also after an older message was undone. */
+let shown;
 
 export function userGroups(id) {
+    const { tenant } = here();
     const writes = can("users:write");
-    const list = reading(async (signal) => {
+    const list = shown = reading(async (signal) => {
         const [direct, all] = await Promise.all([undefined, true].map(async (nested) =>
             (await get(`/users/${id}/groups`, { signal, query: { limit: 1000, nested,
                 fields: "display_name" } })).data.items));
@@ -20,11 +25,12 @@ export function userGroups(id) {
     });
     async function change(group, joins) {
         const member = `/groups/${group.id}/members/${id}`;
-        if (await attempt(() => (joins ? put(member) : del(member)))) {
+        if (await attempt(() => (joins ? put(member, undefined, { tenant })
+            : del(member, { tenant })))) {
             toast(`${joins ? "Added to" : "Removed from"} ${group.display_name}`,
                 { undo: () => change(group, !joins) });
         }
-        list.load();
+        shown.load();
     }
     async function add() {
         let q = "";
@@ -52,7 +58,7 @@ export function userGroups(id) {
     const view = () => listView(list, list.value, () => ({ icon: "groups", title: "In no group",
         action: button() }), (all) => html`<div class="sections"><ul class="card list">${
         all.map((one) => line(link(one), !one.own ? "by another group" : writes ? html`<button
-            class="btn ghost" @click=${() => change(one, false)}>Remove</button>` : ""))}</ul>
+            class="btn ghost" @click=${once(() => change(one, false))}>Remove</button>` : ""))}</ul>
         ${button()}</div>`);
     return { view, close: list.close, count: () => list.value?.length,
         pills: () => html`<div class="pills">${list.value?.map(link)}</div>` };

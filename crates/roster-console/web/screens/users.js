@@ -6,7 +6,7 @@ import { go, here, loadStyles, refresh, setQuery, to } from "../page.js";
 import { number, total, userName } from "../texts.js";
 import { foot, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
-import { avatar, cut, emptyState, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
+import { avatar, cut, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
     skeleton, statusBadge } from "../ui/parts.js";
 
 export const ORDERS = { "-updated_at": "Changed last", "-created_at": "Newest",
@@ -36,11 +36,12 @@ let kept = null; // the list that was shown last, so that Back shows the same ro
 
 /** A search has the order of its index if none is chosen: faster than sorting all that match. */
 export const order = (list) => list.sort || (list.q ? "" : "-updated_at");
-export const query = (list) => ({ q: list.q, filter: list.f, sort: order(list), fields: FIELDS,
-    limit: 100, count: (list.stale && !list.q) || undefined });
+/** `of` is the search of the rows that are shown or asked for, also while the next one is typed. */
+export const query = (list) => ({ ...list.of, sort: list.by, fields: FIELDS, limit: 100,
+    count: (list.stale && !list.of.q) || undefined });
 export const rowAt = (list) => Math.floor(list.scroll / tall());
 const start = () => ({ stale: false, changed: false, own: false, empty: 0, current: 0, scroll: 0,
-    from: "", restore: true, selected: new Map(), all: false });
+    from: "", restore: true, selected: new Map(), all: false, etag: "" });
 
 function openList({ q = "", f = "", sort = "" }) {
     const { tenant } = here();
@@ -57,19 +58,21 @@ function openList({ q = "", f = "", sort = "" }) {
             users.forEach((user) => Object.assign(user, { page }));
             list.from = list.next;
         } });
-        kept = Object.assign(list, { tenant, q, f, sort, etag: "", ...start() });
+        kept = Object.assign(list, { tenant, q, f, sort, ...start() });
     }
     kept.restore = true;
     return kept;
 }
 
 /** Read the list from its start. Rows of before stay, grey, until the answer. */
-export const load = (list) => Object.assign(list, { stale: true }).load();
+export const load = (list) => Object.assign(list, { stale: true, by: order(list),
+    of: { q: list.q, filter: list.f } }).load();
 
 /** Ask whether the first page is another one now. Rows never move by themselves. */
 async function poll(list) {
     const { items } = list;
-    if (!items || list.loading || list.error || document.hidden) {
+    if (!items || list.loading || list.error || document.hidden
+        || list.tenant !== here().tenant) {
         return;
     }
     try {
@@ -90,7 +93,8 @@ async function poll(list) {
 /** Change the rows after a write of this page, without moving them; null removes one. */
 export function changeRows(list, change) {
     const items = list.items.map(change).filter(Boolean);
-    list.total.total -= list.items.length - items.length;
+    // The number may not be known yet.
+    list.total.total &&= list.total.total - list.items.length + items.length;
     Object.assign(list, { items, own: true });
     choose(list, [...list.selected.values()].map(change).filter(Boolean), list.all);
 }
@@ -122,7 +126,7 @@ export default function users(route) {
     let extra = null; // once it is needed: the filter, menus, and what is done to many users
     const need = () => (asked ??= Promise.all([import("./users_extra.js"),
         loadStyles("screens.css")]).then(([{ usersExtra }]) => {
-        extra = usersExtra({ list, apply, step, move, writes, current });
+        extra = usersExtra({ list, apply, type, step, move, writes, current });
         refresh();
         return extra;
     }));
@@ -134,12 +138,15 @@ export default function users(route) {
         clearTimeout(waiting);
         Object.assign(list, next);
         setQuery(where());
+        choose(list, []);
         return load(list);
     }
-    function search(event) {
-        list.q = event.target.value;
+    /** Search once nothing more is typed. What was selected is of another search. */
+    function type(next, wait = 120) {
+        Object.assign(list, next);
+        choose(list, []);
         clearTimeout(waiting);
-        waiting = window.setTimeout(apply, 120);
+        waiting = window.setTimeout(apply, wait);
     }
 
     const current = () => list.items?.[list.current];
@@ -198,29 +205,14 @@ export default function users(route) {
         }
     }
 
-    const firstSteps = () => [
-        [writes, "upload", "Import a CSV", to("import")],
-        [writes, "plus", "New user", to("users", "new")],
-        [can("keys:admin"), "rotate", "Connect Okta or Entra", to("scim")]]
-        .map(([may, name, text, href], at) => (may ? html`<a class="btn ${at ? "" : "primary"}"
-            href=${href}>${icon(name)}${text}</a> ` : ""));
     function listView() {
         const { items, error } = list;
         if (error && error.code !== "invalid-filter") {
             return errorPanel(error, () => load(list));
         }
-        if (!items) {
-            return error ? "" : skeleton(12);
-        }
-        if (!items.length && !list.loading && !list.next) {
-            return emptyState(list.q || list.f ? { icon: "search", title: "No user matches",
-                text: "Search finds the beginnings of words in names, usernames and addresses.",
-                action: html`<a class="btn" href=${to("users")}>Show all users</a> ${list.q
-                    ? html`<a class="btn" href=${to("deleted", { q: list.q })}>Search deleted
-                    users</a>` : ""}` }
-                : { icon: "users", title: "There are no users yet", action: firstSteps(),
-                    text: writes && "Import those that you have, make one by hand, or let your "
-                        + "directory send them by SCIM." });
+        const none = items && !items.length && !list.loading && !list.next;
+        if (!items || none) {
+            return error ? "" : none && extra?.none() || skeleton(12);
         }
         const from = Math.max(0, rowAt(list) - BEYOND);
         list.height ||= grid()?.clientHeight || innerHeight;
@@ -239,8 +231,8 @@ export default function users(route) {
             role="row"><div role="gridcell">${foot(list)}</div></div>`}</div>`;
     }
     const tools = () => html`<div class="tools">${searchBox({ label: "Search users", value: list.q,
-        input: search, placeholder: "Name, username or e-mail", down: move(-Infinity),
-        enter: does("enter") })}
+        input: ({ target }) => type({ q: target.value }), enter: does("enter"),
+        placeholder: "Name, username or e-mail", down: move(-Infinity) })}
         ${extra?.chips() ?? ""}<button class="btn ghost" id="filter-button" aria-haspopup="dialog"
             @click=${does("open")}>${icon("filter")}Filter<kbd class="d">F</kbd></button>
         <div class="end"><button class="btn ghost" aria-haspopup="menu" @click=${does("sortMenu")}>
@@ -269,7 +261,11 @@ export default function users(route) {
                 &nbsp;<kbd>?</kbd> all keys</span></div>`,
         changed: ({ query: { q = "", f = "", sort = "" } }) =>
             (q !== list.q || f !== list.f || sort !== list.sort) && apply({ q, f, sort }),
-        close: () => [timer, waiting].forEach(clearInterval),
+        close() {
+            [timer, waiting].forEach(clearInterval);
+            // The rows are kept, and words that were not searched are not.
+            Object.assign(list, { q: list.of.q, f: list.of.filter });
+        },
         drawn() {
             const box = grid();
             if (box && list.restore) {
@@ -283,7 +279,7 @@ export default function users(route) {
                 list.more();
             }
             const many = list.items?.length > 3000;
-            if (list.f || list.selected.size || many) {
+            if (list.f || list.selected.size || many || list.items?.length === 0) {
                 need().then((more) => many && more.hold());
             }
         },

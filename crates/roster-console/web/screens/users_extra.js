@@ -2,12 +2,14 @@
 // later change.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get, jsonLines, post, send } from "../api.js";
-import { go, refresh, toast } from "../page.js";
+import { can } from "../caller.js";
+import { go, here, refresh, to, toast } from "../page.js";
 import { count, number, total, userName } from "../texts.js";
 import { confirm, download } from "../ui/confirm.js";
-import { attempt } from "../ui/data.js";
+import { attempt, reason } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
 import { openMenu } from "../ui/menu.js";
+import { emptyState, once } from "../ui/parts.js";
 import { usersFilter } from "./users_filter.js";
 import { changeRows, choose, load, order, ORDERS, query, rowAt } from "./users.js";
 
@@ -23,12 +25,13 @@ function say(text) {
 }
 const told = (work, failed) => attempt(work, failed).finally(() => say(""));
 
-export function usersExtra({ list, apply, step, move, writes, current }) {
+export function usersExtra({ list, apply, type, step, move, writes, current }) {
     let held = null;
     let bringing = false;
+    let acting = null;
 
     /** Change all that match, those selected, or the row of the keyboard. */
-    const act = (_, what) => writes && told(async () => {
+    const act = (_, what) => writes && (acting ??= told(async () => {
         const chosen = list.all ? await found() : list.selected.size ? [...list.selected.values()]
             : [current()].filter((user) => user?.id);
         const goal = what !== "toggle" ? what
@@ -44,11 +47,13 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
             type: users.length > 100 ? String(users.length) : undefined })) {
             await change(users, goal);
         }
-    }, "Not done");
+    }, "Not done").finally(() => {
+        acting = null;
+    }));
     async function found() {
         const users = [];
         for await (const user of jsonLines(await send("GET", "/bulk/users",
-            { query: { q: list.q, filter: list.f, fields: "username,status" } }))) {
+            { query: { ...list.of, fields: "username,status" } }))) {
             users.push(user);
         }
         return users;
@@ -59,7 +64,8 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
         const gone = goal === "delete";
         const lines = users.map(({ id, version }) => JSON.stringify({ id, version,
             status: gone ? undefined : goal })).join("\n");
-        const answer = await send(gone ? "DELETE" : "PATCH", "/bulk/users", { lines });
+        const answer = await send(gone ? "DELETE" : "PATCH", "/bulk/users",
+            { lines, tenant: list.tenant });
         for await (const one of jsonLines(answer)) {
             if (one.status < 300) {
                 good.set(one.id, one);
@@ -76,19 +82,25 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
         list.all &&= !gone;
         const name = good.size === 1 && !undoes
             ? userName(users.find(({ id }) => good.has(id))) : count(good.size, "user");
-        const undo = () => told(() => (gone ? restore([...good.keys()]) : change(
-            [...good.values()], goal === "active" ? "suspended" : "active", true)), "Not undone");
+        const undo = () => told(() => (gone ? restore(users.filter(({ id }) => good.has(id)))
+            : change([...good.values()], goal === "active" ? "suspended" : "active", true)),
+        "Not undone");
         toast(`${undoes ? `Undone for ${name}` : `${name} ${WORDS[goal][1]}`}${bad.length ? `. ${
             count(bad.length, "user was", "users were")} not changed: ${bad[0].problem.detail}`
             : ""}`, { kind: bad.length ? "bad" : "ok", undo: good.size && !undoes && undo,
             stays: good.size > 1 && !undoes });
     }
-    async function restore(ids) {
-        for (const id of ids) {
-            await post(`/deleted-users/${id}/restore`, undefined, { query: { groups: true } });
+    async function restore(users) {
+        const bad = [];
+        for (const user of users) {
+            await post(`/deleted-users/${user.id}/restore`, undefined,
+                { query: { groups: true }, tenant: list.tenant })
+                .catch((error) => bad.push(`${userName(user)}: ${reason(error)}`));
         }
-        toast(`${count(ids.length, "user")} restored`);
-        await load(list);
+        toast(`${count(users.length - bad.length, "user")} restored${bad.length ? `, ${
+            number(bad.length)} not. ${bad.slice(0, 5).join("; ")}` : ""}`,
+        { kind: bad.length ? "bad" : "ok", stays: bad.length > 0 });
+        return list.tenant === here().tenant && load(list);
     }
 
     /** Export some users, or all that match. A link could not send the header of the session. */
@@ -97,11 +109,11 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
         const pieces = [];
         for (let at = 0; at < ids.length; at += 100) {
             const response = await send("GET", "/bulk/users", { headers: { Accept: type },
-                query: ids[0] ? { id: ids.slice(at, at + 100) } : { q: list.q, filter: list.f } });
+                query: ids[0] ? { id: ids.slice(at, at + 100) } : list.of });
             pieces.push(kind === "csv" && at
                 ? (await response.text()).replace(/^[^\n]*\n/, "") : await response.blob());
         }
-        const name = `users-${new Date().toISOString().slice(0, 10)}.${kind}`;
+        const name = `users-${new Date().toLocaleDateString("sv")}.${kind}`;
         download(name, pieces, type);
         toast(`Exported as ${name}`);
     }, "The export failed");
@@ -109,13 +121,13 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
     function bar() {
         const all = total(list.total);
         const button = (text, name, run, kind = "") => html`<button class="btn ghost ${kind}"
-            @click=${run}>${icon(name)}${text}</button>`;
+            @click=${once(run)}>${icon(name)}${text}</button>`;
         return html`<div class="bulk" role="toolbar" aria-label="Selected users">
             <span class="what" role="status">${progress || (list.all ? `All ${all} selected`
                 : `${number(list.selected.size)} selected`)}</span>
-            ${list.all || !all || list.selected.size >= list.total.total ? "" : html`<button
-                class="link all" @click=${() => choose(list, list.items, true)}>Select all ${all}
-                </button>`}
+            ${list.all || list.stale || !all || list.selected.size >= list.total.total ? ""
+                : html`<button class="link all" @click=${() => choose(list, list.items, true)}>
+                Select all ${all}</button>`}
             ${writes ? html`${button("Suspend", "pause", () => act(0, "suspended"))}
                 ${button("Activate", "play", () => act(0, "active"))}` : ""}
             ${button("Export", "download", () => save("csv",
@@ -129,6 +141,20 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
     const exportMenu = (at) => openMenu(at, "Export", [
         { text: "CSV, for spreadsheets", run: () => save("csv") },
         { text: "NDJSON, exact, for programs", run: () => save("ndjson") }]);
+
+    const firstSteps = () => [
+        [writes, "upload", "Import a CSV", to("import")],
+        [writes, "plus", "New user", to("users", "new")],
+        [can("keys:admin"), "rotate", "Connect Okta or Entra", to("scim")]]
+        .map(([may, name, text, href], at) => (may ? html`<a class="btn ${at ? "" : "primary"}"
+            href=${href}>${icon(name)}${text}</a> ` : ""));
+    const none = () => emptyState(list.q || list.f ? { icon: "search", title: "No user matches",
+        text: "Search finds the beginnings of words in names, usernames and addresses.",
+        action: html`<a class="btn" href=${to("users")}>Show all users</a> ${list.q
+            ? html`<a class="btn" href=${to("deleted", { q: list.q })}>Search deleted users</a>`
+            : ""}` } : { icon: "users", title: "There are no users yet", action: firstSteps(),
+        text: writes && "Import those that you have, make one by hand, or let your directory send "
+            + "them by SCIM." });
 
     /** Keep the users near the window and on the first page. Elsewhere the page stands in place of
      * its users, which are read again when they come near. */
@@ -184,8 +210,10 @@ export function usersExtra({ list, apply, step, move, writes, current }) {
         return [["Export as CSV", "download", () => save("csv")],
             ["Export as NDJSON", "download", () => save("ndjson")],
             // Without a search or a filter that would be everybody.
-            ...writes && list.items?.length && (list.q || list.f) ? [change("suspended", "pause"),
-                change("active", "play"), change("delete", "trash")] : []];
+            ...writes && list.items?.length && !list.stale && (list.of.q || list.of.filter)
+                ? [change("suspended", "pause"), change("active", "play"),
+                    change("delete", "trash")] : []];
     }
-    return { ...usersFilter(list, apply, step), act, acts, bar, enter, sortMenu, exportMenu, hold };
+    return { ...usersFilter(list, apply, type, step), act, acts, bar, enter, none, sortMenu,
+        exportMenu, hold };
 }

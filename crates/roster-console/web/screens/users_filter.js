@@ -1,7 +1,8 @@
 // The filter of the list of users: chips, the popup that adds one, and the filter as text.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
-import { byteToIndex, formatChips, opWords, parseChips, suggestion } from "../filter_chips.js";
+import { byteToIndex, exact, formatChips, opWords, parseChips, suggestion }
+    from "../filter_chips.js";
 import { refresh } from "../page.js";
 import { date, label, valueText } from "../texts.js";
 import { field, select } from "../ui/fields.js";
@@ -13,8 +14,10 @@ const KINDS = { text: { ops: ["eq", "ne", "sw", "co", "pr", "none"] },
     status: { ops: ["eq", "ne"], options: [["active", "Active"], ["suspended", "Suspended"]] },
     boolean: { ops: ["eq"], options: [["true", "Yes"], ["false", "No"]], read: JSON.parse },
     time: { ops: ["gt", "lt", "pr", "none"], input: "date",
-        read: (text) => new Date(text).toISOString() },
-    number: { ops: ["eq", "gt", "lt", "pr", "none"], input: "number", read: Number } };
+        // The day begins where the user is.
+        read: (text) => new Date(`${text}T00:00`).toISOString() },
+    number: { ops: ["eq", "gt", "lt", "pr", "none"], input: "number",
+        read: (text) => exact(/^-?(0\d|\.)/.test(text) ? String(Number(text)) : text) } };
 const TYPES = { status: "status", department: "", title: "", email: "", name: "", family_name: "",
     username: "", "groups.display": "", organization: "", external_id: "", locale: "",
     zoneinfo: "", email_verified: "boolean", updated_at: "time", created_at: "time",
@@ -23,7 +26,7 @@ const TYPES = { status: "status", department: "", title: "", email: "", name: ""
 const nameText = (name) => (name === "groups.display" ? "Group" : label(name));
 const element = (id) => document.getElementById(id);
 
-export function usersFilter(list, apply, step) {
+export function usersFilter(list, apply, type, step) {
     const types = { ...TYPES };
     const kindOf = (name) => KINDS[types[name]] ?? KINDS.text;
     get("/schema").then(({ data }) => data.attributes?.forEach(({ name, type }) => {
@@ -31,7 +34,6 @@ export function usersFilter(list, apply, step) {
     })).catch(() => undefined);
     const draft = { name: "department", op: "eq", value: "" };
     let asText = false;
-    let waiting = 0;
 
     function set(next) {
         Object.assign(draft, next);
@@ -88,8 +90,8 @@ export function usersFilter(list, apply, step) {
         const all = parseChips(list.f);
         return html`${popView()}${all?.map((one) => {
             const name = nameText(one.name);
-            const values = one.values.map((value) => (/^\d{4}-\d\d-\d\dT/.test(value) ? date(value)
-                : valueText(value))).join(", ");
+            const values = one.values.map((value) => (/^\d{4}-\d\d-\d\dT/.test(value)
+                && Date.parse(value) ? date(value) : valueText(value))).join(", ");
             return chip(html`<span>${name}</span><span class="op">${opWords(one.op, one.values[0])}
                 </span>${values ? html`<span class="v"><bdi class="cut">${values}</bdi></span>`
                 : ""}`, name, formatChips(all.filter((other) => other !== one)));
@@ -101,12 +103,6 @@ export function usersFilter(list, apply, step) {
         refresh();
         await Promise.resolve();
         element("filter-text")?.focus();
-    }
-    function typed(event) {
-        list.f = event.target.value.replaceAll("\n", " ");
-        clearTimeout(waiting);
-        waiting = window.setTimeout(apply, 400);
-        refresh();
     }
     function fault({ detail, position }) {
         const [f, at] = [list.f, byteToIndex(list.f, position)];
@@ -126,9 +122,9 @@ export function usersFilter(list, apply, step) {
             <div class="lay">${marked}<textarea id="filter-text" aria-label="Filter as text"
                 spellcheck="false" .value=${f} rows=${Math.ceil((f.length + 1) / 110)}
                 aria-invalid=${wrong ? "true" : "false"} aria-describedby="filter-say"
-                placeholder='status eq "active" and family_name sw "Love"' @input=${typed}
-                ></textarea></div><div id="filter-say" role="status">${said}</div></div></div>`
-            : "";
+                placeholder='status eq "active" and family_name sw "Love"' @input=${({ target }) =>
+                    type({ f: target.value.replaceAll("\n", " ") }, 400)}></textarea></div>
+            <div id="filter-say" role="status">${said}</div></div></div>` : "";
     }
     return { open, text, chips, editor, asText: () => asText };
 }

@@ -107,7 +107,8 @@ export function newWebhook() {
     one.show({ types: ["group.*", "log.*", "schema.*", "user.*"], payload: "full", batch_max: 1,
         way: "end" });
     return { title, unsaved: one.unsaved, keys: { "ctrl-enter": one.save },
-        view: () => html`${pageHead({ title, back })}<div class="page">${formView(one, title, html`
+        view: () => html`${pageHead({ title, back })}<div class="page" @beforeinput=${(event) =>
+            one.busy && event.preventDefault()}>${formView(one, title, html`
             ${webhookFields(one)}${part("Begin", html`${choices(one, "/way",
                 "From where it sends", [["end", "Now", "A receiver that needs the users of today "
                     + "reads them once, with GET /bulk/users."], BEGIN, AFTER])}

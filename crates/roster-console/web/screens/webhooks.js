@@ -11,7 +11,7 @@ import { checkbox } from "../ui/fields.js";
 import { form, formView } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
 import { listScreen, table } from "../ui/list.js";
-import { ago, badge, copyButton, cut, emptyState, mark, note } from "../ui/parts.js";
+import { ago, badge, copyButton, cut, emptyState, mark, note, once } from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
 import { faultsIn, newWebhook, replay, rotate, webhookFields } from "./webhook_form.js";
 import { helpText, hostOf, isReceived, lagText, rangeText, resultText, stateOf }
@@ -96,7 +96,7 @@ function oneWebhook(route) {
     }
 
     const button = (text, name, run, type = "") => html`<button class="btn ${type}"
-        ?disabled=${tested?.busy} @click=${run}>${icon(name)}${text}</button>`;
+        ?disabled=${tested?.busy} @click=${once(run)}>${icon(name)}${text}</button>`;
     const actions = ({ status }) => [button(tested?.busy ? "Testing…" : "Test", "webhook", test),
         status === "active" ? button("Pause", "pause", setStatus("paused", "Paused"))
             : sends && status !== "stale"

@@ -2,7 +2,7 @@
 // saved first.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { asProblem, newKey } from "../api.js";
-import { equal, patchOf, realEdits, valueAt } from "../merge.js";
+import { equal, laterEdits, patchOf, realEdits, valueAt } from "../merge.js";
 import { refresh, say } from "../page.js";
 import { count, pointerLabel, valueText } from "../texts.js";
 import { reason } from "./data.js";
@@ -28,7 +28,8 @@ export function form(spec) {
         unsaved: () => changes().size > 0,
         discard: () => tell({ edits: new Map(), faults: {}, problem: null }),
         // Edits keep the version on which they began.
-        show: (record) => !changes().size && !self.busy && tell({ base: record }) };
+        show: (record) => (!self.base.version || !changes().size) && !self.busy
+            && tell({ base: record }) };
 
     const tell = (next) => {
         Object.assign(self, next);
@@ -73,10 +74,10 @@ export function form(spec) {
             return fail(faults);
         }
         tell({ busy: true, problem: null, faults });
-        const [before, pointers] = [self.base, [...changes().keys()]];
+        const [before, sent, pointers] = [self.base, new Map(self.edits), [...changes().keys()]];
         try {
-            const record = await spec.write(patchOf(before, self.edits), before.version, key);
-            tell({ busy: false, edits: new Map(), base: record });
+            const record = await spec.write(patchOf(before, sent), before.version, key);
+            tell({ busy: false, edits: laterEdits(before, sent, self.edits), base: record });
             spec.saved?.(record, before, pointers);
             return record;
         } catch (error) {
@@ -116,7 +117,8 @@ export function form(spec) {
             self.problem && !first ? html`<span class="bad" role="alert">${reason(self.problem)}
                 </span>` : html`<span class="muted ${first ? "d" : ""}">${
                 spec.text ?? count(size, "change")}</span>`}<div class="sp">${spec.cancel
-            ?? html`<button type="button" class="btn ghost" @click=${self.discard}>Discard</button>`
+            ?? html`<button type="button" class="btn ghost" ?disabled=${self.busy}
+                @click=${self.discard}>Discard</button>`
             }<button type="button" class="btn primary" ?disabled=${self.busy || !size}
                 @click=${save}>${action}<kbd class="d">${modifier}↵</kbd></button></div></div>`;
     }
@@ -135,7 +137,7 @@ export const formView = (one, name, fields) => html`<form class="form" novalidat
  * with `lead` and `fields(form)`. @returns {Promise<any>} */
 export function formDialog(spec) {
     const one = form(spec);
-    return dialog({ ...spec, ready: () => !one.busy && one.edits.size > 0,
+    return dialog({ ...spec, busy: () => one.busy, ready: () => !one.busy && one.edits.size > 0,
         body: () => html`${spec.fields(one)}${one.problemView()}`,
         submit: async (close) => {
             const record = await one.save();

@@ -73,6 +73,15 @@ export const skeleton = (lines) => html`
 export const note = (kind, body) => html`<div class="box ${kind}" role="note">
     ${icon(kind === "bad" ? "alert" : kind)}<div>${body}</div></div>`;
 
+/** What a click does, once at a time. Below the second click of a double one may be another row. */
+export const once = (run) => async ({ currentTarget: at, detail }) => {
+    if (detail < 2 && !at.ariaBusy) {
+        at.ariaBusy = "true";
+        await run();
+        at.ariaBusy = null;
+    }
+};
+
 let [copied, waiting] = ["", 0];
 
 /** A tick replaces the icon for 2 s. */

@@ -1,0 +1,265 @@
+"""What once went wrong in the console, for console.py: lost secrets, lost text, changed values."""
+
+import contextlib
+import json
+
+from console_sessions import press_escape
+from tenants_client import expect
+
+BIG, TEXTS = 9007199254740993, ["Smith, John", "b", " [1]"]
+EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant")
+# In a slice.
+SOME_MENDS = ("busy", "undo")
+
+
+class Mends:
+    """Each check has a page of its own, and a user whose attributes have every kind of value."""
+
+    def __init__(self, stage, theatre, state):
+        self.stage, self.theatre, self.state = stage, theatre, state
+
+    def run(self, names=EVERY):
+        for name in names:
+            context = self.theatre.context(self.stage, self.state)
+            self.page = context.new_page()
+            self.user = self.stage.ask("POST", "/users", {
+                "username": f"mend-{name}", "name": f"Mend {name}", "title": "Old",
+                "expires_at": "2030-05-06T07:08:30Z"})["id"]
+            getattr(self, name)()
+            context.close()
+        return f"{len(names)} former faults"
+
+    def at(self, place=""):
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.stage.url}/console#/{place or 'users/' + self.user}")
+        self.page.locator("h1").first.wait_for(state="attached")
+        return self.page
+
+    def stored(self, name):
+        return self.stage.ask("GET", f"/users/{self.user}").get(name)
+
+    def button(self, name):
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def save(self, said="Saved as version"):
+        self.page.locator(".savebar .primary").click()
+        if said:
+            self.page.locator(".toast").filter(has_text=said).last.wait_for()
+            self.page.locator(".toast .icon").last.click()
+
+    @contextlib.contextmanager
+    def held(self, path, method):
+        """Requests of a method wait until the end of the block."""
+        waiting = []
+
+        def hold(route):
+            if route.request.method == method:
+                waiting.append(route)
+            else:
+                route.continue_()
+
+        self.page.route(path, hold)
+        yield waiting
+        for route in waiting:
+            route.continue_()
+        self.page.unroute(path)
+
+    def sent(self, waiting):
+        while not waiting:
+            self.page.wait_for_timeout(10)
+
+    def busy(self):
+        """Nothing closes a dialog while its write runs, nor one with a secret."""
+        page = self.at("keys")
+        self.button("New key").click()
+        page.locator("#f-name").fill("not lost")
+        with self.held("**/keys", "POST") as waiting:
+            page.keyboard.press("Enter")
+            self.sent(waiting)
+            self.escape()
+            expect(self.button("Cancel").is_disabled(), "a running write can be cancelled")
+        secret = page.locator("dialog .secret code").first
+        secret.wait_for()
+        self.escape()
+        expect(secret.is_visible(), "Esc closes a secret")
+        self.button("I have kept it").click()
+        page.locator("dialog").wait_for(state="detached")
+        page.locator("tbody tr").filter(has_text="not lost").get_by_role("button").click()
+        with self.held("**/rotate*", "POST") as waiting:
+            page.locator("dialog .primary").click()
+            self.sent(waiting)
+            self.escape()
+            page.mouse.click(5, 5)
+        page.get_by_role("heading", name="The new secret").wait_for()
+
+    def escape(self):
+        press_escape(self.page)
+        expect(self.page.locator("dialog[open]").count() == 1, "Esc closes a dialog that stays")
+
+    def twice(self):
+        """The second of two quick clicks does nothing."""
+        for place in ("key", "group", "tenant"):
+            page, name = self.at(f"{place}s"), f"New {place}"
+            self.button(name).dblclick()
+            page.locator("dialog[open]").wait_for()
+            page.wait_for_timeout(100)
+            expect(page.locator("dialog[open]").count() == 1, f"a double click on {name} closes it")
+        page = self.at()
+        self.button("Suspend").dblclick()
+        self.button("Activate").wait_for()
+        page.wait_for_timeout(150)
+        expect(self.stored("status") == "suspended", "a double click suspends and activates")
+
+    def ends(self):
+        """A time by the keyboard, digit by digit; one that is none is not sent."""
+        page = self.at()
+        field = page.locator("#f-expires_at")
+        field.click(position={"x": 16, "y": 16})
+        page.keyboard.type("12/03/2031", delay=20)
+        page.keyboard.press("Tab")
+        page.keyboard.type("0405PM", delay=20)
+        expect(field.input_value() == "2031-12-03T16:05", f"typed is {field.input_value()}")
+        self.save()
+        expect(self.stored("expires_at").startswith("2031-12-03T16:05:00"), "the end is another")
+        for keys in (["2"], ["Backspace"]):
+            field.click(position={"x": 16, "y": 16})
+            for key in ("ArrowRight", "ArrowRight", *keys):
+                page.keyboard.press(key)
+            self.save("")
+            page.locator("form").get_by_text("Write a whole date").wait_for()
+            expect(self.stored("expires_at").startswith("2031"), "a part of an end is stored")
+            self.at()
+        field.fill("")
+        self.save()
+        expect(self.stored("expires_at") is None, "the end is not removed")
+
+    def meanwhile(self):
+        """What is typed while a save runs stays, and is saved by the next one."""
+        page = self.at()
+        self.while_saving("#f-title", "#f-organization", "**/users/*")
+        self.save()
+        found = [self.stored(name) for name in ("title", "organization")]
+        expect(found == ["First, more", "Later"], f"typed while it was saved: {found}")
+        group = self.stage.ask("POST", "/groups", {"display_name": "Typing"})["id"]
+        page = self.at(f"groups/{group}/details")
+        self.while_saving("#f-display_name", "#f-external_id", "**/groups/*")
+        self.save("Saved")
+        found = self.stage.ask("GET", f"/groups/{group}")
+        expect(found["display_name"] == "First, more" and found["external_id"] == "Later",
+               f"typed while the group was saved: {found}")
+        expect(page.locator(".savebar").count() == 0, "something is left to save")
+
+    def while_saving(self, one, other, path):
+        page = self.page
+        page.locator(one).fill("First")
+        with self.held(path, "PATCH") as waiting:
+            self.save("")
+            self.sent(waiting)
+            page.locator(one).fill("First, more")
+            page.locator(other).fill("Later")
+        page.locator(".toast").filter(has_text="Saved").last.wait_for()
+        page.locator(".toast .icon").last.click()
+        shown = [page.locator(name).input_value() for name in (one, other)]
+        expect(shown == ["First, more", "Later"], f"after a save the fields have {shown}")
+
+    def created(self):
+        """The same in a new user: it is on the page of the user then."""
+        page = self.at("users/new")
+        page.locator("#f-username").fill("typed-on")
+        with self.held("**/users", "POST") as waiting:
+            self.save("")
+            self.sent(waiting)
+            page.locator("#f-name").fill("Typed On")
+        page.locator(".toast").filter(has_text="created").wait_for()
+        page.locator(".who2").filter(has_text="typed-on").wait_for()
+        expect(page.locator("#f-name").input_value() == "Typed On", "the name is lost")
+        self.save()
+        self.page.locator("h1").filter(has_text="Typed On").wait_for()
+
+    def values(self):
+        """An edit changes no type and no digit, and what is not edited is not written."""
+        declared = self.stage.ask("GET", "/schema")
+        names = {one["name"] for one in declared.get("attributes", [])}
+        more = [{"name": "mendlist", "type": "string", "multi_valued": True},
+                {"name": "mendint", "type": "integer"}]
+        self.stage.ask("PUT", "/schema", {"attributes": declared.get("attributes", []) + [
+            one for one in more if one["name"] not in names]})
+        before = {"version": "1.10", "digits": "12345", "none": "x", "count": 5, "flag": "true",
+                  "deep": {"big": BIG}, "mendlist": TEXTS, "mendint": BIG}
+        self.stage.change(f"/users/{self.user}", {"attributes": before})
+        page = self.at()
+
+        def write(name, text):
+            page.locator(f"#f-attributes-{name}").fill(text)
+
+        expect(page.locator("#f-attributes-mendint").input_value() == str(BIG), "digits are lost")
+        for name, text in (("version", "1.20"), ("digits", "99"), ("none", "null"), ("count", "6"),
+                           ("flag", "false"), ("mendint", str(BIG + 2))):
+            write(name, text)
+        self.save()
+        after = before | {"version": "1.20", "digits": "99", "none": "null", "count": 6,
+                          "flag": "false", "mendint": BIG + 2}
+        self.same(after)
+        listed = page.locator("#f-attributes-mendlist")
+        listed.fill(listed.input_value().replace("b", "c"))
+        write("deep", page.locator("#f-attributes-deep").input_value().replace("big", "bigger"))
+        self.save()
+        after |= {"mendlist": ["Smith, John", "c", " [1]"], "deep": {"bigger": BIG}}
+        self.same(after)
+        write("mendint", "1e400")
+        self.save("")
+        page.locator(".er #f-attributes-mendint").wait_for()
+        write("mendint", str(BIG + 2))
+        listed.fill("Berlin, Germany\nb")
+        for name, text in (("newtext", "1.50"), ("newnumber", "1.5"), ("newlist", '["a"]')):
+            self.button("Add an attribute").click()
+            page.locator("dialog #f-name").fill(name)
+            page.keyboard.press("Enter")
+            write(name, text)
+        self.save()
+        self.same(after | {"mendlist": ["Berlin, Germany", "b"], "newtext": "1.50",
+                           "newnumber": 1.5, "newlist": ["a"]})
+
+    def same(self, wanted):
+        found = self.stored("attributes")
+        expect(json.dumps(found, sort_keys=True) == json.dumps(wanted, sort_keys=True),
+               f"the attributes are {found}, not {wanted}")
+
+    def undo(self):
+        """Undo on a user that was opened again shows what is stored."""
+        page = self.at()
+        page.locator("#f-title").fill("New")
+        page.locator(".savebar .primary").click()
+        undo = page.locator(".toast").get_by_role("button", name="Undo")
+        undo.wait_for()
+        for place in ("groups", f"users/{self.user}"):
+            page.evaluate("(place) => { location.hash = `#/${place}`; }", place)
+            page.locator("h1").filter(has_text="Groups" if place == "groups" else "Mend").wait_for()
+        expect(page.locator("#f-title").input_value() == "New", "the title is not saved")
+        undo.click()
+        page.locator(".toast").filter(has_text="Undone").wait_for()
+        shown = page.locator("#f-title").input_value()
+        expect((shown, self.stored("title")) == ("Old", "Old"), f"after Undo it shows {shown}")
+
+    def leave(self):
+        """The key # asks before edits are lost."""
+        page = self.at()
+        page.locator("#f-title").fill("Not saved")
+        page.locator("h1").click()
+        page.keyboard.press("#")
+        dialog = page.locator("dialog[open]")
+        dialog.get_by_text("not saved").wait_for()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+        expect(self.stored("title") == "Old", "a user was deleted in spite of edits")
+        expect(page.locator("#f-title").input_value() == "Not saved", "the edit is lost")
+
+    def tenant(self):
+        """What can be undone in one tenant cannot be undone from another."""
+        page = self.at()
+        self.button("Suspend").click()
+        undo = page.locator(".toast").get_by_role("button", name="Undo")
+        undo.wait_for()
+        page.evaluate("() => { location.hash = '#/t/acme/users'; }")
+        page.get_by_role("region", name="Tenant").wait_for()
+        expect(undo.count() == 0, "the Undo of another tenant is offered")
