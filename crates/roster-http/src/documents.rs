@@ -30,6 +30,10 @@ use crate::{
 
 /// With this quality, the longest document takes a tenth of a second.
 const BROTLI_QUALITY: u32 = 7;
+/// The best quality, for documents of up to so many bytes: the files of the console. They get a
+/// twelfth smaller, and each takes less than a tenth of a second, once.
+const BROTLI_QUALITY_OF_SMALL: u32 = 11;
+const SMALL_BYTES_MAX: usize = 64 * 1024;
 const BROTLI_WINDOW_LOG2: u32 = 22;
 
 /// The documents in the forms in which they were sent.
@@ -140,9 +144,11 @@ fn gzip(bytes: &[u8]) -> io::Result<Bytes> {
 
 fn brotli(bytes: &[u8]) -> io::Result<Bytes> {
     let mut coded = Vec::new();
+    let is_small = bytes.len() <= SMALL_BYTES_MAX;
+    let quality = if is_small { BROTLI_QUALITY_OF_SMALL } else { BROTLI_QUALITY };
     {
         let mut encoder =
-            brotli::CompressorWriter::new(&mut coded, 4096, BROTLI_QUALITY, BROTLI_WINDOW_LOG2);
+            brotli::CompressorWriter::new(&mut coded, 4096, quality, BROTLI_WINDOW_LOG2);
         encoder.write_all(bytes)?;
         encoder.flush()?;
     }

@@ -26,8 +26,7 @@ pub(crate) fn refuse_lost(directory: &Path) -> Result<(), OpenError> {
     let has_log = bytes(&format!("{DATABASE}-wal"))?.is_some();
     let was_opened = has_log || bytes(&format!("{DATABASE}-shm"))?.is_some();
     match bytes(DATABASE)? {
-        None if was_opened => Err(OpenError::Lost(directory.to_owned())),
-        Some(0) if was_opened => Err(OpenError::Lost(directory.to_owned())),
+        None | Some(0) if was_opened => Err(OpenError::Lost(directory.to_owned())),
         Some(0) if bytes(LOCK)?.is_none() => Err(OpenError::Empty(directory.join(DATABASE))),
         None | Some(_) => Ok(()),
     }

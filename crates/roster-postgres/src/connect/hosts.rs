@@ -23,12 +23,21 @@ fn reason(error: &tokio_postgres::Error) -> String {
 const SECOND_AT: &str = "it has more than one @: write an @ of the user name, of the password or of \
                          a parameter as %40";
 
+/// What is wrong with an `@` after a parameter.
+const AT_IN_PARAMETER: &str = "an @ follows its parameters: write an @ of a parameter as %40, and a \
+                               question mark of a password as %3F";
+
 /// The configurations of the hosts of a URL, and their TLS.
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
     // For the driver a password ends at the first `@`. It would take the rest of the password for a
     // host, which is looked up in the network and shown.
     if url.matches('@').count() > 1 {
         return Err(SECOND_AT.to_owned());
+    }
+    // So it would with an `@` in a parameter of a URL without a user before the host.
+    let credentials = url.split_once('@').map_or("", |(credentials, _)| credentials);
+    if credentials.split_once('?').is_some_and(|(_, query)| query.contains('=')) {
+        return Err(AT_IN_PARAMETER.to_owned());
     }
     let (rest, parameters) = tls::take_parameters(url)?;
     let whole: Config = rest.parse().map_err(|error| reason(&error))?;

@@ -475,9 +475,9 @@ fn is_complete(
             return Ok(false);
         }
         let mut has_primary = values.iter().any(is_primary_value);
-        let mut flags = values.iter_mut().filter_map(|value| match value {
-            Json::Object(members) => members.iter_mut().find(|(name, _)| name == "primary"),
-            _ => None,
+        let mut flags = values.iter_mut().filter_map(|value| {
+            let Json::Object(members) = value else { return None };
+            members.iter_mut().find(|(name, _)| name == "primary")
         });
         // The flag returns if no other entry has it.
         for (_, flag) in flags.by_ref().filter(|(_, flag)| *flag == Json::Null) {

@@ -376,7 +376,7 @@ impl Names for PathNames<'_> {
         let found = match within {
             Some(Named::Attribute(_, _, Some(Part::Free(_)))) => {
                 let is_value = word.eq_ignore_ascii_case(VALUE.name);
-                let comparison = self.declared.map_or(Comparison::Json, |it| it.comparison());
+                let comparison = self.declared.map_or(Comparison::Json, DeclaredMember::comparison);
                 is_value.then(|| Named::Part(PartPath::itself(comparison)))
             }
             Some(Named::Attribute(schema, list, _)) => {

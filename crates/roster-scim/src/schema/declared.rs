@@ -196,13 +196,14 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
         // A single value is a list of one.
         return Json::Array(distinct(value.into_values().into_iter().map(one).collect()));
     }
-    match value {
-        // Some clients send a list of the one value. A list of nothing is an error of its type.
-        Json::Array(mut items) if items.len() == 1 && !items.iter().any(is_nothing) => {
-            items.pop().map_or(Json::Null, one)
-        }
-        value => one(value),
+    // Some clients send a list of the one value. A list of nothing is an error of its type.
+    if let Json::Array(items) = &value
+        && let [item] = items.as_slice()
+        && !is_nothing(item)
+    {
+        return one(item.clone());
     }
+    one(value)
 }
 
 /// Whether it is no value, also in an object as clients send it for a text.

@@ -83,9 +83,7 @@ pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made,
 /// a name would be lost when a store in its directory is opened, and it would damage that store.
 fn is_reserved(name: &OsStr) -> bool {
     let of_database = |end: &&str| name == OsStr::new(&format!("{DATABASE}{end}"));
-    name == LOCK
-        || name == LOADING
-        || ["-wal", "-shm", "-journal"].iter().any(|end| of_database(end))
+    name == LOCK || name == LOADING || ["-wal", "-shm", "-journal"].iter().any(of_database)
 }
 
 /// Copies one snapshot into an empty file.

@@ -180,11 +180,13 @@ impl Sum {
 
     /// Continues the checksum over bytes, whose number is a multiple of 8.
     fn over(self, order: Order, bytes: &[u8]) -> Self {
-        bytes.as_chunks::<8>().0.iter().fold(self, |Self(one, two), chunk| {
-            let [a, b, c, d, e, f, g, h] = *chunk;
-            let one = one.wrapping_add(order.read([a, b, c, d])).wrapping_add(two);
-            Self(one, two.wrapping_add(order.read([e, f, g, h])).wrapping_add(one))
-        })
+        let mut numbers = bytes.as_chunks::<4>().0.iter().map(|four| order.read(*four));
+        let Self(mut one, mut two) = self;
+        while let (Some(first), Some(second)) = (numbers.next(), numbers.next()) {
+            one = one.wrapping_add(first).wrapping_add(two);
+            two = two.wrapping_add(second).wrapping_add(one);
+        }
+        Self(one, two)
     }
 }
 

@@ -115,6 +115,8 @@ mod tests {
             "postgres://ada:s3@cret/@db/users",
             "postgres://ada:s3@cr?et=@db/users",
             "postgres://ada:s3@cret:x@db/users",
+            "postgres://db/users?user=ada&password=s3@cret",
+            "postgres://db:5432/users?user=ada&password=s3@cret",
         ] {
             let said = DatabaseUrl::parse(url).unwrap_err();
             assert!(said.contains("%40"), "{said}");
