@@ -160,10 +160,8 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("queue_wait_max_ms", number(QUEUE_WAIT_MAX.as_millis())),
         ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
     ]);
-    all.extend(limits_of_streams());
-    all.extend(limits_of_groups());
-    all.extend(limits_of_the_store());
-    all.extend(limits_of_scim(settings));
+    let more = [limits_of_streams(), limits_of_groups(), limits_of_the_store()];
+    all.extend(more.into_iter().flatten().chain(limits_of_scim(settings)));
     Json::Object(all)
 }
 

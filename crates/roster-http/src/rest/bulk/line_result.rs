@@ -69,12 +69,12 @@ impl LineResult {
         let created = Written { user: user.filter(|_| mode == Mode::Write), ..written };
         let met = may_read.then_some(created);
         match (kind, effect) {
-            (LineKind::Create(_), Effect::Skipped) => Self::Skipped(met),
+            (LineKind::Create(_), Effect::Skipped)
+            | (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => Self::Skipped(met),
             (
                 LineKind::Create(_) | LineKind::Group(_),
                 Effect::Changed(EventKind::Created | EventKind::GroupCreated),
             ) => Self::Created(Some(created)),
-            (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => Self::Skipped(met),
             (LineKind::Create(_) | LineKind::Group(_), _) => Self::Replaced(met),
             (LineKind::Patch, Effect::Unchanged | Effect::Skipped) if may_read => {
                 Self::Unchanged(written)

@@ -385,9 +385,9 @@ fn value(kind: Kind, cell: &str) -> Result<Json, (&'static str, String)> {
         Kind::Mark | Kind::Flag { .. } => Ok(boolean(cell)),
         Kind::One(_) | Kind::Many(_) | Kind::Object => {
             let read = json::read(cell.as_bytes()).map_err(|fault| fault.detail);
-            let read = read.and_then(|value| match value {
-                Json::Null => Err("null removes nothing here; leave the cell empty".to_owned()),
-                value => Ok(value),
+            let no_null = "null removes nothing here; leave the cell empty";
+            let read = read.and_then(|value| {
+                if value == Json::Null { Err(no_null.to_owned()) } else { Ok(value) }
             });
             read.map_err(|detail| {
                 let detail = format!("send JSON in this cell, or a column for each part: {detail}");
