@@ -21,10 +21,11 @@ use std::{
 
 use rustix::fs::OFlags;
 
-use crate::{lost::refuse_lost, open_error::OpenError, settings::DATABASE};
-
-/// The name of the lock file in the data directory.
-pub(crate) const LOCK: &str = "roster.lock";
+use crate::{
+    lost::refuse_lost,
+    open_error::OpenError,
+    settings::{DATABASE, LOCK},
+};
 
 /// The permission bits of everyone but the owner.
 const OTHERS: u32 = 0o077;

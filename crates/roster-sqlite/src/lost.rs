@@ -6,7 +6,10 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
-use crate::{lock::LOCK, open_error::OpenError, settings::DATABASE};
+use crate::{
+    open_error::OpenError,
+    settings::{DATABASE, LOCK},
+};
 
 /// Fails if `roster.db` is empty or missing although there was a database, or if it is an empty
 /// file that Roster did not create. Passes what an interrupted first start leaves.

@@ -11,6 +11,10 @@ pub(crate) const PAGE_BYTES: u32 = 4096;
 
 /// The name of the database file in the data directory.
 pub(crate) const DATABASE: &str = "roster.db";
+/// The name of the lock file in the data directory.
+pub(crate) const LOCK: &str = "roster.lock";
+/// The directory of an incomplete store, in the data directory.
+pub(crate) const LOADING: &str = "loading";
 
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

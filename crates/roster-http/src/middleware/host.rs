@@ -1,8 +1,9 @@
 //! The host guard: a request must name this service (RFC 9110 section 7.4).
 //!
 //! It protects against DNS rebinding: the browser then sends the attacker's name. Loopback names
-//! are accepted with any port, and so are listed names without a port: nobody can make a browser
-//! reach another machine by them. A name that is listed with a port is accepted with that port only.
+//! are accepted with any port, because nobody can make a browser reach another machine by them, and
+//! so are listed names without a port. A name that is listed with a port is accepted with that port
+//! only.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

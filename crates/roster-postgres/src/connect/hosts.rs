@@ -20,12 +20,12 @@ fn reason(error: &tokio_postgres::Error) -> String {
 }
 
 /// What is wrong with a second `@`. It contains no part of the URL.
-const SECOND_AT: &str = "it has more than one @: write an @ of the user name, of the password or of \
-                         a parameter as %40";
+const SECOND_AT: &str =
+    "it has more than one @: write an @ of the user name, of the password or of a parameter as %40";
 
 /// What is wrong with an `@` after a parameter.
-const AT_IN_PARAMETER: &str = "an @ follows its parameters: write an @ of a parameter as %40, and a \
-                               question mark of a password as %3F";
+const AT_IN_PARAMETER: &str = "an @ follows its parameters: write an @ of a parameter as %40, and \
+                               a question mark of a password as %3F";
 
 /// The configurations of the hosts of a URL, and their TLS.
 pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {

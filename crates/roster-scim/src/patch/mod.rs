@@ -8,6 +8,7 @@
 //! whose length a caller chooses is counted in a [`Work`] before it is done.
 
 mod change;
+mod complete;
 mod declared;
 mod entries;
 mod free;
@@ -30,8 +31,9 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_idle, is_no_value, is_primary, lacks, required, twice, unknown},
+    value::{Members, is_no_value, twice, unknown},
 };
+use complete::{idle, is_complete};
 use parts::{different, find, no_value_of_a_removal, object, put};
 use path::{Part, Target};
 use same::Index;
@@ -431,63 +433,6 @@ impl<'w> Patch<'w> {
 /// The name of a part in its own letters. Keys of an object with any keys have no others.
 fn as_known(attribute: &AttributeSchema, part: &str) -> String {
     attribute.sub_attribute(part).map_or(part, |part| part.name).to_owned()
-}
-
-/// The types of the idle entries of lists that need no part, which PATCH leaves as they are.
-fn idle(schema: &Schema, members: &[(String, Json)]) -> Vec<(&'static str, Option<Json>)> {
-    let lists = schema.attributes.iter().filter(|attribute| required(attribute).is_none());
-    let of_list = |attribute: &'static AttributeSchema| {
-        let Some(Json::Array(values)) = find(members, attribute.name) else { return Vec::new() };
-        let idle = values.iter().filter(|value| is_idle(value));
-        idle.map(|value| (attribute.name, value.member("type").cloned())).collect()
-    };
-    lists.flat_map(of_list).collect()
-}
-
-fn is_primary_value(value: &Json) -> bool {
-    matches!(value, Json::Object(members) if is_primary(members))
-}
-
-/// Whether an attribute has a value, and each value what it needs. Tolerant parsing removes an idle
-/// value that was not there before: clients that send a type or the flag `primary` apart from the
-/// value also send them without one.
-fn is_complete(
-    attribute: &AttributeSchema,
-    value: &mut Json,
-    idle: &[(&'static str, Option<Json>)],
-    strictness: Strictness,
-) -> Result<bool, ScimError> {
-    let part = required(attribute);
-    let was_idle = |value: &Json| {
-        let type_of = value.member("type");
-        idle.iter().any(|(name, known)| *name == attribute.name && known.as_ref() == type_of)
-    };
-    let has_it = |value: &Json| match part {
-        Some(part) => match value.member(part.name) {
-            Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
-            found => found.is_some(),
-        },
-        None => !attribute.multi_valued || !is_idle(value) || was_idle(value),
-    };
-    let is_right = if let Json::Array(values) = value {
-        values.retain(|value| has_it(value) || !(strictness.is_tolerant() && is_idle(value)));
-        if values.is_empty() {
-            return Ok(false);
-        }
-        let mut has_primary = values.iter().any(is_primary_value);
-        let mut flags = values.iter_mut().filter_map(|value| {
-            let Json::Object(members) = value else { return None };
-            members.iter_mut().find(|(name, _)| name == "primary")
-        });
-        // The flag returns if no other entry has it.
-        for (_, flag) in flags.by_ref().filter(|(_, flag)| *flag == Json::Null) {
-            *flag = Json::Bool(!std::mem::replace(&mut has_primary, true));
-        }
-        values.iter().all(has_it)
-    } else {
-        has_it(value)
-    };
-    if is_right { Ok(true) } else { Err(lacks(attribute, format_args!("{}", attribute.name))) }
 }
 
 fn value_missing() -> ScimError {

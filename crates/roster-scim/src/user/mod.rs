@@ -8,6 +8,7 @@ mod flags;
 mod patch;
 mod plan;
 mod read;
+mod schemas;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -30,10 +30,9 @@ pub use sealed::Sealed;
 use crate::{
     check,
     establish::random,
-    load::LOADING,
-    lock::{DirectoryLock, LOCK},
+    lock::DirectoryLock,
     reads::rows::{Rows, run},
-    settings::DATABASE,
+    settings::{DATABASE, LOADING, LOCK},
     wal::damage::refuse_damage,
 };
 

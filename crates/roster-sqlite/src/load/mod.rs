@@ -17,11 +17,8 @@ use crate::{
     backup::{BackupError, refuse_store, sync_folder},
     connection::{READ_WRITE, open},
     lock::DirectoryLock,
-    settings::{DATABASE, Purpose},
+    settings::{DATABASE, LOADING, Purpose},
 };
-
-/// The directory of an incomplete store, in the data directory.
-pub(crate) const LOADING: &str = "loading";
 
 /// The page cache of the writer, in KiB: it has room for the indexes that creates read and for the
 /// rows that are sorted at a time.

@@ -56,7 +56,7 @@ pub(crate) async fn an_unknown_host_is_421(backend: Backend) {
         let reply = service.request(&method, &target).host("evil.example").send().await;
         reply.refused(421, "misdirected-request");
     }
-    for host in ["roster.test.evil.example", "evil.roster.test", "127.0.0.2", "0.0.0.0"] {
+    for host in ["roster.test.evil.example", "evil.roster.test", "128.0.0.1", "0.0.0.0"] {
         let reply = service.request("GET", "/users").host(host).send().await;
         reply.refused(421, "misdirected-request");
     }

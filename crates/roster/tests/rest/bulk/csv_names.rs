@@ -131,7 +131,7 @@ pub(crate) async fn cells_of_attributes_have_their_declared_types(backend: Backe
     assert_eq!(results[0]["status"], 201, "{results:?}");
     let expected = json!({"badge": "007", "remote": true, "level": -7, "share": 1.5,
         "since": "2026-01-02T03:04:05Z", "tags": ["a", "b,c"], "room": "true",
-        "deep": [1, {}], "a/~b.c": "x"});
+        "deep": [1, {}], "a/~b": {"c": "x"}});
     assert_eq!(only(&service).await["attributes"], expected);
     let results = results_of(import(&service, "", format!("{header}bob,,,,,,,,,\n")).await);
     assert_eq!(results[0]["status"], 201);
@@ -364,8 +364,11 @@ pub(crate) async fn an_error_names_the_column_of_its_cell(backend: Backend) {
         ("emails[1].value,emails", "a@x.org,[]", "duplicate-column emails"),
         ("manager.id,manager", "1,{}", "duplicate-column manager"),
         ("attributes,attributes.a", "\"{\"\"a\"\":1}\",2", "duplicate-column attributes.a"),
-        ("attributes,attributes.a", "null,2", "duplicate-column attributes.a"),
-        ("attributes.a,attributes", "2,null", "duplicate-column attributes"),
+        ("attributes,attributes.a", "null,2", "wrong-type attributes"),
+        ("attributes.a,attributes", "2,\"{\"\"a\"\":1}\"", "duplicate-column attributes"),
+        ("attributes.a,attributes.a.b", "1,2", "duplicate-column attributes.a.b"),
+        ("attributes.a.b,attributes.a", "1,2", "duplicate-column attributes.a"),
+        ("roles", "null", "wrong-type roles"),
     ] {
         assert_eq!(result_of(header, row).await, [expected], "{header}");
     }

@@ -178,7 +178,7 @@ impl Forge {
             ("a kid that is a number", self.header("kid", json!(7)), "kid is no string"),
             ("a kid that is null", self.header("kid", Value::Null), "kid is no string"),
             ("no kid where there are many keys", self.by(&bare, &self.claims), "names no key"),
-            ("a kid that two keys have", named("twice"), MISFIT),
+            ("a kid that two keys have", named("twice"), "different keys with the key id"),
             ("a key for encryption", named("for-encryption"), UNKNOWN),
             ("a key that only signs", named("to-sign"), UNKNOWN),
             ("a key whose secret was published", named("leaked"), UNKNOWN),

@@ -1,0 +1,72 @@
+//! The entries of lists that have what they need after a PATCH.
+
+use std::mem;
+
+use roster_core::Json;
+
+use super::parts::find;
+use crate::{
+    ScimError, Strictness,
+    schema::{AttributeSchema, Schema},
+    value::{is_idle, is_primary, lacks, required},
+};
+
+/// The types of the idle entries of lists that need no part, which PATCH leaves as they are.
+pub(super) fn idle(
+    schema: &Schema,
+    members: &[(String, Json)],
+) -> Vec<(&'static str, Option<Json>)> {
+    let lists = schema.attributes.iter().filter(|attribute| required(attribute).is_none());
+    let of_list = |attribute: &'static AttributeSchema| {
+        let Some(Json::Array(values)) = find(members, attribute.name) else { return Vec::new() };
+        let idle = values.iter().filter(|value| is_idle(value));
+        idle.map(|value| (attribute.name, value.member("type").cloned())).collect()
+    };
+    lists.flat_map(of_list).collect()
+}
+
+fn is_primary_value(value: &Json) -> bool {
+    matches!(value, Json::Object(members) if is_primary(members))
+}
+
+/// Whether an attribute has a value, and each value what it needs. Tolerant parsing removes an idle
+/// value that was not there before: clients that send a type or the flag `primary` apart from the
+/// value also send them without one.
+pub(super) fn is_complete(
+    attribute: &AttributeSchema,
+    value: &mut Json,
+    idle: &[(&'static str, Option<Json>)],
+    strictness: Strictness,
+) -> Result<bool, ScimError> {
+    let part = required(attribute);
+    let was_idle = |value: &Json| {
+        let type_of = value.member("type");
+        idle.iter().any(|(name, known)| *name == attribute.name && known.as_ref() == type_of)
+    };
+    let has_it = |value: &Json| match part {
+        Some(part) => match value.member(part.name) {
+            Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),
+            found => found.is_some(),
+        },
+        None => !attribute.multi_valued || !is_idle(value) || was_idle(value),
+    };
+    let is_right = if let Json::Array(values) = value {
+        values.retain(|value| has_it(value) || !(strictness.is_tolerant() && is_idle(value)));
+        if values.is_empty() {
+            return Ok(false);
+        }
+        let mut has_primary = values.iter().any(is_primary_value);
+        let mut flags = values.iter_mut().filter_map(|value| {
+            let Json::Object(members) = value else { return None };
+            members.iter_mut().find(|(name, _)| name == "primary")
+        });
+        // The flag returns if no other entry has it.
+        for (_, flag) in flags.by_ref().filter(|(_, flag)| *flag == Json::Null) {
+            *flag = Json::Bool(!mem::replace(&mut has_primary, true));
+        }
+        values.iter().all(has_it)
+    } else {
+        has_it(value)
+    };
+    if is_right { Ok(true) } else { Err(lacks(attribute, format_args!("{}", attribute.name))) }
+}
