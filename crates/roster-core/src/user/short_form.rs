@@ -6,7 +6,8 @@
 //! cleared. If both are present, the one that differs from the stored record wins. If both differ
 //! from it and from each other, the intention is unknown and the write is rejected.
 //!
-//! A patch that removes S and does not contain L removes L too, if L has one entry.
+//! A patch that removes S and does not contain L removes L too, if L has one entry. A patch that
+//! removes L and does not contain S removes S too.
 
 use crate::{
     json::Json,
@@ -43,13 +44,18 @@ pub fn resolve(
 }
 
 /// Removes the list of each short form that a patch removes, if the list has only the primary entry
-/// and the patch does not contain it. Returns the short forms whose lists have further entries,
+/// and the patch does not contain it; and the short form of each list that a patch removes, if the
+/// patch does not contain it. Returns the short forms whose lists have further entries,
 /// because it is unknown which of these would become the primary one.
 pub fn remove_cleared(record: &mut Vec<(String, Json)>, patch: &Json) -> Vec<Attribute> {
     let mut kept = Vec::new();
     for short_form in Attribute::ALL.iter().copied() {
         let Kind::ShortForm { list, .. } = short_form.kind() else { continue };
         let sent = patch.member(short_form.name());
+        let nothing = [Json::Null, Json::Array(Vec::new())];
+        if sent.is_none() && patch.member(list.name()).is_some_and(|list| nothing.contains(list)) {
+            record.retain(|(name, _)| name != short_form.name());
+        }
         let is_cleared = sent.is_some_and(|sent| *sent == Json::Null || sent.is_empty_text());
         if !is_cleared || patch.member(list.name()).is_some() {
             continue;

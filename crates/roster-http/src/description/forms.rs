@@ -68,7 +68,7 @@ pub(super) fn schemas_of_writes(schemas: &Json) -> Vec<(String, Json)> {
     let mut derived = vec![
         ("UserCreate".to_owned(), create(user)),
         ("UserReplace".to_owned(), write(user, REPLACE, &read_only(user), &[])),
-        ("UserPatch".to_owned(), write(user, PATCH, &read_only(user), &[])),
+        ("UserPatch".to_owned(), merged(write(user, PATCH, &read_only(user), &[]))),
         ("GroupCreate".to_owned(), create_named(group, GROUP_CREATE, GROUP_NEEDS)),
         ("GroupReplace".to_owned(), write(group, GROUP_REPLACE, &read_only(group), GROUP_NEEDS)),
         ("GroupPatch".to_owned(), change_named(group, GROUP_PATCH, GROUP_NEEDS)),
@@ -195,6 +195,18 @@ fn write(record: &Json, description: &str, left_out: &[&str], needed: &[&str]) -
     }
     set(&mut schema, "properties", Json::Object(properties.collect()));
     set(&mut schema, "propertyNames", names);
+    schema
+}
+
+/// The same schema for a merge patch: an object may lack parts that the stored one has.
+fn merged(mut schema: Json) -> Json {
+    let properties = members(at(&schema, &["properties"])).iter().map(|(name, property)| {
+        let mut property = property.clone();
+        remove(&mut property, "required");
+        (name.clone(), property)
+    });
+    let properties = Json::Object(properties.collect());
+    set(&mut schema, "properties", properties);
     schema
 }
 

@@ -65,15 +65,24 @@ impl StoreFlags {
     /// directory and no database, a database of the environment or of the settings file does not
     /// count: a command must not change another store than the one that it names.
     pub(super) fn load(self) -> anyhow::Result<Config> {
+        let (given, is_directory) = self.given();
+        let (config, _) = Config::load(&given)?;
+        Ok(of_store(config, is_directory))
+    }
+
+    /// The settings that the flags give, and whether they name a directory alone.
+    fn given(self) -> (Given, bool) {
         let is_directory = self.data.is_some() && self.database.is_none();
         let data = self.data.map(|data| ("data", data.into_os_string()));
         let database = self.database.map(|url| ("database", url));
         let flags = data.into_iter().chain(database).collect();
-        let given = Given { flags, config_file: self.config, dev: false };
-        let (mut config, _) = Config::load(&given)?;
-        config.database = config.database.filter(|_| !is_directory);
-        Ok(config)
+        (Given { flags, config_file: self.config, dev: false }, is_directory)
     }
+}
+
+fn of_store(mut config: Config, is_directory: bool) -> Config {
+    config.database = config.database.filter(|_| !is_directory);
+    config
 }
 
 #[cfg(test)]
@@ -87,7 +96,9 @@ mod tests {
         std::fs::write(&file, "database = \"postgres://ada@db/users\"\n").unwrap();
         let load = |data: Option<&str>, database: Option<&str>| {
             let (data, database) = (data.map(PathBuf::from), database.map(OsString::from));
-            StoreFlags { data, database, config: Some(file.clone()) }.load().unwrap()
+            let flags = StoreFlags { data, database, config: Some(file.clone()) };
+            let (given, is_directory) = flags.given();
+            of_store(Config::without_environment(&given), is_directory)
         };
         let named = load(Some("users"), None);
         assert_eq!((named.database, named.data), (None, PathBuf::from("users")));

@@ -195,6 +195,12 @@ impl Config {
         resolve::resolve(&given, Vec::new()).unwrap_or_else(|faults| panic!("{faults}"))
     }
 
+    /// The settings without those of the environment.
+    #[cfg(test)]
+    pub(crate) fn without_environment(given: &Given) -> Self {
+        resolve::resolve(given, Vec::new()).unwrap_or_else(|faults| panic!("{faults}")).0
+    }
+
     /// The base URL of a service that listens on `local`.
     pub fn effective_base_url(&self, local: SocketAddr) -> BaseUrl {
         let tls = self.tls_certificate.is_some();

@@ -147,8 +147,8 @@ fn writes_go_on_while_the_policy_of_a_served_directory_changes() {
 #[test]
 fn an_unknown_policy_or_value_is_named() {
     let place = Place::new(Engine::Sqlite);
-    let said = failure(policy(&place, &["set", "email", "none"]), 1);
+    let said = failure(policy(&place, &["set", "email", "none"]), 2);
     assert!(said.contains("email-uniqueness or unique-external-id"), "{said}");
-    let said = failure(policy(&place, &["set", "email-uniqueness", "true"]), 1);
+    let said = failure(policy(&place, &["set", "email-uniqueness", "true"]), 2);
     assert!(said.contains("primary or none"), "{said}");
 }

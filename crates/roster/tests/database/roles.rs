@@ -93,7 +93,7 @@ fn what_needs_the_owner_is_refused_and_names_the_command() {
 #[test]
 fn preparing_needs_a_database_and_a_role_that_exists() {
     let roles = Roles::new();
-    let said = failure(roster(roles.place.path(), &["prepare"]), 1);
+    let said = failure(roster(roles.place.path(), &["prepare"]), 2);
     assert!(said.contains("name a PostgreSQL database"), "{said}");
     let said = failure(roles.as_owner(&["prepare", "--service-role", "nobody \"there"]), 1);
     assert!(said.contains("role \"nobody \"there\" does not exist"), "{said}");

@@ -167,10 +167,8 @@ fn resolve_short_form(
     profile: &mut Profile,
     violations: &mut Vec<Violation>,
 ) {
-    // A patch that names the list alone says what the short form is.
-    let is_by_list = draft.named.contains(&list) && !draft.named.contains(&short_form);
     let short = match draft.values.get(&short_form) {
-        Some(Value::Text(text)) if !is_by_list => Some(text.as_str()),
+        Some(Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
     let sent = profile.get(list).is_some().then(|| profile.entries(list));
