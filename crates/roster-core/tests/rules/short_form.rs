@@ -178,10 +178,12 @@ fn every_row_of_a_patch_is_true_for_each_short_form() {
         ("both agree", json!({"S": "d", "L": other}), other.clone()),
         ("S as stored: L wins", json!({"S": "b", "L": other}), other.clone()),
         ("both null: cleared", json!({"S": null, "L": null}), Value::Null),
+        ("L null: cleared", json!({"L": null}), Value::Null),
+        ("L empty: cleared", json!({"L": []}), Value::Null),
         (
-            "L null: S stays, alone",
-            json!({"L": null}),
-            json!([{"value": "b", "type": "work", "display": "B", "primary": true}]),
+            "L null beside a new S: S alone",
+            json!({"S": "c", "L": null}),
+            json!([{"value": "c", "primary": true}]),
         ),
     ];
     for form in &FORMS {
