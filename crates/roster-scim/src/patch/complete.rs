@@ -29,7 +29,8 @@ fn is_primary_value(value: &Json) -> bool {
     matches!(value, Json::Object(members) if is_primary(members))
 }
 
-/// Whether an attribute has a value, and each value what it needs. Tolerant parsing removes an idle
+/// Whether an attribute has a value, and each value what it needs. A flag `primary` that an idle
+/// entry took is null until then. Tolerant parsing removes an idle
 /// value that was not there before: clients that send a type or the flag `primary` apart from the
 /// value also send them without one.
 pub(super) fn is_complete(
@@ -56,12 +57,12 @@ pub(super) fn is_complete(
             return Ok(false);
         }
         let mut has_primary = values.iter().any(is_primary_value);
-        let mut flags = values.iter_mut().filter_map(|value| {
+        let flags = values.iter_mut().filter_map(|value| {
             let Json::Object(members) = value else { return None };
             members.iter_mut().find(|(name, _)| name == "primary")
         });
         // The flag returns if no other entry has it.
-        for (_, flag) in flags.by_ref().filter(|(_, flag)| *flag == Json::Null) {
+        for (_, flag) in flags.filter(|(_, flag)| *flag == Json::Null) {
             *flag = Json::Bool(!mem::replace(&mut has_primary, true));
         }
         values.iter().all(has_it)

@@ -295,13 +295,15 @@ impl List<'_> {
             let is_primary = is_primary(&members);
             *found = Json::Object(members);
             let is_idle = is_idle(found);
-            // An idle entry gets its value, and so its flag counts from now on.
-            if is_primary && (flags || (was_idle && !is_idle)) {
-                self.preferred.add(at);
-            }
             if is_idle && !was_idle {
                 emptied.insert(at);
+            } else if is_primary && (flags || (was_idle && !is_idle)) {
+                // The flag of an idle entry counts once it gets its value.
+                self.preferred.add(at);
             }
+        }
+        if let Preferred::One(at) = &mut self.preferred {
+            *at -= emptied.range(..*at).count();
         }
         self.remove(&emptied);
         // Values are equal by these parts.

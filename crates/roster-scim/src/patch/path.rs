@@ -125,7 +125,9 @@ pub(super) fn matches(
         let name = test.path.part.name;
         // An absent `primary` is false (RFC 7643 section 2.4).
         let is_flag = name == "primary" && matches!(test.operand, Operand::Flag(_));
-        let found = value.member(name).or(is_flag.then_some(&Json::Bool(false)));
+        // It is null while an idle entry has the flag.
+        let found = value.member(name).filter(|found| **found != Json::Null);
+        let found = found.or(is_flag.then_some(&Json::Bool(false)));
         let cost = if let Some(Json::Text(text)) = found { text_cost(text) } else { 1 };
         spent.set(spent.get().and_then(|()| work.spend(cost)));
         spent.get().is_ok() && compares(test, &test.path.found(found))

@@ -66,15 +66,16 @@ impl LineResult {
         let user = Some((stored.id, stored.version));
         let written = Written { user, ignores_id, replayed };
         let shown = may_read.then_some(written);
-        let created = Written { user: user.filter(|_| mode == Mode::Write), ..written };
-        let met = may_read.then_some(created);
+        // A dry run of creates names no user.
+        let told = Written { user: user.filter(|_| mode == Mode::Write), ..written };
+        let met = may_read.then_some(told);
         match (kind, effect) {
             (LineKind::Create(_), Effect::Skipped)
             | (LineKind::Group(OnConflict::Skip), Effect::Unchanged) => Self::Skipped(met),
             (
                 LineKind::Create(_) | LineKind::Group(_),
                 Effect::Changed(EventKind::Created | EventKind::GroupCreated),
-            ) => Self::Created(Some(created)),
+            ) => Self::Created(Some(told)),
             (LineKind::Create(_) | LineKind::Group(_), _) => Self::Replaced(met),
             (LineKind::Patch, Effect::Unchanged | Effect::Skipped) if may_read => {
                 Self::Unchanged(written)
