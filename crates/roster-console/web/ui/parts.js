@@ -77,8 +77,11 @@ export const note = (kind, body) => html`<div class="box ${kind}" role="note">
 export const once = (run) => async ({ currentTarget: at, detail }) => {
     if (detail < 2 && !at.ariaBusy) {
         at.ariaBusy = "true";
-        await run();
-        at.ariaBusy = null;
+        try {
+            await run();
+        } finally {
+            at.ariaBusy = null;
+        }
     }
 };
 
