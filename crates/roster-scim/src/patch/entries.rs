@@ -302,9 +302,6 @@ impl List<'_> {
                 self.preferred.add(at);
             }
         }
-        if let Preferred::One(at) = &mut self.preferred {
-            *at -= emptied.range(..*at).count();
-        }
         self.remove(&emptied);
         // Values are equal by these parts.
         if part.is_none_or(|part| matches!(part.name, "value" | "type")) {
