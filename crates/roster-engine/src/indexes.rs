@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use roster_core::{
-    IndexStep, StoreError, TenantId, User, UserId, UserSchema,
+    IndexStep, StoreError, TenantId, UserId, UserSchema,
     schema::{IndexStatus, MemberIndex, VALUE},
     store::{INDEX_KEYS_MAX, PENDING_ERASURES_MAX},
 };
 
 use crate::{
-    database::{Cell, Database, Values, corrupt, corrupt_record, first, rows},
+    database::{Cell, Database, Values, corrupt, first, rows},
+    index_rows::{IndexRows, Progress},
     settings::{INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, schema_of, setting},
 };
 
@@ -32,7 +33,7 @@ pub struct IndexSql {
     pub drop: &'static str,
     /// Writes a setting.
     pub keep: &'static str,
-    /// The maximum number of rows that a step writes or deletes.
+    /// The maximum number of rows that a step deletes, or writes in the order of users.
     pub rows_max: i64,
 }
 
@@ -66,25 +67,31 @@ pub async fn tenants_with_index_work<D: Database>(db: D) -> Result<Vec<TenantId>
 }
 
 /// Executes the next step. Returns the schema if an index has another status afterwards. The step
-/// can be the last one of a dropped index only if `may_end` is true.
+/// can be the last one of a dropped index only if `may_end` is true. If the transaction fails, what
+/// is in `kept` must not be used again.
 pub async fn index_step<D: IndexWriter>(
     db: D,
     sql: &IndexSql,
     may_end: bool,
+    kept: &mut IndexRows,
 ) -> Result<(IndexStep, Option<Arc<UserSchema>>), D::Error> {
     let tenant = Cell::from(db.tenant());
     let Some(mut schema) = locked_schema(db, sql).await? else {
         return Ok((IndexStep::Done, None));
     };
     let building = schema.indexes.iter().find_map(|index| match &index.status {
-        IndexStatus::Building { reached, .. } => Some(*reached),
+        IndexStatus::Building { reached, users } => {
+            Some(Progress { last: *reached, users: *users, is_end: false })
+        }
         IndexStatus::Checking
         | IndexStatus::Ready
         | IndexStatus::Failed { .. }
         | IndexStatus::Dropped => None,
     });
-    if let Some(reached) = building {
-        build(db, sql, &mut schema, reached).await?;
+    if let Some(from) = building {
+        if !build(db, sql, &mut schema, from, kept).await? {
+            return Ok((IndexStep::Pending, None));
+        }
         return Ok((IndexStep::Pending, Some(keep(db, sql, schema).await?)));
     }
     let is_checked = |index: &&MemberIndex| index.status == IndexStatus::Checking;
@@ -120,45 +127,31 @@ pub async fn end_index_work<D: Database>(db: D, sql: &IndexSql) -> Result<(), D:
     Ok(())
 }
 
-/// Gives the next users their rows in all indexes that are built from there.
+/// Gives the next users their rows in all indexes that are built from there. Returns whether their
+/// status changes.
 async fn build<D: IndexWriter>(
     db: D,
     sql: &IndexSql,
     schema: &mut UserSchema,
-    from: Option<UserId>,
-) -> Result<(), D::Error> {
-    let is_built = |status: &IndexStatus| {
-        let IndexStatus::Building { reached, .. } = status else { return false };
-        *reached == from
+    from: Progress,
+    kept: &mut IndexRows,
+) -> Result<bool, D::Error> {
+    let is_built = |index: &MemberIndex| {
+        let IndexStatus::Building { reached, .. } = index.status else { return false };
+        reached == from.last
     };
-    let built = schema.indexes.iter().filter(|index| is_built(&index.status)).count().max(1);
-    let most = (sql.rows_max / i64::try_from(built).unwrap_or(1)).max(1);
-    let after = from.unwrap_or(UserId::from_bytes([0; 16]));
-    let found = rows(db, sql.users, &[db.tenant().into(), after.into(), most.into()]).await?;
-    let (mut added, mut last) = (Vec::new(), None);
-    for row in &found {
-        let id = row.id(0, "users.id")?;
-        let user = User::from_record(row.bytes(1, "users.record")?)
-            .map_err(|fault| corrupt_record("users", id, &fault.member))?;
-        for index in schema.indexes.iter().filter(|index| is_built(&index.status)) {
-            added.extend(index.keys(&user).into_iter().map(|key| (index.kind, key, id)));
-        }
-        last = Some(id);
-    }
-    db.add_index_rows(&added).await?;
-    let is_end = i64::try_from(found.len()).unwrap_or(i64::MAX) < most;
-    for index in schema.indexes.iter_mut().filter(|index| is_built(&index.status)) {
-        let IndexStatus::Building { users, .. } = index.status else { continue };
-        index.status = if !is_end {
-            let users = users + u64::try_from(found.len()).unwrap_or(0);
-            IndexStatus::Building { reached: last, users }
+    let built = schema.indexes.iter().filter(|index| is_built(index)).cloned().collect();
+    let Some(progress) = kept.step(db, sql, built, from).await? else { return Ok(false) };
+    for index in schema.indexes.iter_mut().filter(|index| is_built(index)) {
+        index.status = if !progress.is_end {
+            IndexStatus::Building { reached: progress.last, users: progress.users }
         } else if index.unique {
             IndexStatus::Checking
         } else {
             IndexStatus::Ready
         };
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Stores which users share values of a unique index. Returns the schema if its status changes.

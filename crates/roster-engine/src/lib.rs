@@ -30,6 +30,7 @@ mod audit;
 mod check;
 mod database;
 mod fork;
+mod index_rows;
 mod indexes;
 mod read;
 mod retention;
@@ -52,6 +53,7 @@ pub use database::{
     rows, tenant_of_event,
 };
 pub use fork::{LOG, fork, former_log_end};
+pub use index_rows::IndexRows;
 pub use indexes::{
     END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, IndexRow, IndexSql, IndexWriter,
     end_index_check, end_index_work, index_keys, index_step, is_the_same, may_select,

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use roster_core::{IndexStep, StoreError, UserId, UserSchema};
-use roster_engine::{Database as _, IndexSql, end_index_check, end_index_work, index_step};
+use roster_engine::{
+    Database as _, IndexRows, IndexSql, end_index_check, end_index_work, index_step,
+};
 
 use crate::{
     connection::Connection,
@@ -35,7 +37,8 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
     let tenant = store.tenant;
     let work = |c: Arc<Connection>| async move {
         let rows = Rows(&c, tenant);
-        match c.transaction("BEGIN", index_step(rows, &SQL, true)).await {
+        match c.transaction("BEGIN", index_step(rows, &SQL, true, &mut IndexRows::default())).await
+        {
             Err(QueryError::Database(error)) if remedy(&error.0) == Remedy::Wait => {
                 Ok((IndexStep::Busy, None))
             }

@@ -63,6 +63,8 @@ pub struct Settings {
     /// The maximum number of pages of 4 KiB in the database file; writes beyond it fail as on a
     /// full disk.
     pub pages_max: u32,
+    /// About how much memory the rows of a new index may occupy before they are written.
+    pub index_rows_bytes_max: usize,
     /// What the store is opened for.
     pub purpose: Purpose,
 }
@@ -83,6 +85,7 @@ impl Settings {
             checkpoint_pages: 10_000,
             sweep_save_pages: 16 * 1024,
             wal_pages_max: pages(WAL_BYTES_MAX),
+            index_rows_bytes_max: 16 << 20,
             pages_max: pages(DATABASE_BYTES_MAX),
             purpose: Purpose::Serve,
         }

@@ -93,9 +93,8 @@ impl Sqlite {
         let settings = readers.settings();
         let scans = Scans::start(settings, &shared)
             .map_err(|source| OpenError::Io { path: connection::path(settings), source })?;
-        let wait = WalLimits::of(settings).wait;
         let tasks = (Arc::clone(&shared), waiting_tasks);
-        let writer = Writer::new(connection, tasks, wait);
+        let writer = Writer::new(connection, tasks, settings);
         let threads = Threads::start(writer, (&shared, &readers), lock.database(), unclean)?;
         let threads = Mutex::new(Some(threads));
         let store = OpenStore { shared, readers, scans, secret, log_id, threads, _lock: lock };

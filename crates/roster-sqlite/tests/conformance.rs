@@ -13,7 +13,8 @@ fn open(rules: Rules) -> Subject {
     subject(rules, |_| {})
 }
 
-/// No byte cache, few pages in memory, one reader, a checkpoint after every commit.
+/// No byte cache, few pages in memory, one reader, a checkpoint after every commit, rows of indexes
+/// of a few users at a time.
 fn open_cramped(rules: Rules) -> Subject {
     subject(rules, |settings| {
         settings.cache_entries = 0;
@@ -21,6 +22,7 @@ fn open_cramped(rules: Rules) -> Subject {
         settings.reader_cache_kib = 64;
         settings.writer_cache_kib = 64;
         settings.checkpoint_pages = 1;
+        settings.index_rows_bytes_max = 10_000;
     })
 }
 

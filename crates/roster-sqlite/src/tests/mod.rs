@@ -6,6 +6,7 @@ mod exporting;
 mod finding;
 mod following;
 mod forgetting;
+mod indexing;
 mod large_groups;
 mod opening;
 mod paging;

@@ -16,7 +16,7 @@ use crate::{Sqlite, check};
 const ADA: &str = r#"{"username":"ada","email":"ada@example.com","external_id":"7","name":"Ada"}"#;
 
 /// A store with the tenants 1 and 2.
-async fn store(directory: &std::path::Path) -> (Sqlite, [Sqlite; 2]) {
+pub(super) async fn store(directory: &std::path::Path) -> (Sqlite, [Sqlite; 2]) {
     let store = open(directory);
     for name in ["one", "two"] {
         let draft = TenantDraft::parse(&tree(&format!(r#"{{"name":"{name}"}}"#))).unwrap();

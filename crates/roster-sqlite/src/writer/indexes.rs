@@ -1,7 +1,7 @@
 //! The steps of the indexes that the schema of users names.
 
 use roster_core::{IndexStep, StoreError, TenantId};
-use roster_engine::{IndexSql, end_index_work, index_step};
+use roster_engine::{INDEX_WORK_SETTING, IndexRows, IndexSql, end_index_work, index_step, setting};
 
 use super::Writer;
 use crate::{
@@ -20,8 +20,8 @@ pub(crate) const INDEX_SQL: IndexSql = IndexSql {
          (SELECT tenant, kind, key, id FROM further_keys WHERE tenant = $1 AND kind = $2 \
          ORDER BY kind, key, id LIMIT $3)",
     keep: WRITE_SETTING,
-    // Each row is on another page of the index. Other writes wait for the step, and for the
-    // checkpoints of its pages.
+    // In the order of users each row is on another page of the index. Other writes wait for the
+    // step, and for the checkpoints of its pages.
     rows_max: 8,
 };
 
@@ -31,9 +31,17 @@ impl Writer {
     pub(crate) fn index_step(&self, tenant: TenantId) -> Result<IndexStep, StoreError> {
         let (position, checkpoints) = (self.shared.position(), &self.shared.checkpoints);
         let is_free = checkpoints.last_purged().is_none_or(|purged| purged < position);
-        let (step, schema) = self.write(|connection| -> ReadResult<_> {
+        let mut kept = self.index_rows.borrow_mut();
+        let mut of_this_step = IndexRows::default();
+        let written = self.write(|connection| -> ReadResult<_> {
             let rows = Rows(connection, tenant);
-            let (step, schema) = run(index_step(rows, &INDEX_SQL, is_free))?;
+            // The memory is for one tenant, whose work need not begin again after steps of others.
+            let is_taken = match kept.tenant().filter(|owner| *owner != tenant) {
+                Some(owner) => run(setting(Rows(connection, owner), INDEX_WORK_SETTING))?.is_some(),
+                None => false,
+            };
+            let kept = if is_taken { &mut of_this_step } else { &mut kept };
+            let (step, schema) = run(index_step(rows, &INDEX_SQL, is_free, kept))?;
             if step == IndexStep::Dropped {
                 mark::set(connection, position)?;
             }
@@ -41,7 +49,11 @@ impl Writer {
                 run(end_index_work(rows, &INDEX_SQL))?;
             }
             Ok((step, schema))
-        })?;
+        });
+        if written.is_err() {
+            kept.clear();
+        }
+        let (step, schema) = written?;
         self.shared.replace_schema(tenant, schema);
         if step == IndexStep::Dropped {
             checkpoints.purged(position);

@@ -13,17 +13,18 @@ mod shared;
 pub(crate) mod sql;
 mod transaction;
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{cell::RefCell, sync::Arc, thread, time::Duration};
 
 use roster_core::{Erasure, Failure, Purged, StoreError};
-use roster_engine::{Request, Results, Work};
+use roster_engine::{IndexRows, Request, Results, Work};
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use crate::{
     failure::{self, ReadError},
     purge::erasure,
-    wal::checkpoint::{EMPTY, LOOK, Progress, RESTART, checkpoint},
+    settings::Settings,
+    wal::checkpoint::{EMPTY, LOOK, Progress, RESTART, WalLimits, checkpoint},
 };
 use apply::Applied;
 pub(crate) use checkpoints::Maintenance;
@@ -51,15 +52,23 @@ pub(crate) struct Writer {
     wal_pages_wait: i64,
     pub(crate) shared: Arc<Shared>,
     tasks: Receiver<Task>,
+    /// Rows of an index that is built.
+    index_rows: RefCell<IndexRows>,
 }
 
 impl Writer {
     pub(crate) fn new(
         connection: Connection,
         (shared, tasks): (Arc<Shared>, Receiver<Task>),
-        wal_pages_wait: i64,
+        settings: &Settings,
     ) -> Self {
-        Self { connection, wal_pages_wait, shared, tasks }
+        Self {
+            connection,
+            wal_pages_wait: WalLimits::of(settings).wait,
+            shared,
+            tasks,
+            index_rows: RefCell::new(IndexRows::in_memory(settings.index_rows_bytes_max)),
+        }
     }
 
     /// Writes until the queue is closed and empty. Returns the connection.
