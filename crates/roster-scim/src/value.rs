@@ -109,7 +109,8 @@ pub(crate) fn one(
     Ok(Some(value))
 }
 
-/// The values of a list, without their parts that have no value. A single value is a list of one.
+/// The values of a list. A single value is a list of one. Parts without a value are left out of
+/// values of their own, and null in those that change a value.
 pub(crate) fn many(
     attribute: &'static AttributeSchema,
     value: Json,
@@ -128,7 +129,9 @@ pub(crate) fn many(
             None => return Err(no_value(path)),
         };
         let is_cleared = is_cleared(attribute, &members, has_unknown);
-        members.retain(|(_, part)| *part != Json::Null);
+        if needs != Needs::Part {
+            members.retain(|(_, part)| *part != Json::Null);
+        }
         let is_complete = match needs {
             Needs::Part => says_something(&members, has_unknown),
             Needs::Whole | Needs::WholeOrCleared => {

@@ -2,6 +2,7 @@
 import { Problem, get, send, textLines } from "../api.js";
 import { can } from "../caller.js";
 import { refresh } from "../page.js";
+import { parseJson } from "../texts.js";
 import { each, pages } from "../ui/data.js";
 import { fold, frameReader, knownBefore, pause, recordOf } from "./activity_text.js";
 import { readNames } from "./group_members.js";
@@ -69,7 +70,7 @@ export function activityLog(filter, live, atTop) {
         return position && live() && !document.hidden && follow(stop.signal);
     }
     function take({ id, event, data }) {
-        const content = data && JSON.parse(data);
+        const content = data && parseJson(data);
         if (event === "end") {
             throw new Problem(content.status, content);
         }

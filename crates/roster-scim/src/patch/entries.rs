@@ -228,7 +228,7 @@ impl List<'_> {
         if let Some(part) = part {
             set_part(Op::Add, part, &mut members, value, self.strictness)?;
         } else {
-            for (name, value) in self.parts_of(value)? {
+            for (name, value) in self.new_parts(value)? {
                 put(&mut members, &name, value);
             }
             if let Some(part) = required(self.attribute)
@@ -248,7 +248,7 @@ impl List<'_> {
 
     /// Replaces the selected values.
     fn replace(&mut self, matched: &[usize], value: Option<Json>) -> Result<(), ScimError> {
-        let members = self.parts_of(value)?;
+        let members = self.new_parts(value)?;
         // All selected values would be equal, so only the first is kept.
         let Some((first, others)) = matched.split_first() else { return Ok(()) };
         self.prefer(*first, &members);
@@ -268,19 +268,24 @@ impl List<'_> {
         part: Option<&'static AttributeSchema>,
         value: Option<&Json>,
     ) -> Result<(), ScimError> {
+        let given = match part {
+            None if op != Op::Remove => self.parts_of(value.cloned())?,
+            None | Some(_) => Vec::new(),
+        };
         // A value without a required part is removed.
         let whole = part.is_none_or(|part| part.required);
-        let is_cleared = part.is_some() && op == Op::Replace && is_no_value(value, self.strictness);
+        let is_cleared = op == Op::Replace
+            && match part {
+                Some(_) => is_no_value(value, self.strictness),
+                None => required(self.attribute)
+                    .is_some_and(|part| find(&given, part.name) == Some(&Json::Null)),
+            };
         if whole && (op == Op::Remove || is_cleared) {
             self.remove(&matched.into_iter().collect());
             return Ok(());
         }
         // Each value gets a copy.
         let copy = value.map_or(1, |value| 1 + value.size() / BYTES_COPIED_PER_COMPARISON);
-        let given = match part {
-            Some(_) => Vec::new(),
-            None => self.parts_of(value.cloned())?,
-        };
         let flags = part.map_or_else(|| is_primary(&given), |part| part.name == "primary");
         let mut emptied = BTreeSet::new();
         for at in matched {
@@ -403,6 +408,17 @@ impl List<'_> {
                 Err(ScimError::new(ScimType::InvalidValue, detail))
             }
         }
+    }
+
+    /// The parts of a new value.
+    fn new_parts(&self, value: Option<Json>) -> Result<Members, ScimError> {
+        let mut members = self.parts_of(value)?;
+        let had_any = !members.is_empty();
+        members.retain(|(_, part)| *part != Json::Null);
+        if had_any && members.is_empty() {
+            return Err(lacks(self.attribute, format_args!("{}", self.attribute.name)));
+        }
+        Ok(members)
     }
 
     fn prefer(&mut self, at: usize, given: &[(String, Json)]) {
