@@ -82,6 +82,10 @@ class Mends:
         secret.wait_for()
         self.escape()
         expect(secret.is_visible(), "Esc closes a secret")
+        with page.expect_event("dialog") as asked:
+            page.evaluate("setTimeout(() => location.reload())")
+        asked.value.dismiss()
+        expect(secret.is_visible(), "a reload loses a secret")
         self.button("I have kept it").click()
         page.locator("dialog").wait_for(state="detached")
         page.locator("tbody tr").filter(has_text="not lost").get_by_role("button").click()
@@ -91,6 +95,7 @@ class Mends:
             self.escape()
             page.mouse.click(5, 5)
         page.get_by_role("heading", name="The new secret").wait_for()
+        self.button("I have kept it").click()
 
     def escape(self):
         press_escape(self.page)

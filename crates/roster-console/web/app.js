@@ -126,7 +126,8 @@ addEventListener("reopen", openScreen);
 addEventListener("pointerdown", onInput);
 addEventListener("keydown", onInput);
 addEventListener("keydown", (event) => inside && onKey(event));
-addEventListener("beforeunload", (event) => screen?.unsaved?.() && event.preventDefault());
+addEventListener("beforeunload", (event) =>
+    (screen?.unsaved?.() || document.querySelector("dialog .secret")) && event.preventDefault());
 if (!location.hash) {
     history.replaceState(null, "", formatRoute({ screen: "users" }));
     arrive();
