@@ -49,7 +49,7 @@ pub struct ListRequest {
     pub all_types: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Given {
     filter: Option<String>,
     sort_by: Option<String>,
@@ -68,11 +68,7 @@ impl ListRequest {
         schema: &UserSchema,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     ) -> Result<Self, ScimError> {
-        let mut given = Given::default();
-        for (name, value) in parameters {
-            given.take(&name, value.into_owned())?;
-        }
-        given.end(resource_type, schema)
+        Given::of_parameters(parameters)?.end(resource_type, schema)
     }
 
     /// Parses a SearchRequest.
@@ -82,24 +78,24 @@ impl ListRequest {
         tree: Json,
         strictness: Strictness,
     ) -> Result<Self, ScimError> {
-        let Json::Object(members) = tree else {
-            let detail = "send a SearchRequest as a JSON object";
-            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
-        };
-        let says = |(name, value): &(String, Json)| {
-            let urn = Json::Text(SEARCH_REQUEST_URN.to_owned());
-            name.eq_ignore_ascii_case("schemas")
-                && matches!(value, Json::Array(urns) if urns.contains(&urn))
-        };
-        if strictness == Strictness::Strict && !members.iter().any(says) {
-            let detail = format!("schemas: send [\"{SEARCH_REQUEST_URN}\"]");
-            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
-        }
-        let mut given = Given::default();
-        for (name, value) in members {
-            given.take_json(&name, value)?;
-        }
-        given.end(resource_type, schema)
+        Given::of_body(tree, strictness)?.end(resource_type, schema)
+    }
+
+    /// Parses the decoded parameters of the list of all resources: of its users and of its groups.
+    pub fn of_parameters_for_all<'a>(
+        schema: &UserSchema,
+        parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+    ) -> Result<[Self; 2], ScimError> {
+        Given::of_parameters(parameters)?.for_all(schema)
+    }
+
+    /// Parses a SearchRequest of all resources: of its users and of its groups.
+    pub fn of_body_for_all(
+        schema: &UserSchema,
+        tree: Json,
+        strictness: Strictness,
+    ) -> Result<[Self; 2], ScimError> {
+        Given::of_body(tree, strictness)?.for_all(schema)
     }
 }
 
@@ -122,6 +118,59 @@ fn unknown_in_search() -> ScimError {
 }
 
 impl Given {
+    fn of_parameters<'a>(
+        parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+    ) -> Result<Self, ScimError> {
+        let mut given = Self::default();
+        for (name, value) in parameters {
+            given.take(&name, value.into_owned())?;
+        }
+        Ok(given)
+    }
+
+    fn of_body(tree: Json, strictness: Strictness) -> Result<Self, ScimError> {
+        let Json::Object(members) = tree else {
+            let detail = "send a SearchRequest as a JSON object";
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+        };
+        let says = |(name, value): &(String, Json)| {
+            let urn = Json::Text(SEARCH_REQUEST_URN.to_owned());
+            name.eq_ignore_ascii_case("schemas")
+                && matches!(value, Json::Array(urns) if urns.contains(&urn))
+        };
+        if strictness == Strictness::Strict && !members.iter().any(says) {
+            let detail = format!("schemas: send [\"{SEARCH_REQUEST_URN}\"]");
+            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+        }
+        let mut given = Self::default();
+        for (name, value) in members {
+            given.take_json(&name, value)?;
+        }
+        Ok(given)
+    }
+
+    fn for_all(self, schema: &UserSchema) -> Result<[ListRequest; 2], ScimError> {
+        if self.cursor.is_some() {
+            let detail =
+                "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
+            return Err(ScimError::new(ScimType::InvalidCursor, detail));
+        }
+        let descends =
+            |order: &String| matches!(direction(Some(order.as_str())), Ok(Direction::Descending));
+        if self.sort_by.iter().any(|by| !by.trim().is_empty())
+            || self.sort_order.iter().any(descends)
+        {
+            let wanted = "the users come before the groups here, each in the order of their ids: \
+                          leave sortBy and sortOrder out";
+            return Err(wrong("sortBy", wanted));
+        }
+        let mut requests = [self.clone().end(&USER, schema)?, self.end(&GROUP, schema)?];
+        for request in &mut requests {
+            request.all_types = true;
+        }
+        Ok(requests)
+    }
+
     fn take(&mut self, name: &str, value: String) -> Result<(), ScimError> {
         if self.take_projection(name, &value) {
             return Ok(());
@@ -275,6 +324,15 @@ fn wrong(name: &str, wanted: &str) -> ScimError {
     ScimError::new(kind, format!("{name}: {wanted}"))
 }
 
+fn direction(order: Option<&str>) -> Result<Direction, ScimError> {
+    match order {
+        None => Ok(Direction::Ascending),
+        Some(word) if word.eq_ignore_ascii_case("ascending") => Ok(Direction::Ascending),
+        Some(word) if word.eq_ignore_ascii_case("descending") => Ok(Direction::Descending),
+        Some(_) => Err(wrong("sortOrder", "send ascending or descending")),
+    }
+}
+
 /// Parses the order. Only orders with an index are supported.
 fn sort(
     resource_type: &ResourceType,
@@ -282,12 +340,7 @@ fn sort(
     by: Option<&str>,
     order: Option<&str>,
 ) -> Result<Sort, ScimError> {
-    let direction = match order {
-        None => Direction::Ascending,
-        Some(word) if word.eq_ignore_ascii_case("ascending") => Direction::Ascending,
-        Some(word) if word.eq_ignore_ascii_case("descending") => Direction::Descending,
-        Some(_) => return Err(wrong("sortOrder", "send ascending or descending")),
-    };
+    let direction = direction(order)?;
     let Some(by) = by.map(str::trim).filter(|by| !by.is_empty()) else {
         return Ok(Sort { by: SortBy::Id, direction });
     };

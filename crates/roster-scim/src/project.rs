@@ -2,7 +2,8 @@
 //! 3.4.2.5 and 3.9).
 //!
 //! A name is an attribute, a sub-attribute, or a whole schema by its URN; an attribute may have its
-//! URN in front. Case does not matter. Attributes with `returned: always` cannot be excluded.
+//! URN in front. Without one it is the first that has the name: the core schema's, an extension's, a
+//! declared one. Case does not matter. Attributes with `returned: always` cannot be excluded.
 //! Unknown names select nothing.
 
 use std::collections::HashSet;
@@ -174,7 +175,10 @@ impl Named {
         if let Some(schema) = resource_type.schema_of(name) {
             return Some(Self { urn: schema.urn, attribute: None, part: None });
         }
-        let found = resource_type.find(name)?;
+        let found = resource_type.find(name).or_else(|| {
+            let schema = resource_type.extension_with(name.split('.').next()?)?;
+            resource_type.find(&format!("{}:{name}", schema.urn))
+        })?;
         let always = found.attribute.returned == Returned::Always;
         let part = found.sub_attribute.map(|part| part.name);
         (!always).then_some(Self {

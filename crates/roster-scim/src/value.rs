@@ -158,6 +158,16 @@ pub(crate) fn is_no_value(value: Option<&Json>, strictness: Strictness) -> bool 
     }
 }
 
+/// Whether the value of a removal names nothing, so that nothing is removed. Without a value a
+/// removal concerns all that its path selects.
+pub(crate) fn names_nothing(value: &Json) -> bool {
+    match value {
+        Json::Array(items) => items.is_empty(),
+        Json::Object(members) => members.is_empty(),
+        Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Text(_) => false,
+    }
+}
+
 /// The value of an object that has nothing else, as clients send it for a text.
 pub(crate) fn bare(value: Json) -> Json {
     if let Json::Object(members) = &value
@@ -336,9 +346,12 @@ fn no_value(path: fmt::Arguments<'_>) -> ScimError {
 
 /// The error for a value without the parts that it needs.
 pub(crate) fn lacks(attribute: &AttributeSchema, path: fmt::Arguments<'_>) -> ScimError {
-    let detail = match required(attribute) {
-        Some(part) => format!("{path}: send its {}", part.name),
-        None => format!("{path}: send at least one of {}", names(attribute.sub_attributes)),
+    let detail = if let Some(part) = required(attribute) {
+        format!("{path}: send its {}", part.name)
+    } else {
+        let parts = attribute.sub_attributes.iter().map(|part| part.name);
+        let parts: Vec<&str> = parts.filter(|name| !is_label(name)).collect();
+        format!("{path}: send at least one of {}", parts.join(", "))
     };
     ScimError::new(ScimType::InvalidValue, detail)
 }

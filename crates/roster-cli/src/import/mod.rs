@@ -50,6 +50,8 @@ struct Import<'a> {
     progress: Progress,
     /// Whether the service has answered.
     has_answered: bool,
+    /// Whether it may have stored users of whom nothing is known here.
+    may_have_stored: bool,
 }
 
 /// Runs the command.
@@ -83,10 +85,9 @@ impl<'a> Import<'a> {
         let is_own = state.faults.as_ref() == Some(&path) || (is_dry_run && given.is_none());
         faults::check(&path, is_own || flags.service.restart)?;
         let spool = store.spool(state.spooled)?;
-        if flags.service.restart {
-            // The faults so far were just removed.
-            store.write(&state)?;
-        }
+        // The service may store users before their results are here, and only the key of their
+        // request keeps them from clashing with the import that goes on.
+        store.write(&state)?;
         let interrupts = Interrupts::listen()?;
         let progress = Progress::of_bytes("import", source.stamp.bytes, state.offset);
         if state.has_begun() {
@@ -103,6 +104,7 @@ impl<'a> Import<'a> {
             interrupts,
             progress,
             has_answered: false,
+            may_have_stored: flags.service.restart || flags.service.resume,
         })
     }
 
@@ -113,13 +115,17 @@ impl<'a> Import<'a> {
             let error = match self.attempt().await {
                 Ended::Complete => return self.complete(),
                 Ended::Interrupted => return self.interrupted(true),
-                Ended::Killed => return self.interrupted(false),
+                Ended::Killed => {
+                    self.may_have_stored = true;
+                    return self.interrupted(false);
+                }
                 Ended::Columns(error) => {
                     return Err(self.failed(report::columns(error, self.flags)));
                 }
                 Ended::Failed(failure) => return Err(self.failed(failure)),
                 Ended::Broken(error) => error,
             };
+            self.may_have_stored |= !matches!(error, Error::Connect { .. });
             if self.state.line > before {
                 tries = 0;
             }

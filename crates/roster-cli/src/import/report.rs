@@ -46,13 +46,11 @@ impl Import<'_> {
 
     /// Says what was done, and how to go on.
     fn left(&mut self, failure: Failure, with_faults: bool) -> Failure {
-        if !self.state.has_begun() {
+        if !self.state.has_begun() && !self.may_have_stored {
             if failure.status == exit::INTERRUPTED {
                 say("nothing was imported");
             }
-            if !self.flags.service.restart
-                && let Err(error) = self.store.remove()
-            {
+            if let Err(error) = self.store.remove() {
                 say(&format!("the state of the import cannot be removed: {error}"));
             }
             return failure;
@@ -74,8 +72,12 @@ impl Import<'_> {
         if let Err(error) = self.store.write(&self.state) {
             say(&format!("the state of the import cannot be kept: {error}"));
         }
-        say(&format!("the lines before line {} are done", self.state.line));
-        self.tell(&shown);
+        if self.state.has_begun() {
+            say(&format!("the lines before line {} are done", self.state.line));
+            self.tell(&shown);
+        } else {
+            say("the service may have stored users before it could say so");
+        }
         if self.source.path.is_none() {
             return failure.next("it can be read once: import a file, which can be resumed");
         }

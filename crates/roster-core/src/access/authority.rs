@@ -197,10 +197,10 @@ impl Authority {
 
     /// Which audit events the caller may read.
     pub fn audit_view(&self) -> AuditView {
-        match self.reach {
-            _ if !self.may(Scope::AuditRead) => AuditView::Nothing,
-            Reach::Tenant(_) => AuditView::Own,
-            Reach::All => AuditView::Everything,
+        match (self.may(Scope::AuditRead), self.is_operator()) {
+            (false, _) => AuditView::Nothing,
+            (true, false) => AuditView::Own,
+            (true, true) => AuditView::Everything,
         }
     }
 

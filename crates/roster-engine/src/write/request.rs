@@ -12,9 +12,14 @@ use crate::{
     write::facts::{ClaimKind, Current, Facts},
 };
 
-/// The groups, and the purged users whose history is still being erased, that have an id.
+/// The groups, the webhooks, and the purged users whose history is still being erased, that have an
+/// id, and the first event of a group or a webhook that had it.
 pub(crate) const USES_OF_ID: &str = "SELECT id FROM groups WHERE tenant = $1 AND id = $2 \
-     UNION ALL SELECT id FROM erasures WHERE tenant = $1 AND id = $2";
+     UNION ALL SELECT id FROM erasures WHERE tenant = $1 AND id = $2 \
+     UNION ALL SELECT id FROM webhooks WHERE tenant = $1 AND id = $2 \
+     UNION ALL SELECT subject_id FROM (SELECT subject_id, kind FROM events \
+     WHERE tenant = $1 AND subject_id = $2 ORDER BY position LIMIT 1) AS first_event \
+     WHERE kind NOT LIKE 'user.%'";
 
 /// A queued command.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use http::{
 };
 use roster_core::{
     EventsQuery, Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
-    access::{AuditView, Permit, Reach, RunWebhooks, Scope},
+    access::{AuditView, Permit, RunWebhooks, Scope},
     json::{self, JsonFault, write_json},
     limits::{ADMIN_BODY_BYTES_MAX, WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
     webhook::{
@@ -298,6 +298,8 @@ async fn change(
     let (id, is_new) = (act.id(), matches!(act, WebhookAct::Create { .. }));
     let before = if is_new { None } else { Some(find(app, call, id).await?.webhook) };
     let is_deletion = matches!(act, WebhookAct::Delete(_));
+    // A rotation and a replay change what is not compared.
+    let may_pause = matches!(act, WebhookAct::Replace(..) | WebhookAct::Patch(..));
     let authority = call.authority();
     let change = WebhookChange {
         act,
@@ -305,14 +307,14 @@ async fn change(
         at: app.directory.now(),
         caller: authority.caller(call.request_id()),
         audit: authority.audit_view(),
-        all_tenants: authority.reach() == Reach::All,
+        all_tenants: authority.is_operator(),
         is_dry_run: true,
     };
     // What the change leads to decides which scopes it needs.
     let planned = app.directory.change_webhook(permit, change.clone());
     let planned = app.admission.with_admission(Class::Writes, planned).await?;
-    let is_end = is_deletion || before.is_some_and(|before| planned.stored.webhook.pauses(&before));
-    if !is_end {
+    let pauses = |before: &Webhook| may_pause && planned.stored.webhook.pauses(before);
+    if !is_deletion && !before.as_ref().is_some_and(pauses) {
         admit(app, call, &planned.stored.webhook)?;
     }
     if is_dry_run || !planned.changes {
@@ -329,7 +331,7 @@ async fn change(
 
 /// Whether a caller may know of a webhook. Those for all tenants are in the hands of the operator.
 fn sees(call: &Call, webhook: &Webhook) -> bool {
-    !webhook.all_tenants || call.authority().reach() == Reach::All
+    !webhook.all_tenants || call.authority().is_operator()
 }
 
 /// Rejects a webhook that would send what its caller may not read, or send to where it may not.
@@ -345,7 +347,7 @@ fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> 
         let detail = "a webhook for all tenants is made at the base URL of the service";
         return Err(Problem::saying(ProblemCode::OperatorKeyRequired, detail));
     }
-    if is_of_operator && authority.reach() != Reach::All {
+    if is_of_operator && !authority.is_operator() {
         return Err(Problem::new(ProblemCode::OperatorKeyRequired));
     }
     if app.settings.webhooks.may_have(&webhook.url) {

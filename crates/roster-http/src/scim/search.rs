@@ -5,14 +5,10 @@
 //! it, the filter is an error. Pages are by index only.
 
 use axum::{extract::State, response::Response};
-use roster_core::{
-    json,
-    list::{Direction, Sort, SortBy},
-};
+use roster_core::json;
 use roster_scim::{
-    ListRequest, ScimError, ScimType,
+    ListRequest,
     list::{COUNT_DEFAULT, Envelope},
-    schema::{GROUP, USER},
 };
 
 use super::{
@@ -40,9 +36,8 @@ pub(crate) async fn search(
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     let strictness = call.strictness();
     let schema = app.directory.schema();
-    let of_users = ListRequest::of_body(&USER, &schema, json.clone(), strictness)?;
-    let of_groups = ListRequest::of_body(&GROUP, &schema, json, strictness)?;
-    in_time(limit, page(&app, &call, of_users, of_groups, media)).await?
+    let requests = ListRequest::of_body_for_all(&schema, json, strictness)?;
+    in_time(limit, page(&app, &call, requests, media)).await?
 }
 
 /// `GET /scim/v2`: returns a page. Identity providers test a connection with it.
@@ -50,30 +45,19 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     let media = media(&call.parts)?;
     let given = parameters(call.parts.uri.query())?;
     let schema = app.directory.schema();
-    let of_users = ListRequest::of_parameters(&USER, &schema, pairs(&given))?;
-    let of_groups = ListRequest::of_parameters(&GROUP, &schema, pairs(&given))?;
-    guard_filter(&app, &of_users)?;
-    page(&app, &call, of_users, of_groups, media).await
+    let requests = ListRequest::of_parameters_for_all(&schema, pairs(&given))?;
+    let [of_users, _] = &requests;
+    guard_filter(&app, of_users)?;
+    page(&app, &call, requests, media).await
 }
 
 async fn page(
     app: &AppState,
     call: &Call,
-    mut of_users: ListRequest,
-    mut of_groups: ListRequest,
+    [of_users, mut of_groups]: [ListRequest; 2],
     media: Media,
 ) -> Result<Response, ScimProblem> {
-    (of_users.all_types, of_groups.all_types) = (true, true);
     let reader = Reader::of(call)?;
-    if of_users.cursor.is_some() {
-        let detail = "a walk by cursor is one of /Users or of /Groups; here pages go by startIndex";
-        return Err(ScimError::new(ScimType::InvalidCursor, detail).into());
-    }
-    let by_id = Sort { by: SortBy::Id, direction: Direction::Ascending };
-    if of_users.sort != by_id || of_groups.sort != by_id {
-        let detail = "sortBy: resources of several types can be ordered only by id, ascending";
-        return Err(ScimError::new(ScimType::InvalidValue, detail).into());
-    }
     let (start, count) = (of_users.start_index, of_users.count.unwrap_or(COUNT_DEFAULT));
     let first = users::page(app, reader, &of_users).await?;
     let room = count.saturating_sub(first.items);

@@ -1,5 +1,9 @@
 //! References to resources that other operations of the request create: `bulkId:` and the name of
 //! the operation (RFC 7644 section 3.7.2).
+//!
+//! A text is a reference only where an id can be: in `members`, `manager` and `$ref`, in the value
+//! of a PATCH operation whose path is one of them, and in a condition on `members`. Elsewhere it is
+//! a text like any other.
 
 use std::collections::BTreeSet;
 
@@ -12,69 +16,64 @@ pub(super) fn referred(text: &str) -> Option<&str> {
     text.strip_prefix(PREFIX).filter(|name| !name.is_empty())
 }
 
-/// The pieces of the path of a PATCH operation, and whether they are in double quotes, as the
-/// reference in `members[value eq "bulkId:ada"]`.
-fn pieces(path: &str) -> impl Iterator<Item = (&str, bool)> {
-    path.split('"').enumerate().map(|(number, piece)| (piece, number % 2 == 1))
-}
-
-fn is_path(name: &str) -> bool {
-    name.eq_ignore_ascii_case("path")
-}
-
-/// Collects the names of all operations that a value refers to, at any depth.
-pub(super) fn references(value: &Json, found: &mut BTreeSet<String>) {
-    match value {
-        Json::Text(text) => found.extend(referred(text).map(str::to_owned)),
-        Json::Array(items) => {
-            for item in items {
-                references(item, found);
-            }
-        }
-        Json::Object(members) => {
-            for (name, value) in members {
-                if let Json::Text(path) = value
-                    && is_path(name)
-                {
-                    let quoted = pieces(path).filter(|(_, is_quoted)| *is_quoted);
-                    let named = quoted.filter_map(|(piece, _)| referred(piece));
-                    found.extend(named.map(str::to_owned));
-                }
-                references(value, found);
-            }
-        }
-        Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) => {}
-    }
+/// Adds the names of all operations that a value refers to, at any depth.
+pub(super) fn references(value: &mut Json, found: &mut BTreeSet<String>) {
+    visit(value, false, &mut |name| {
+        found.insert(name.to_owned());
+        None
+    });
 }
 
 /// Replaces references by ids.
-pub(super) fn resolved(value: Json, id_of: &impl Fn(&str) -> Option<String>) -> Json {
+pub(super) fn resolve(value: &mut Json, id_of: &impl Fn(&str) -> Option<String>) {
+    visit(value, false, &mut |name| id_of(name));
+}
+
+type IdOf<'f> = &'f mut dyn FnMut(&str) -> Option<String>;
+
+/// Replaces the references for which there is an id. `has_ids` says that texts can be references.
+fn visit(value: &mut Json, has_ids: bool, id_of: IdOf<'_>) {
     match value {
-        Json::Text(text) => Json::Text(referred(&text).and_then(id_of).unwrap_or(text)),
-        Json::Array(items) => {
-            Json::Array(items.into_iter().map(|item| resolved(item, id_of)).collect())
+        Json::Text(text) if has_ids => {
+            if let Some(id) = referred(text).and_then(id_of) {
+                *text = id;
+            }
         }
+        Json::Array(items) => items.iter_mut().for_each(|item| visit(item, has_ids, id_of)),
         Json::Object(members) => {
-            let member = |(name, value): (String, Json)| {
-                let value = resolved(value, id_of);
-                if let Json::Text(path) = &value
-                    && is_path(&name)
+            let is_path = |name: &str| name.eq_ignore_ascii_case("path");
+            let path_has_ids = members.iter().any(|(name, value)| {
+                is_path(name) && matches!(value, Json::Text(path) if leads_to_ids(path))
+            });
+            for (name, value) in members {
+                if let Json::Text(path) = value
+                    && path_has_ids
+                    && is_path(name)
                 {
-                    let path = resolved_path(path, id_of);
-                    return (name, Json::Text(path));
+                    *path = resolved_path(path, id_of);
+                    continue;
                 }
-                (name, value)
-            };
-            Json::Object(members.into_iter().map(member).collect())
+                let is_value = path_has_ids && name.eq_ignore_ascii_case("value");
+                visit(value, has_ids || is_value || leads_to_ids(name), id_of);
+            }
         }
-        other @ (Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_)) => other,
+        Json::Null | Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Text(_) => {}
     }
 }
 
-fn resolved_path(path: &str, id_of: &impl Fn(&str) -> Option<String>) -> String {
-    let piece = |(piece, is_quoted): (&str, bool)| {
-        let name = referred(piece).filter(|_| is_quoted);
-        name.and_then(id_of).unwrap_or_else(|| piece.to_owned())
-    };
-    pieces(path).map(piece).collect::<Vec<_>>().join("\"")
+/// Whether a name or a path, perhaps with the URN of a schema, is of an attribute that has ids.
+fn leads_to_ids(path: &str) -> bool {
+    let path = path.split('[').next().unwrap_or_default();
+    let name = path.rsplit(':').next().unwrap_or_default();
+    let name = name.split('.').next().unwrap_or_default();
+    ["members", "manager", "$ref"].iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The path with the references of its condition replaced, as `members[value eq "bulkId:ada"]`.
+fn resolved_path(path: &str, id_of: IdOf<'_>) -> String {
+    let pieces = path.split('"').enumerate().map(|(number, piece)| {
+        let name = referred(piece).filter(|_| number % 2 == 1);
+        name.and_then(&mut *id_of).unwrap_or_else(|| piece.to_owned())
+    });
+    pieces.collect::<Vec<_>>().join("\"")
 }

@@ -13,7 +13,7 @@ use roster_core::Json;
 
 use super::{
     BULK_RESPONSE_URN,
-    references::{references, referred, resolved},
+    references::{references, referred, resolve},
     request::{BulkMethod, BulkOperation, BulkRequest},
 };
 use crate::{ResourceType, ScimError, ScimType};
@@ -107,9 +107,9 @@ impl Run {
             named.filter_map(|(at, operation)| Some((operation.bulk_id.clone()?, at))).collect();
         let mut waiting = BTreeMap::new();
         let mut waiting_for: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (at, operation) in request.operations.into_iter().enumerate() {
+        for (at, mut operation) in request.operations.into_iter().enumerate() {
             let mut refers_to = BTreeSet::new();
-            operation.data.iter().for_each(|data| references(data, &mut refers_to));
+            operation.data.iter_mut().for_each(|data| references(data, &mut refers_to));
             refers_to.extend(operation.path.split('/').filter_map(referred).map(str::to_owned));
             let needs: BTreeSet<usize> =
                 refers_to.iter().filter_map(|name| places.get(name).copied()).collect();
@@ -231,7 +231,8 @@ impl Run {
         }
         let BulkOperation { method, bulk_id, version, path, data } = operation;
         let (kind, id) = self.resource_of(&path, &id_of)?;
-        let data = data.map_or(Json::Null, |data| resolved(data, &id_of));
+        let mut data = data.unwrap_or(Json::Null);
+        resolve(&mut data, &id_of);
         let act = match (method, id) {
             (BulkMethod::Post, None) => Act::Create(data),
             (BulkMethod::Put, Some(id)) => Act::Replace(id, data),

@@ -113,7 +113,7 @@ fn an_operation_that_waits_is_not_overtaken() {
     let patch = |data: &str| format!(r#"{{"method":"PATCH","path":"/Groups/g","data":{data}}}"#);
     let operations = format!(
         "{},{},{},{}",
-        patch(r#"{"add":"bulkId:a"}"#),
+        patch(r#"{"members":"bulkId:a"}"#),
         patch(r#"{"replace":"x"}"#),
         post("b", "/Users", r#"{"userName":"b"}"#),
         post("a", "/Users", r#"{"userName":"a"}"#),
@@ -121,7 +121,7 @@ fn an_operation_that_waits_is_not_overtaken() {
     let (steps, response) = execute(&operations, "");
     let expected = [
         r#"create User {"userName":"a"}"#,
-        r#"patch g {"add":"id1"}"#,
+        r#"patch g {"members":"id1"}"#,
         r#"patch g {"replace":"x"}"#,
         r#"create User {"userName":"b"}"#,
     ];
@@ -133,7 +133,11 @@ fn an_operation_that_waits_is_not_overtaken() {
 fn a_chain_of_references_runs_from_its_end_and_fails_in_linear_time() {
     let chain = |last: &str| {
         let refer = |at: usize, to: &str| {
-            post(&format!("n{at}"), "/Groups", &format!(r#"{{"displayName":"{at}","m":"{to}"}}"#))
+            post(
+                &format!("n{at}"),
+                "/Groups",
+                &format!(r#"{{"displayName":"{at}","members":"{to}"}}"#),
+            )
         };
         let mut all: Vec<String> =
             (0..900).map(|at| refer(at, &format!("bulkId:n{}", at + 1))).collect();
@@ -150,6 +154,29 @@ fn a_chain_of_references_runs_from_its_end_and_fails_in_linear_time() {
 }
 
 #[test]
+fn a_text_is_a_reference_only_where_ids_are() {
+    let patch = |data: &str| format!(r#"{{"method":"PATCH","path":"/Groups/g","data":{data}}}"#);
+    let operations = [
+        post("a", "/Users", r#"{"userName":"bulkId:a","title":"bulkId:nobody"}"#),
+        patch(r#"{"Operations":[{"op":"add","path":"Members","value":[{"value":"bulkId:a"}]}]}"#),
+        patch(r#"{"op":"remove","path":"members[value eq \"bulkId:a\"]"}"#),
+        patch(r#"{"path":"displayName","value":"bulkId:a"}"#),
+        patch(r#"{"path":"urn:x:2.0:User:manager.value","value":"bulkId:a"}"#),
+        patch(r#"{"urn:x:2.0:User":{"manager":{"$ref":"bulkId:a"}},"roles":["bulkId:a"]}"#),
+    ];
+    let (steps, _) = execute(&operations.join(","), "");
+    let expected = [
+        r#"create User {"userName":"bulkId:a","title":"bulkId:nobody"}"#,
+        r#"patch g {"Operations":[{"op":"add","path":"Members","value":[{"value":"id1"}]}]}"#,
+        r#"patch g {"op":"remove","path":"members[value eq \"id1\"]"}"#,
+        r#"patch g {"path":"displayName","value":"bulkId:a"}"#,
+        r#"patch g {"path":"urn:x:2.0:User:manager.value","value":"id1"}"#,
+        r#"patch g {"urn:x:2.0:User":{"manager":{"$ref":"id1"}},"roles":["bulkId:a"]}"#,
+    ];
+    assert_eq!(steps, expected);
+}
+
+#[test]
 fn a_path_may_refer_to_what_was_created() {
     let operations = format!(
         r#"{{"method":"PATCH","path":"/Users/bulkId:a","data":{{"y":1}}}},{}"#,
@@ -163,9 +190,9 @@ fn a_path_may_refer_to_what_was_created() {
 fn operations_that_wait_for_each_other_are_a_conflict() {
     let operations = format!(
         "{},{},{},{}",
-        post("a", "/Users", r#"{"m":"bulkId:b"}"#),
-        post("b", "/Users", r#"{"m":"bulkId:a"}"#),
-        post("c", "/Users", r#"{"m":"bulkId:c"}"#),
+        post("a", "/Users", r#"{"manager":"bulkId:b"}"#),
+        post("b", "/Users", r#"{"manager":"bulkId:a"}"#),
+        post("c", "/Users", r#"{"manager":"bulkId:c"}"#),
         post("d", "/Users", r#"{"userName":"d"}"#),
     );
     let (steps, response) = execute(&operations, "");
@@ -177,9 +204,9 @@ fn operations_that_wait_for_each_other_are_a_conflict() {
 fn references_to_nothing_or_to_a_failure_fail() {
     let operations = format!(
         "{},{},{}",
-        post("a", "/Users", r#"{"m":"bulkId:nobody"}"#),
+        post("a", "/Users", r#"{"manager":"bulkId:nobody"}"#),
         post("b", "/Users", r#"{"userName":"bad"}"#),
-        post("c", "/Users", r#"{"m":"bulkId:b"}"#),
+        post("c", "/Users", r#"{"manager":"bulkId:b"}"#),
     );
     let (steps, response) = execute(&operations, "");
     assert_eq!(steps, [r#"create User {"userName":"bad"}"#]);

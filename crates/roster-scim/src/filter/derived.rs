@@ -5,7 +5,7 @@ use roster_core::{
     filter::{Comparison, Expression, Operand, Operator, Path, Test, operand},
 };
 
-use super::named::simplest;
+use super::named::{any_of, simplest};
 use crate::user::version_of;
 
 pub(super) fn test(attribute: Attribute, operator: Operator, operand: Operand) -> Expression {
@@ -36,18 +36,29 @@ pub(super) fn version(operator: Operator, literal: Json) -> Result<Expression, S
 }
 
 /// A test of strings, each of which a user has under a condition. It is true if any of the user's
-/// strings matches.
+/// strings matches; without any, the user has no value.
 pub(super) fn any_text(
+    comparison: Comparison,
     texts: &[(String, Expression)],
     operator: Operator,
     literal: Json,
 ) -> Result<Expression, String> {
-    let operand = operand(Comparison::Exact, operator, literal)?;
-    let Operand::Text { typed: wanted, .. } = operand else {
-        // Every user has a string, which never equals a value of another type.
-        let never = operator == Operator::Equal;
-        return Ok(if never { Expression::never() } else { Expression::always() });
+    let has_none = match any_of(texts) {
+        any if any.is_always() => Expression::never(),
+        any => Expression::Not(Box::new(any)),
     };
+    let is_equal = operator == Operator::Equal;
+    let operand = operand(comparison, operator, literal)?;
+    let Operand::Text { typed, key } = operand else {
+        // No string equals a value of another type.
+        return Ok(match (operand == Operand::Null, is_equal) {
+            (true, true) => has_none,
+            (true, false) => any_of(texts),
+            (false, true) => Expression::never(),
+            (false, false) => Expression::always(),
+        });
+    };
+    let wanted = key.filter(|_| comparison == Comparison::Folded).unwrap_or(typed);
     let holds = |text: &str| match operator {
         Operator::Equal => text == wanted,
         Operator::NotEqual => text != wanted,
@@ -62,5 +73,10 @@ pub(super) fn any_text(
     };
     let matching = texts.iter().filter(|(text, _)| holds(text));
     let any = matching.map(|(_, condition)| condition.clone()).reduce(simplest);
-    Ok(any.unwrap_or_else(Expression::never))
+    Ok(match any {
+        Some(any) if operator == Operator::NotEqual => simplest(any, has_none),
+        Some(any) => any,
+        None if operator == Operator::NotEqual => has_none,
+        None => Expression::never(),
+    })
 }

@@ -28,8 +28,8 @@ pub enum Named {
     Active,
     /// `meta.version`: the version as an entity tag.
     Version,
-    /// Strings, each with the condition under which a user has it.
-    Texts(Vec<(String, Expression)>),
+    /// Strings in lower case or compared exactly, each with the condition under which a user has it.
+    Texts(Comparison, Vec<(String, Expression)>),
     /// `groups.$ref`: a URL that ends with the id of a group.
     GroupRef,
 }
@@ -40,7 +40,7 @@ pub(super) fn of_attribute(
     found: &'static AttributeSchema,
 ) -> Option<Named> {
     if found.name == "schemas" {
-        return Some(Named::Texts(schemas_in_use()));
+        return Some(Named::Texts(Comparison::Exact, schemas_in_use()));
     }
     if found.name == "active" {
         return Some(Named::Active);
@@ -71,7 +71,8 @@ pub(super) fn of_part(
         return of_group(found, part.name);
     }
     if part.name == "resourceType" {
-        return Some(Named::Texts(vec![(USER.name.to_owned(), Expression::always())]));
+        let name = (USER.name.to_owned(), Expression::always());
+        return Some(Named::Texts(Comparison::Exact, vec![name]));
     }
     match member(schema, found, Some(part.name)) {
         Some(Attribute::Version) => Some(Named::Version),
@@ -100,7 +101,7 @@ pub(super) fn of_group(found: &'static AttributeSchema, part: &str) -> Option<Na
     Some(match part.name {
         "value" => Named::Values(Path::Group(GroupPart::Value), part),
         "display" => Named::Values(Path::Group(GroupPart::Display), part),
-        "type" => Named::Texts(vec![("direct".to_owned(), is_in_any())]),
+        "type" => Named::Texts(Comparison::Folded, vec![("direct".to_owned(), is_in_any())]),
         _ => Named::GroupRef,
     })
 }
@@ -185,11 +186,14 @@ pub(super) fn present(name: &Named) -> Expression {
         }
         Named::Active | Named::Version => Expression::always(),
         Named::GroupRef => test(Path::Groups),
-        Named::Texts(texts) => {
-            let any = texts.iter().map(|(_, condition)| condition.clone()).reduce(simplest);
-            any.unwrap_or_else(Expression::never)
-        }
+        Named::Texts(_, texts) => any_of(texts),
     }
+}
+
+/// A user has any of these strings.
+pub(super) fn any_of(texts: &[(String, Expression)]) -> Expression {
+    let any = texts.iter().map(|(_, condition)| condition.clone()).reduce(simplest);
+    any.unwrap_or_else(Expression::never)
 }
 
 /// Either is true.

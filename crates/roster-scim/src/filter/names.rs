@@ -61,7 +61,7 @@ impl<'s> UserNames<'s> {
             return declared(member.ok_or_else(unknown)?);
         };
         let mut named = of_attribute(schema, found);
-        if let Some(Named::Texts(texts)) = named.as_mut().filter(|_| found.name == "schemas") {
+        if let Some(Named::Texts(_, texts)) = named.as_mut().filter(|_| found.name == "schemas") {
             texts.extend(self.declared_in_use());
         }
         match part {
@@ -128,7 +128,7 @@ impl Names for UserNames<'_> {
                 };
                 found.ok_or_else(|| no_part(attribute))
             }
-            Some(Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef) => {
+            Some(Named::Active | Named::Version | Named::Texts(..) | Named::GroupRef) => {
                 Err(unknown(word))
             }
         }
@@ -139,7 +139,7 @@ impl Names for UserNames<'_> {
             Some(Named::Values(_, attribute) | Named::Parts(_, attribute)) => {
                 format!("a part of {} was expected: {}", attribute.name, parts_of(attribute))
             }
-            Some(Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef) | None => {
+            Some(Named::Active | Named::Version | Named::Texts(..) | Named::GroupRef) | None => {
                 "the name of an attribute was expected".to_owned()
             }
         }
@@ -154,7 +154,7 @@ impl Names for UserNames<'_> {
             Named::Values(..)
             | Named::Active
             | Named::Version
-            | Named::Texts(_)
+            | Named::Texts(..)
             | Named::GroupRef => {
                 Err("only an attribute with parts takes a condition in brackets".to_owned())
             }
@@ -171,7 +171,8 @@ impl Names for UserNames<'_> {
             Named::GroupRef if !is_equality(operator) => {
                 Err("groups.$ref takes eq, ne and pr".to_owned())
             }
-            Named::Texts(_) | Named::GroupRef => check_operator(Comparison::Exact, operator),
+            Named::Texts(comparison, _) => check_operator(*comparison, operator),
+            Named::GroupRef => check_operator(Comparison::Exact, operator),
             Named::Values(path, attribute) => {
                 let path = values_of(path);
                 let comparison = path.comparison();
@@ -226,7 +227,7 @@ impl Names for UserNames<'_> {
                 Ok(Expression::Test(Test { path, operator, operand }))
             }
             Named::Version => version(operator, literal),
-            Named::Texts(texts) => any_text(texts, operator, literal),
+            Named::Texts(comparison, texts) => any_text(*comparison, texts, operator, literal),
             Named::Parts(_, attribute) => Err(needs_part(attribute)),
         }
     }
@@ -248,7 +249,7 @@ impl Names for UserNames<'_> {
                 there if there.is_always() => condition,
                 there => there.and(condition),
             }),
-            Named::Active | Named::Version | Named::Texts(_) | Named::GroupRef => {
+            Named::Active | Named::Version | Named::Texts(..) | Named::GroupRef => {
                 self.takes_brackets(list).map(|()| condition)
             }
         }

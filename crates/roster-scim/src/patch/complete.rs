@@ -1,6 +1,6 @@
 //! The entries of lists that have what they need after a PATCH.
 
-use std::mem;
+use std::{collections::HashSet, mem};
 
 use roster_core::Json;
 
@@ -11,18 +11,30 @@ use crate::{
     value::{is_idle, is_primary, lacks, required},
 };
 
-/// The types of the idle entries of lists that need no part, which PATCH leaves as they are.
-pub(super) fn idle(
-    schema: &Schema,
-    members: &[(String, Json)],
-) -> Vec<(&'static str, Option<Json>)> {
-    let lists = schema.attributes.iter().filter(|attribute| required(attribute).is_none());
+/// Idle entries that PATCH leaves as they are: the attribute and the type of each.
+pub(super) type Idle = HashSet<(&'static str, Option<String>)>;
+
+/// The idle entries of all lists that need no part.
+pub(super) fn idle(schema: &Schema, members: &[(String, Json)]) -> Idle {
     let of_list = |attribute: &'static AttributeSchema| {
-        let Some(Json::Array(values)) = find(members, attribute.name) else { return Vec::new() };
-        let idle = values.iter().filter(|value| is_idle(value));
-        idle.map(|value| (attribute.name, value.member("type").cloned())).collect()
+        let value = find(members, attribute.name);
+        idle_types(attribute, value).into_iter().map(|known| (attribute.name, known))
     };
-    lists.flat_map(of_list).collect()
+    schema.attributes.iter().flat_map(of_list).collect()
+}
+
+/// The types of the idle entries of a list that needs no part.
+pub(super) fn idle_types(attribute: &AttributeSchema, value: Option<&Json>) -> Vec<Option<String>> {
+    let Some(Json::Array(values)) = value.filter(|_| required(attribute).is_none()) else {
+        return Vec::new();
+    };
+    let idle = values.iter().filter(|value| is_idle(value));
+    idle.map(type_of).collect()
+}
+
+fn type_of(value: &Json) -> Option<String> {
+    let Some(Json::Text(text)) = value.member("type") else { return None };
+    Some(text.clone())
 }
 
 fn is_primary_value(value: &Json) -> bool {
@@ -36,14 +48,11 @@ fn is_primary_value(value: &Json) -> bool {
 pub(super) fn is_complete(
     attribute: &AttributeSchema,
     value: &mut Json,
-    idle: &[(&'static str, Option<Json>)],
+    idle: &Idle,
     strictness: Strictness,
 ) -> Result<bool, ScimError> {
     let part = required(attribute);
-    let was_idle = |value: &Json| {
-        let type_of = value.member("type");
-        idle.iter().any(|(name, known)| *name == attribute.name && known.as_ref() == type_of)
-    };
+    let was_idle = |value: &Json| idle.contains(&(attribute.name, type_of(value)));
     let has_it = |value: &Json| match part {
         Some(part) => match value.member(part.name) {
             Some(Json::Text(text)) => !text.is_empty() || !strictness.is_tolerant(),

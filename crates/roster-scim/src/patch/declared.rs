@@ -10,7 +10,7 @@ use crate::{
         declared::{Extensions, Named, changes, converted, undeclared, unknown, without_urn},
     },
     strictness::Strictness,
-    value::{below, is_no_value, twice},
+    value::{below, is_no_value, names_nothing, twice},
 };
 
 /// The operations of a PATCH, with declared attributes named as members of `attributes`. Names that
@@ -150,8 +150,18 @@ impl<'s> Rewriting<'s> {
         condition: &str,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        if op == Op::Remove && value == Some(Json::Array(Vec::new())) {
-            return Ok(());
+        if op == Op::Remove && value.as_ref().is_some_and(names_nothing) {
+            return if self.strictness.is_tolerant() {
+                Ok(())
+            } else {
+                Err(no_value_of_a_removal())
+            };
+        }
+        // The empty text is no value of a list; without a value the whole list would be removed.
+        let is_empty = value.as_ref().is_some_and(Json::is_empty_text);
+        if op == Op::Remove && member.multi_valued && is_empty {
+            let detail = format!("{}: send the values to remove", member.name);
+            return Err(ScimError::new(ScimType::InvalidValue, detail));
         }
         let is_of_one = op != Op::Remove && !condition.is_empty();
         let is_none = |value: &Json| [Json::Null, Json::Array(Vec::new())].contains(value);
@@ -202,8 +212,13 @@ impl<'s> Rewriting<'s> {
     fn change_all(&mut self, op: Op, urn: &'s str, value: Option<Json>) -> Result<(), ScimError> {
         let value = value.unwrap_or(Json::Null);
         let is_sent = !is_no_value(Some(&value), self.strictness);
-        if op == Op::Remove && is_sent && !self.strictness.is_tolerant() {
-            return Err(no_value_of_a_removal());
+        if op == Op::Remove && (is_sent || names_nothing(&value)) {
+            if !self.strictness.is_tolerant() {
+                return Err(no_value_of_a_removal());
+            }
+            if names_nothing(&value) {
+                return Ok(());
+            }
         }
         if op == Op::Remove && is_sent {
             return self.remove_all(urn, value);

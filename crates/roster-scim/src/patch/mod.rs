@@ -31,9 +31,9 @@ pub use request::{Op, Operation, PATCH_URN, read};
 use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
-    value::{Members, is_no_value, twice, unknown},
+    value::{Members, is_no_value, names_nothing, twice, unknown},
 };
-use complete::{idle, is_complete};
+use complete::{Idle, idle, idle_types, is_complete};
 use parts::{different, find, no_value_of_a_removal, object, put};
 use path::{Part, Target};
 use same::Index;
@@ -113,8 +113,8 @@ struct Patch<'w> {
     strictness: Strictness,
     work: &'w Work,
     members: Members,
-    /// The types of the entries that were idle before, by attribute.
-    idle: Vec<(&'static str, Option<Json>)>,
+    /// The idle entries that were there before or were sent as entries.
+    idle: Idle,
     /// The attributes that the `value` of the operation has named: schema, name and part.
     in_value: HashSet<(&'static str, &'static str, String)>,
     /// The values of the list to which the operation before added some.
@@ -236,6 +236,20 @@ impl<'w> Patch<'w> {
         if attribute.mutability == Mutability::ReadOnly {
             return self.read_only(op, target, attribute, value, named);
         }
+        if op == Op::Remove && value.as_ref().is_some_and(names_nothing) {
+            let is_one = !attribute.multi_valued && !attribute.is_complex();
+            if !self.strictness.is_tolerant() {
+                return Err(no_value_of_a_removal());
+            }
+            if !is_one {
+                return Ok(());
+            }
+        }
+        let is_list = op != Op::Remove && target.condition.is_none() && target.part.is_none();
+        let before = match self.current(target.schema, attribute) {
+            found if is_list && op == Op::Add => idle_types(attribute, found),
+            _ => Vec::new(),
+        };
         let how = (self.strictness, self.work);
         let mut index = self.index.take();
         self.within(target.schema, |members| {
@@ -251,6 +265,11 @@ impl<'w> Patch<'w> {
             Ok::<_, ScimError>(())
         })?;
         self.index = index;
+        if is_list {
+            let now = idle_types(attribute, self.current(target.schema, attribute));
+            let sent = now.into_iter().filter(|known| !before.contains(known));
+            self.idle.extend(sent.map(|known| (attribute.name, known)));
+        }
         Ok(())
     }
 
@@ -295,8 +314,12 @@ impl<'w> Patch<'w> {
         value: Option<Json>,
     ) -> Result<(), ScimError> {
         let is_sent = !is_no_value(value.as_ref(), self.strictness);
-        if op == Op::Remove && is_sent && !self.strictness.is_tolerant() {
+        let names_nothing = value.as_ref().is_some_and(names_nothing);
+        if op == Op::Remove && (is_sent || names_nothing) && !self.strictness.is_tolerant() {
             return Err(no_value_of_a_removal());
+        }
+        if op == Op::Remove && names_nothing {
+            return Ok(());
         }
         if is_sent {
             return self.apply_members(op, Some(schema), value);

@@ -232,6 +232,8 @@ impl State {
             self.live.contains_key(&id)
                 || self.deleted.contains_key(&id)
                 || self.groups.contains_key(&id)
+                || self.webhooks.contains_key(&WebhookId(id))
+                || self.log.iter().any(|(_, event)| event.user_id == id && !event.kind.is_of_user())
         })
     }
 

@@ -243,8 +243,14 @@ fn an_interrupted_import_goes_on(engine: Engine) {
     const ROWS: usize = 160;
     let mut shell = slow(engine, "20");
     large(&shell, ROWS);
+    // The service has users of an import that ended before it noted any result.
+    let mut early = import(&shell, &["--faults", "large.faults.csv"]);
+    sleep(Duration::from_millis(400));
+    early.kill().unwrap();
+    early.wait().unwrap();
+    end(import(&shell, &[])).failed(6, &["was interrupted before line 1", "--resume, or"]);
     // Lines that were sent still get their results.
-    let first = import(&shell, &["--faults", "large.faults.csv"]);
+    let first = import(&shell, &["--faults", "large.faults.csv", "--resume"]);
     sleep(Duration::from_secs(1));
     signal(&first, "INT");
     let next = "next: roster import large.csv --map pad: --faults large.faults.csv --resume";

@@ -299,6 +299,7 @@ macro_rules! with_all_cases {
                 a_user_that_exists_is_skipped_replaced_or_merged,
                 a_username_that_was_not_sent_selects_no_user,
                 a_purged_user_is_created_again_with_its_id,
+                an_id_of_another_resource_is_not_kept,
                 an_update_needs_no_valid_new_user,
                 a_guarded_replacement_that_clears_members_is_428,
                 a_user_is_found_by_its_external_id,

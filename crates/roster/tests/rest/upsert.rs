@@ -119,6 +119,25 @@ pub(crate) async fn a_purged_user_is_created_again_with_its_id(backend: Backend)
     assert_eq!(service.now(&ada).await, again);
 }
 
+pub(crate) async fn an_id_of_another_resource_is_not_kept(backend: Backend) {
+    let service = backend.open().await;
+    let body = json!({"name": "x", "url": "https://hooks.example.com/x"});
+    let webhook = service.webhook(body).await;
+    let group = service.request("POST", "/groups").json(&json!({"display_name": "Staff"}));
+    let group = group.send().await.expect(201).json();
+    let keep = async |id: &Value| {
+        let body = json!({"id": id, "username": "ada"});
+        post(&service, "keep_ids=true", &body).await.refused(409, "id-taken");
+    };
+    keep(&webhook["id"]).await;
+    keep(&group["id"]).await;
+    // Their events stay in the log.
+    service.delete(&format!("/webhooks/{}", webhook["id"].as_str().expect("an id"))).await;
+    service.delete(&format!("/groups/{}", group["id"].as_str().expect("an id"))).await;
+    keep(&webhook["id"]).await;
+    keep(&group["id"]).await;
+}
+
 pub(crate) async fn a_guarded_replacement_that_clears_members_is_428(backend: Backend) {
     let rules = Rules { put: Guard::On, ..Rules::default() };
     let service = backend.open_with(Setup { rules, ..Setup::default() }).await;

@@ -298,6 +298,13 @@ pub(crate) async fn a_webhook_sends_only_what_its_caller_may_read(backend: Backe
     let patch = |body: Value| service.request("PATCH", &at(&made)).bearer(key).json(&body);
     let paused = patch(json!({"status": "paused"})).send().await.expect(200).json();
     assert_eq!(paused["status"], "paused");
+    // A paused one keeps its secret and its position.
+    let send = |target: String| service.request("POST", &target).bearer(key);
+    let rotated = send(format!("{}/rotate", at(&made))).send().await;
+    rotated.refused(403, "insufficient-scope");
+    let latest = json!({"after": service.get("/users").await.header("roster-position")});
+    let replayed = send(format!("{}/replay", at(&made))).json(&latest).send().await;
+    replayed.refused(403, "insufficient-scope");
     patch(json!({"status": "active"})).send().await.refused(403, "insufficient-scope");
     patch(json!({"name": "other"})).send().await.refused(403, "insufficient-scope");
     service.request("DELETE", &at(&made)).bearer(key).send().await.expect(204);
@@ -318,6 +325,18 @@ pub(crate) async fn a_webhook_sends_only_what_its_caller_may_read(backend: Backe
     service.request("DELETE", &target).bearer(key).send().await.refused(404, "webhook-not-found");
     let listed = service.request("GET", "/webhooks").bearer(key).send().await.expect(200).json();
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(3));
+}
+
+pub(crate) async fn an_open_service_has_no_webhook_of_all_tenants(backend: Backend) {
+    let service = backend.open().await;
+    let all = json!({"name": "x", "url": URL, "tenants": "all"});
+    let typed = json!({"name": "x", "url": URL, "types": ["tenant.*", "user.*"]});
+    for body in [all, typed] {
+        let reply = service.request("POST", "/webhooks").json(&body).send().await;
+        reply.refused(403, "operator-key-required");
+    }
+    service.get("/events?type=tenant.*").await.refused(403, "operator-key-required");
+    service.webhook(json!({"name": "x", "url": URL, "types": ["key.*", "user.*"]})).await;
 }
 
 pub(crate) async fn webhooks_are_those_of_a_tenant(backend: Backend) {

@@ -30,6 +30,7 @@ macro_rules! with_log_cases {
                 a_test_says_what_became_of_it,
                 lag_is_zero_without_events_to_send,
                 a_webhook_sends_only_what_its_caller_may_read,
+                an_open_service_has_no_webhook_of_all_tenants,
                 webhooks_are_those_of_a_tenant,
                 a_tenant_has_at_most_a_hundred_webhooks,
             }
