@@ -247,7 +247,7 @@ async fn undo_one(
         Reverse::Delete => {
             collection.resource().delete(&id, &write).await?;
             collection.remote.suggest(&format!("undo: roster users restore {id}"));
-            Ok(print(&format!("{}: deleted, as before its creation", label(&now)))?)
+            Ok(print(&format!("{}: deleted", label(&now)))?)
         }
         Reverse::Restore => {
             let deleted = collection.client.resource::<Record>("deleted-users");

@@ -84,6 +84,9 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.detail.eq_ignore_ascii_case(&self.title) {
+            return out.write_str(&self.title);
+        }
         write!(out, "{}: {}", self.title, self.detail)
     }
 }

@@ -131,9 +131,15 @@ pub trait Store: KeyStore + GroupStore + TenantStore {
     /// may change the policy.
     fn rules(&self) -> Rules;
 
-    /// The current schema of users. Another process may replace it. After a command of this process
-    /// that replaces it, it is the new one.
+    /// The current schema of users. After a command of this process that replaces it, it is the new
+    /// one. Another process may replace it too: after [`Self::renew_schema`] it is not older than
+    /// the last one whose replacement was acknowledged.
     fn schema(&self) -> Arc<UserSchema>;
+
+    /// Reads the schema of users again if another process may have replaced it.
+    fn renew_schema(&self) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// How many reads of this process failed because of the disk or of damaged bytes. 0 if the
     /// engine reads no files.

@@ -4,10 +4,32 @@ use std::{collections::BTreeSet, iter, mem};
 
 use roster_core::{StoreError, TenantId, User, UserId, schema::MemberIndex};
 
-use crate::{
-    database::{Database, Values, corrupt_record, first, rows},
-    indexes::{IndexRow, IndexSql, IndexWriter},
-};
+use crate::database::{Database, Values, corrupt_record, first, rows};
+
+/// A row of an index: its number, a key, and the user.
+pub type IndexRow = (i16, String, UserId);
+
+/// The statements of steps that differ between the engines.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexSql {
+    /// The indexes of tenant `$1`, which are locked until the end of the transaction.
+    pub lock: &'static str,
+    /// The ids and records of the first `$3` users of a tenant after the id `$2`. No write changes
+    /// them until the end of the transaction.
+    pub users: &'static str,
+    /// Deletes the first `$3` rows of the index `$2` of a tenant.
+    pub drop: &'static str,
+    /// Writes a setting.
+    pub keep: &'static str,
+    /// The maximum number of rows that a step deletes, or writes in the order of users.
+    pub rows_max: i64,
+}
+
+/// Writes rows of indexes.
+pub trait IndexWriter: Database {
+    /// Inserts the rows that do not exist.
+    fn add_index_rows(self, rows: &[IndexRow]) -> impl Future<Output = Result<(), Self::Error>>;
+}
 
 /// The maximum number of users that a step reads, and of rows that it writes, if rows are kept
 /// between steps.

@@ -176,6 +176,10 @@ impl Store for Postgres {
         self.in_force.known(self.tenant).rules
     }
 
+    fn renew_schema(&self) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(self.in_force.renew())
+    }
+
     fn schema(&self) -> Arc<UserSchema> {
         self.in_force.known(self.tenant).schema.unwrap_or_default()
     }

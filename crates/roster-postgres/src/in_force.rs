@@ -9,7 +9,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use roster_core::{LogId, PolicyKey, Position, Rules, Sharing, StoreError, TenantId, UserSchema};
@@ -27,8 +27,12 @@ use crate::{
 /// How often the state is read again while the log changes.
 const TRIES: u32 = 3;
 
-/// How often a process without writes checks the policy.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often the state is read in the time of a lease of the schema, so that requests need not read
+/// it.
+const READS_PER_LEASE: u32 = 3;
+
+/// The shortest interval between these reads.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
 
 /// Everything that determines whether this process may write, and under which rules, in one
 /// snapshot. The first row is the state of the store. Each other row is one of the tenants `$1`,
@@ -65,6 +69,8 @@ struct Known {
     schemas: Schemas,
     era: i64,
     log: LogId,
+    /// When the last read began that found nothing newer; `None` before the first one.
+    read: Option<Instant>,
 }
 
 impl Known {
@@ -78,6 +84,7 @@ impl Known {
 pub(crate) struct RulesInForce {
     shared: Arc<SharedPool>,
     known: RwLock<Known>,
+    lease: Duration,
 }
 
 /// The database belongs to another store, or to a newer release, than when this process opened it.
@@ -90,10 +97,23 @@ pub(crate) struct StoreReplaced;
 
 impl RulesInForce {
     /// Starts with the rules of the default tenant.
-    pub(crate) fn new(shared: Arc<SharedPool>, known: InForce) -> Self {
+    pub(crate) fn new(shared: Arc<SharedPool>, known: InForce, lease: Duration) -> Self {
         let InForce { rules, schema, era, log } = known;
         let schemas = HashMap::from([(TenantId::DEFAULT, schema)]);
-        Self { shared, known: RwLock::new(Known { rules, schemas, era, log }) }
+        let known = Known { rules, schemas, era, log, read: None };
+        Self { shared, known: RwLock::new(known), lease }
+    }
+
+    /// Reads the state again if another process may have replaced a schema since it was read.
+    pub(crate) async fn renew(&self) -> Result<(), StoreError> {
+        let read = self.known.read().unwrap_or_else(PoisonError::into_inner).read;
+        let is_valid = read.is_some_and(|read| read.elapsed() < self.lease);
+        if is_valid { Ok(()) } else { self.refresh().await }
+    }
+
+    /// Waits until no process uses a schema that was read before now.
+    pub(crate) async fn outlive(&self) {
+        sleep(self.lease).await;
     }
 
     /// The rules of a tenant in use, as of the last read.
@@ -140,12 +160,23 @@ impl RulesInForce {
     /// Reads the policy again. Fails if this process may not write any more.
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         loop {
+            let began = Instant::now();
             let State { era, end, .. } = self.read(Vec::new()).await?;
-            if self.lock().is_not_before(era, end.log) {
+            if self.note_read(began, era, end.log) {
                 return Ok(());
             }
             self.read_all().await?;
         }
+    }
+
+    /// Whether a read that began at this time found nothing newer than what is known.
+    fn note_read(&self, began: Instant, era: i64, log: LogId) -> bool {
+        let mut known = self.lock();
+        let is_current = known.is_not_before(era, log);
+        if is_current {
+            known.read = known.read.max(Some(began));
+        }
+        is_current
     }
 
     /// Reads the rules, and the schemas of all tenants in use. Keeps them unless another task has
@@ -160,7 +191,7 @@ impl RulesInForce {
         let in_force = InForce { rules, schema: None, era, log: end.log };
         let is_newer = era >= known.era || known.log != end.log;
         if is_newer && is_complete && self.is_of_current_log(&in_force) {
-            *known = Known { rules, schemas, era, log: end.log };
+            *known = Known { rules, schemas, era, log: end.log, read: known.read };
         }
         Ok(())
     }
@@ -199,7 +230,8 @@ impl RulesInForce {
     /// Follows changes of the policy until the store is closed.
     pub(crate) async fn follow(this: Weak<Self>) {
         loop {
-            sleep(LOOK_EVERY).await;
+            let Some(lease) = this.upgrade().map(|this| this.lease) else { return };
+            sleep(INTERVAL_MIN.max(lease / READS_PER_LEASE)).await;
             let Some(this) = this.upgrade() else { return };
             // Errors are ignored here: requests report them, and the next check comes soon.
             drop(this.refresh().await);

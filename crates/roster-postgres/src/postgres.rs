@@ -63,9 +63,9 @@ impl Postgres {
         migrate(&settings.connector).await?;
         let long_reads = LongReads::start();
         let Established { secret, in_force } = establish(&settings).await?;
-        let connector = settings.connector;
+        let (connector, lease) = (settings.connector, settings.schema_lease);
         let shared = Arc::new(SharedPool::new(connector.clone(), settings.shared_connections));
-        let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), in_force));
+        let in_force = Arc::new(RulesInForce::new(Arc::clone(&shared), in_force, lease));
         let queue = Arc::new(Queue::new(settings.write_queue_max, settings.write_wait_max));
         let mut tasks = JoinSet::new();
         let counters = Arc::new(Counters::default());
@@ -112,6 +112,9 @@ impl Postgres {
         if replaces_schema {
             // If this fails, the next write or the next periodic check reads the schema.
             drop(self.in_force.refresh().await);
+            if results.iter().any(Result::is_ok) {
+                self.in_force.outlive().await;
+            }
         }
         results
     }

@@ -26,6 +26,9 @@ pub struct Settings {
     pub own_connections: usize,
     /// Connections that write.
     pub write_connections: usize,
+    /// How long a process may use the schema of users after it read it. The replacement of a schema
+    /// is acknowledged only after this time, when no process uses the one before.
+    pub schema_lease: Duration,
 }
 
 impl Settings {
@@ -42,6 +45,7 @@ impl Settings {
             shared_connections: cores.clamp(2, 4),
             own_connections: 4,
             write_connections: 2,
+            schema_lease: Duration::from_millis(500),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! writes rows, and as the owner with the minimum number of connections.
 #![expect(clippy::expect_used, reason = "this is how a test fails")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use roster_core::Rules;
 use roster_postgres::{Connector, Postgres, Settings, prepare};
@@ -34,7 +34,8 @@ fn open_cramped(rules: Rules) -> Subject {
 }
 
 fn settings(url: &str, rules: Rules) -> Settings {
-    Settings::new(Connector::parse(url).expect("a URL"), rules)
+    let settings = Settings::new(Connector::parse(url).expect("a URL"), rules);
+    Settings { schema_lease: Duration::ZERO, ..settings }
 }
 
 fn subject(settings: Settings, schema: Schema) -> Subject {

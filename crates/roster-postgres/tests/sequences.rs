@@ -3,7 +3,7 @@
 //! run.
 #![expect(clippy::expect_used, clippy::panic, reason = "this is how a test fails")]
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use proptest::{
     sample::select,
@@ -33,7 +33,8 @@ const OTHER_RULES: Rules = Rules {
 async fn open(rules: Rules) -> (Arc<Postgres>, Connector, Schema) {
     let schema = Cluster::shared().schema();
     let connector = Connector::parse(&schema.url()).expect("a URL");
-    let store = Postgres::open(Settings::new(connector.clone(), rules)).await;
+    let settings = Settings::new(connector.clone(), rules);
+    let store = Postgres::open(Settings { schema_lease: Duration::ZERO, ..settings }).await;
     (Arc::new(store.expect("a new store opens")), connector, schema)
 }
 

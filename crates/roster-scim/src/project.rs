@@ -2,8 +2,8 @@
 //! 3.4.2.5 and 3.9).
 //!
 //! A name is an attribute, a sub-attribute, or a whole schema by its URN; an attribute may have its
-//! URN in front. Without one it is the first that has the name: the core schema's, an extension's, a
-//! declared one. Case does not matter. Attributes with `returned: always` cannot be excluded.
+//! URN in front. Without one it is the first that has the name: the core schema's, an extension's,
+//! a declared one. Case does not matter. Attributes with `returned: always` cannot be excluded.
 //! Unknown names select nothing.
 
 use std::collections::HashSet;

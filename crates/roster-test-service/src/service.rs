@@ -239,7 +239,12 @@ async fn postgres(schema: &Schema, rules: Rules) -> Arc<dyn Store> {
         let connector = Connector::parse(url).expect("a URL");
         let settings = roster_postgres::Settings::new(connector, rules);
         // Each connection is a process of the server, and most tests need few.
-        roster_postgres::Settings { own_connections: 2, write_connections: 1, ..settings }
+        roster_postgres::Settings {
+            own_connections: 2,
+            write_connections: 1,
+            schema_lease: Duration::ZERO,
+            ..settings
+        }
     };
     let service = settings(&schema.service_url());
     let prepared = prepare(&settings(&schema.url()), Some(SERVICE_ROLE)).await;

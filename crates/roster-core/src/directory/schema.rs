@@ -28,6 +28,11 @@ impl Directory {
         self.store.schema()
     }
 
+    /// Reads the schema of users again if another process may have replaced it.
+    pub async fn renew_schema(&self) -> Result<(), StoreError> {
+        self.store.renew_schema().await
+    }
+
     /// Replaces the schema of users.
     pub async fn replace_schema(
         &self,

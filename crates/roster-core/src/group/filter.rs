@@ -142,7 +142,7 @@ impl Names for GroupNames {
             let names = NAMES.map(|(name, _)| name);
             match nearest(word, names.into_iter()) {
                 Some(near) => format!("a group has no member {word}; did you mean {near}?"),
-                None => format!("a group has no member {word}, but {}", names.join(", ")),
+                None => format!("a filter of groups has {}, and not {word}", names.join(", ")),
             }
         })
     }
@@ -239,7 +239,7 @@ mod tests {
     fn an_unknown_member_or_a_wrong_operator_is_an_error() {
         for (text, detail) in [
             (r#"displayname eq "x""#, "did you mean display_name?"),
-            (r#"colour eq "x""#, "a group has no member colour, but id, version"),
+            (r#"colour eq "x""#, "a filter of groups has id, version"),
             (r#"version co "x""#, "a number takes"),
             (r#"display_name[value eq "x"]"#, "a group has no list"),
             ("version", "an operator"),

@@ -67,7 +67,9 @@ impl TenantDraft {
             ("name", Json::Text(text)) => {
                 self.name = Some(TenantName::parse(text).ok_or_else(invalid_name)?);
             }
-            ("display_name", Json::Text(text)) => self.display_name = text_of(member, text)?,
+            ("display_name", Json::Text(text)) => {
+                self.display_name = text_of(member, text.trim())?;
+            }
             ("external_id", Json::Text(text)) => self.external_id = text_of(member, text)?,
             ("status", Json::Text(text)) => {
                 let detail = "active or suspended";
@@ -100,7 +102,6 @@ impl TenantDraft {
 
 /// A text for people, or an id; an empty one is no value.
 fn text_of(member: &str, text: &str) -> Result<Option<String>, Violation> {
-    let text = text.trim();
     if text.chars().count() > TEXT_LENGTH_MAX {
         let detail = format!("at most {TEXT_LENGTH_MAX} characters");
         return Err(Violation::of_member(member, ViolationCode::TooLong, detail));

@@ -80,7 +80,6 @@ fn require_last(
     span: Span,
     (line, place): (&mut Line, &str),
 ) {
-    line.count += 1;
     let is_told = match last {
         None => span.is_cut(),
         Some(row) => {

@@ -5,6 +5,8 @@
 //! the registry of codes. The same base URL and the same schema of users always make the same
 //! bytes.
 
+use std::collections::BTreeSet;
+
 use roster_core::{
     Json, UserSchema,
     json::{JsonFault, read},
@@ -126,7 +128,25 @@ pub(super) fn of_tenant(mut document: Json) -> Json {
     }
     set(&mut document, "servers", Json::Array(servers));
     set(&mut document, "paths", Json::Object(paths));
-    document
+    with_urls_of_service(document, &removed)
+}
+
+/// The document of a tenant, in which URLs and paths of the service are not below the tenant's.
+fn with_urls_of_service(document: Json, paths: &[&str]) -> Json {
+    let server = items(at(&document, &["servers"])).first();
+    let own = server.map(|server| text_at(server, &["url"]).to_owned()).unwrap_or_default();
+    let Some((service, _)) = own.rsplit_once("/tenants/") else { return document };
+    let (own, service) = (super::base_path(&own), super::base_path(service));
+    let firsts = paths.iter().filter_map(|path| path.split('/').nth(1));
+    let firsts: BTreeSet<&str> = firsts.filter(|first| !first.is_empty()).collect();
+    let places: Vec<_> = firsts
+        .into_iter()
+        .map(|first| (format!("{own}/{first}"), format!("{service}/{first}")))
+        .collect();
+    map_texts(document, &|text| {
+        let moved = |text: String, (from, to): &(String, String)| text.replace(from, to);
+        Json::Text(places.iter().fold(text, moved))
+    })
 }
 
 /// The schema of a user with the declared members of `attributes`.

@@ -13,7 +13,7 @@ mod examples;
 mod schemas;
 
 use super::{
-    assemble,
+    assemble, openapi_of_tenant,
     tree::{at, items, members, reference, text, text_at},
 };
 use crate::operation::Operation;
@@ -250,6 +250,18 @@ fn a_tenant_has_the_operations_that_are_not_of_the_service() {
     let kept = Operation::ALL.iter().filter(|operation| !operation.is_of_service());
     assert_eq!(shown, kept.map(|operation| operation.id()).collect());
     assert_eq!(text_at(&items(at(&document, &["servers"]))[0], &["url"]), BASE);
+}
+
+#[test]
+fn the_document_of_a_tenant_has_the_urls_of_the_service() {
+    let document = openapi_of_tenant("https://h.example/v1/tenants/acme", &UserSchema::default());
+    let document = std::str::from_utf8(&document).unwrap();
+    assert!(document.contains("https://h.example/v1/problems/user-not-found"));
+    assert!(document.contains("\"https://h.example/v1/docs\""));
+    assert!(document.contains("https://h.example/v1/tenants/acme/users"));
+    for path in ["problems", "docs", "metrics", "livez", "console", "tenants"] {
+        assert!(!document.contains(&format!("/tenants/acme/{path}")), "{path}");
+    }
 }
 
 #[test]

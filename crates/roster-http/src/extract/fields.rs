@@ -67,6 +67,9 @@ impl Fields {
             let found = known.clone().find(|known| *known == name);
             self.selected.push(found.ok_or_else(|| match nearest(name, known) {
                 Some(known) => invalid(&format!("did you mean {known}?")),
+                None if is_like_a_name(name) => {
+                    invalid(&format!("there is no member {name} that can be selected"))
+                }
                 None => invalid("give names of members, with commas between them"),
             })?);
         }
@@ -82,4 +85,10 @@ impl Fields {
     pub(crate) fn shows(&self, name: &str) -> bool {
         self.selected.is_empty() || self.selected.contains(&name)
     }
+}
+
+/// Whether a text that is no name can be shown in an error.
+fn is_like_a_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }

@@ -18,6 +18,9 @@ use crate::{
 /// The default time limit of a read.
 pub const READ_WAIT_MAX: Duration = Duration::from_secs(30);
 
+/// The time limit with `wait=0`: what is done at once over the network of a database may take it.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
 /// The time limit of a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadLimit {
@@ -38,7 +41,7 @@ pub(crate) async fn in_time<T>(
     reading: impl Future<Output = T>,
 ) -> Result<T, Problem> {
     let ReadLimit { most, preferred } = limit;
-    timeout(preferred.unwrap_or(most), reading).await.map_err(|_| {
+    timeout(preferred.map_or(most, |wait| wait.max(AT_ONCE)), reading).await.map_err(|_| {
         match preferred.map(|wait| wait.as_secs()) {
             Some(wait) => {
                 late(format!("there was no result within {wait} s, the time in Prefer: wait"))
@@ -67,7 +70,7 @@ impl PreferredWait {
         change: impl Future<Output = Result<T, Problem>>,
     ) -> Result<T, Problem> {
         let mut change = pin!(change);
-        match timeout(self.wait, change.as_mut()).await {
+        match timeout(self.wait.max(AT_ONCE), change.as_mut()).await {
             Ok(answer) => answer,
             Err(_) if self.start.give_up() => {
                 let wait = self.wait.as_secs();

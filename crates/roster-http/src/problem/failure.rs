@@ -112,8 +112,8 @@ fn precondition_required(cleared: &[Attribute]) -> Problem {
     } else {
         let names = names.join(", ");
         format!(
-            "this would clear {names}; send If-Match or the version in the body, or use PATCH \
-             (on_conflict=merge)"
+            "this would clear {names}; name the version in If-Match or in the body of a PUT, or \
+             use PATCH or on_conflict=merge"
         )
     };
     Problem::saying(ProblemCode::PreconditionRequired, detail)

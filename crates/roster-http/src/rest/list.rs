@@ -13,7 +13,7 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK},
 };
 use roster_core::{
-    Actor, Capped, Stored,
+    Actor, Capped, Stored, UserSchema,
     filter::FilterFault,
     json::{separate, write_text},
     limits::PAGE_SIZE_DEFAULT,
@@ -139,6 +139,8 @@ pub(super) struct ListRequest<'a> {
     app: &'a AppState,
     call: &'a Call,
     pub(super) class: Class,
+    /// The version of the schema of users under which the query is read.
+    schema_version: i64,
     _admitted: AdmissionGuard<'a>,
 }
 
@@ -166,7 +168,8 @@ impl<'a> ListRequest<'a> {
         })?;
         let class = Class::of_list(call.parts.uri.query());
         let admitted = app.admission.admit(class).await?;
-        Ok(Self { app, call, class, _admitted: admitted })
+        let schema_version = app.directory.schema().version;
+        Ok(Self { app, call, class, schema_version, _admitted: admitted })
     }
 
     /// The response without a page, if the client has the page already or wants only headers. Fails
@@ -249,6 +252,11 @@ impl<'a> ListRequest<'a> {
     fn tag(&self, number: i64) -> String {
         let query = self.call.parts.uri.query().unwrap_or_default();
         let mut hash = Sha256::new_with_prefix(query);
+        // The same query may find others under another schema, also at the same position.
+        if self.schema_version != UserSchema::default().version {
+            hash.update([2]);
+            hash.update(self.schema_version.to_be_bytes());
+        }
         if self.app.tenant.is_some() {
             // The name may belong to another tenant later.
             hash.update([1]);

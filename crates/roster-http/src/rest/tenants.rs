@@ -33,7 +33,8 @@ use super::{
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, BodyKind, ReadOptions, WriteOptions, read_each, target, unknown,
+        AcceptsJson, Authorized, BodyKind, ReadOptions, WriteOptions, read_each, target, text,
+        unknown,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -84,7 +85,9 @@ async fn page(app: &AppState, call: &Call, are_deleted: bool) -> Result<Response
     let (mut query, mut external_id) = (ListQuery::default(), None);
     query.given = read_each(call.parts.uri.query(), |parameter| {
         match parameter.name.as_ref() {
-            "external_id" if !are_deleted => external_id = Some(parameter.value().into_owned()),
+            "external_id" if !are_deleted => {
+                external_id = Some(text(&parameter.value())?);
+            }
             // Tenants are not counted.
             "count" => return Err(unknown()),
             _ if query.take(parameter)? => {}

@@ -10,11 +10,13 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{EventsQuery, Store};
+use roster_core::{EventsQuery, SchemaDraft, Store, json};
 use tokio::{join, time::sleep};
 
-use super::support::{apply, assert_sound, beside, column, create, open, patch, schema};
-use crate::Postgres;
+use super::support::{
+    apply, assert_sound, beside, column, command, create, open, patch, schema, settings,
+};
+use crate::{Postgres, Settings};
 
 const WRITERS: u64 = 8;
 const TURNS: u64 = 40;
@@ -108,4 +110,28 @@ async fn a_reader_of_the_log_misses_no_event_of_many_writers() {
          ON b.position = a.position + 1 AND b.xmin = a.xmin";
     let together: u64 = column(&client, earlier).await[0].parse().unwrap();
     assert!(together < WRITERS * TURNS, "not all in one transaction");
+}
+
+/// How often, of three times, a store knows at once the schema that another one has replaced.
+async fn known_at_once(lease: Duration) -> usize {
+    let schema = schema();
+    let leased = || Settings { schema_lease: lease, ..settings(&schema.url()) };
+    let (one, other) = join!(Postgres::open(leased()), Postgres::open(leased()));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    let mut known = 0;
+    for round in 1..=3 {
+        other.renew_schema().await.unwrap();
+        let text = format!(r#"{{"attributes":[{{"name":"a{round}","type":"string"}}]}}"#);
+        let draft = SchemaDraft::parse(json::read(text.as_bytes()).unwrap());
+        apply(&one, command(round, draft)).await.unwrap();
+        other.renew_schema().await.unwrap();
+        known += usize::from(other.schema().version == one.schema().version);
+    }
+    known
+}
+
+#[tokio::test]
+async fn a_schema_that_was_replaced_is_used_by_no_other_process() {
+    assert_eq!(known_at_once(Duration::from_millis(300)).await, 3);
+    assert_eq!(known_at_once(Duration::ZERO).await, 3);
 }

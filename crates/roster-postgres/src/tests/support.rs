@@ -1,6 +1,8 @@
 //! Shared by the tests of the engine: stores in separate schemas, commands, ids, and a session
 //! outside the stores.
 
+use std::time::Duration;
+
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome, PolicyKey,
     Rules, Store, StoreError, Timestamp, UserAct, UserId, json,
@@ -25,7 +27,8 @@ pub(super) fn id(n: u64) -> UserId {
 }
 
 pub(super) fn settings(url: &str) -> Settings {
-    Settings::new(Connector::parse(url).unwrap(), Rules::default())
+    let settings = Settings::new(Connector::parse(url).unwrap(), Rules::default());
+    Settings { schema_lease: Duration::ZERO, ..settings }
 }
 
 pub(super) async fn open(url: &str) -> Postgres {

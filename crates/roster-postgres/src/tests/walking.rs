@@ -63,7 +63,7 @@ async fn a_new_page_position_replaces_the_oldest() {
     let schema = schema();
     let store = open(&schema.url()).await;
     let client = beside(&schema.url()).await;
-    let most = "SELECT max_value FROM pg_sequences WHERE sequencename = 'walk_end_slots'";
+    let most = "SELECT seqmax FROM pg_sequence WHERE seqrelid = 'walk_end_slots'::regclass";
     let most = column(&client, most).await;
     assert!(most.iter().all(|most| *most == WALK_ENDS_MAX.to_string()), "{most:?}");
     note(&store, end(1, 11, "first", 0)).await;

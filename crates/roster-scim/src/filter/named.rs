@@ -28,7 +28,8 @@ pub enum Named {
     Active,
     /// `meta.version`: the version as an entity tag.
     Version,
-    /// Strings in lower case or compared exactly, each with the condition under which a user has it.
+    /// Strings, each with the condition under which a user has it. Regardless of case they are
+    /// compared in lower case.
     Texts(Comparison, Vec<(String, Expression)>),
     /// `groups.$ref`: a URL that ends with the id of a group.
     GroupRef,

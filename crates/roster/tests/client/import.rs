@@ -251,7 +251,7 @@ fn an_interrupted_import_goes_on(engine: Engine) {
     end(import(&shell, &[])).failed(6, &["was interrupted before line 1", "--resume, or"]);
     // Lines that were sent still get their results.
     let first = import(&shell, &["--faults", "large.faults.csv", "--resume"]);
-    sleep(Duration::from_secs(1));
+    sleep(Duration::from_secs(3));
     signal(&first, "INT");
     let next = "next: roster import large.csv --map pad: --faults large.faults.csv --resume";
     end(first).failed(130, &["are done", "large.csv: ", next]);

@@ -198,7 +198,7 @@ fn a_change_is_undone(engine: Engine) {
     // The undo of a creation deletes the user.
     shell.ok(&["users", "create", "username=grace"]);
     shell.run(&["undo", "grace"]).failed(2, &["Delete grace", "--yes"]);
-    assert_eq!(shell.ok(&["undo", "grace", "--yes"]), "grace: deleted, as before its creation\n");
+    assert_eq!(shell.ok(&["undo", "grace", "--yes"]), "grace: deleted\n");
     shell.run(&["undo", "nobody"]).failed(5, &["nobody"]);
     shell.needs("users:read,users:write,events:read", &["undo", "ada"]);
     shell.service.stop();

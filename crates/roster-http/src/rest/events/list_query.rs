@@ -160,6 +160,8 @@ fn subject(text: &str) -> Option<(SubjectKind, Subject)> {
             None => Some((SubjectKind::Tenant, Subject::Tenant(TenantName::parse(name)?))),
             Some(number) => {
                 let tenant = number.parse().ok().and_then(TenantId::new);
+                // Another spelling of the number is the subject of no event.
+                let tenant = tenant.filter(|tenant| tenant.number().to_string() == number);
                 of(SubjectKind::Tenant, tenant.map(tenant_subject))
             }
         },
