@@ -6,17 +6,14 @@ use roster_core::{Json, Sharing, UserSchema, limits::PAGE_SIZE_MAX, schema::Valu
 use crate::{
     list::{COUNT_DEFAULT, LIST_RESPONSE_URN},
     schema::{
-        AttributeSchema, AttributeType, GROUP, Mutability, ResourceType, Returned, Schema, USER,
-        Uniqueness, declared::attribute_type,
+        AttributeSchema, AttributeType, CONFIG_URN, GROUP, Mutability, RESOURCE_TYPE_URN,
+        ResourceType, Returned, SCHEMA_URN, SERVICE_SCHEMAS, Schema, USER, Uniqueness,
+        declared::attribute_type,
     },
 };
 
 /// The resource types of this service.
 pub const SERVED: &[&ResourceType] = &[&USER, &GROUP];
-
-const CONFIG_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig";
-const RESOURCE_TYPE_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:ResourceType";
-const SCHEMA_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Schema";
 
 /// Features that the attribute tables do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +102,7 @@ pub fn find_schema(base: &str, urn: &str, emails: Sharing, declared: &UserSchema
 }
 
 fn served_schemas() -> impl Iterator<Item = &'static Schema> {
-    SERVED.iter().flat_map(|kind| kind.schemas())
+    SERVED.iter().flat_map(|kind| kind.schemas()).chain(&SERVICE_SCHEMAS)
 }
 
 fn resource_type(base: &str, kind: &ResourceType, declared: &UserSchema) -> Json {

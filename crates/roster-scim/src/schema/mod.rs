@@ -12,6 +12,7 @@ mod extension;
 mod group;
 mod path;
 mod resource;
+mod service;
 mod user;
 
 pub use attribute::{AttributeSchema, AttributeType, Mutability, Returned, Uniqueness};
@@ -20,6 +21,7 @@ pub use extension::ROSTER_USER;
 pub use group::GROUP;
 pub use path::{ScimPath, scim_part, scim_path};
 pub use resource::{Found, ResourceType, Schema};
+pub use service::{CONFIG_URN, RESOURCE_TYPE_URN, SCHEMA_URN, SERVICE_SCHEMAS};
 pub use user::USER;
 
 impl ResourceType {
