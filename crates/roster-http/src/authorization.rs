@@ -50,8 +50,9 @@ pub(crate) async fn authorize(
     let authority = authority?;
     let app = enter(app, segment, &authority, operation).await?;
     let authority = allow(authority, operation, scopes)?;
-    // After an error, what needs the store fails too.
-    drop(app.directory.renew_schema().await);
+    if !operation.is_of_service() {
+        app.directory.renew_schema().await?;
+    }
     Ok((app, authority))
 }
 

@@ -26,7 +26,6 @@ pub(crate) async fn get(
     ReadOptions(mut preconditions): ReadOptions,
     _: Authorized<ReadUsers>,
 ) -> Result<Response, Problem> {
-    app.directory.renew_schema().await?;
     let schema = app.directory.schema();
     let has_indexes = schema.indexes.iter().any(MemberIndex::is_live);
     if has_indexes {
