@@ -9,22 +9,6 @@ use crate::database::{Database, Values, corrupt_record, first, rows};
 /// A row of an index: its number, a key, and the user.
 pub type IndexRow = (i16, String, UserId);
 
-/// The statements of steps that differ between the engines.
-#[derive(Clone, Copy, Debug)]
-pub struct IndexSql {
-    /// The indexes of tenant `$1`, which are locked until the end of the transaction.
-    pub lock: &'static str,
-    /// The ids and records of the first `$3` users of a tenant after the id `$2`. No write changes
-    /// them until the end of the transaction.
-    pub users: &'static str,
-    /// Deletes the first `$3` rows of the index `$2` of a tenant.
-    pub drop: &'static str,
-    /// Writes a setting.
-    pub keep: &'static str,
-    /// The maximum number of rows that a step deletes, or writes in the order of users.
-    pub rows_max: i64,
-}
-
 /// Writes rows of indexes.
 pub trait IndexWriter: Database {
     /// Inserts the rows that do not exist.
@@ -51,6 +35,15 @@ pub(crate) struct Progress {
     pub(crate) users: u64,
     /// Whether all users have their rows.
     pub(crate) is_end: bool,
+}
+
+/// How the next users are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NextUsers {
+    /// The statement, as [`crate::IndexSql::users`].
+    pub(crate) sql: &'static str,
+    /// The maximum number of rows that are written in the order of users.
+    pub(crate) rows_max: i64,
 }
 
 /// Rows that were read for the indexes of one tenant and are not written yet.
@@ -92,7 +85,7 @@ impl IndexRows {
     pub(crate) async fn step<D: IndexWriter>(
         &mut self,
         db: D,
-        sql: &IndexSql,
+        next: NextUsers,
         indexes: Vec<MemberIndex>,
         from: Progress,
     ) -> Result<Option<Progress>, D::Error> {
@@ -101,17 +94,17 @@ impl IndexRows {
             *self = Self { tenant, indexes, progress: from, ..Self::in_memory(self.bytes_max) };
         }
         if !self.is_read() {
-            self.read(db, sql).await?;
+            self.read(db, next).await?;
         }
         if !self.is_read() {
             return Ok(None);
         }
-        let next = if self.bytes_max == 0 {
+        let written = if self.bytes_max == 0 {
             mem::take(&mut self.rows).into_iter().collect()
         } else {
             self.next(db).await?
         };
-        db.add_index_rows(&next).await?;
+        db.add_index_rows(&written).await?;
         if !self.rows.is_empty() {
             return Ok(None);
         }
@@ -125,14 +118,14 @@ impl IndexRows {
     }
 
     /// Reads the rows of the next users.
-    async fn read<D: Database>(&mut self, db: D, sql: &IndexSql) -> Result<(), D::Error> {
+    async fn read<D: Database>(&mut self, db: D, next: NextUsers) -> Result<(), D::Error> {
         let most = if self.bytes_max == 0 {
-            (sql.rows_max / i64::try_from(self.indexes.len()).unwrap_or(1)).max(1)
+            (next.rows_max / i64::try_from(self.indexes.len()).unwrap_or(1)).max(1)
         } else {
             USERS_AT_ONCE
         };
         let after = self.progress.last.unwrap_or(UserId::from_bytes([0; 16]));
-        let found = rows(db, sql.users, &[db.tenant().into(), after.into(), most.into()]).await?;
+        let found = rows(db, next.sql, &[db.tenant().into(), after.into(), most.into()]).await?;
         for row in &found {
             let id = row.id(0, "users.id")?;
             let user = user(id, row, 1)?;

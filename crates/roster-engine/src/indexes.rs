@@ -1,6 +1,6 @@
 //! The indexes that the schema of users names.
 //!
-//! A new index is built in steps: each gives a number of users their rows, in the order of ids.
+//! A new index is built in steps: they read the users in the order of ids, and write their rows.
 //! Writes keep the rows of their users up to date from the declaration on, so a step may meet rows
 //! that exist. The rows of a dropped index are deleted in steps too.
 
@@ -14,9 +14,25 @@ use roster_core::{
 
 use crate::{
     database::{Cell, Database, Values, corrupt, first, rows},
-    index_rows::{IndexRows, IndexSql, IndexWriter, Progress},
+    index_rows::{IndexRows, IndexWriter, NextUsers, Progress},
     settings::{INDEX_WORK_SETTING, INDEXES_SETTING, SCHEMA_SETTING, schema_of, setting},
 };
+
+/// The statements of steps that differ between the engines.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexSql {
+    /// The indexes of tenant `$1`, which are locked until the end of the transaction.
+    pub lock: &'static str,
+    /// The ids and records of the first `$3` users of a tenant after the id `$2`. No write changes
+    /// them until the end of the transaction.
+    pub users: &'static str,
+    /// Deletes the first `$3` rows of the index `$2` of a tenant.
+    pub drop: &'static str,
+    /// Writes a setting.
+    pub keep: &'static str,
+    /// The maximum number of rows that a step deletes, or writes in the order of users.
+    pub rows_max: i64,
+}
 
 /// The tenants whose indexes need steps.
 pub const INDEX_WORK: &str =
@@ -116,7 +132,8 @@ async fn build<D: IndexWriter>(
         reached == from.last
     };
     let built = schema.indexes.iter().filter(|index| is_built(index)).cloned().collect();
-    let Some(progress) = kept.step(db, sql, built, from).await? else { return Ok(false) };
+    let next = NextUsers { sql: sql.users, rows_max: sql.rows_max };
+    let Some(progress) = kept.step(db, next, built, from).await? else { return Ok(false) };
     for index in schema.indexes.iter_mut().filter(|index| is_built(index)) {
         index.status = if !progress.is_end {
             IndexStatus::Building { reached: progress.last, users: progress.users }

@@ -53,9 +53,9 @@ pub use database::{
     rows, tenant_of_event,
 };
 pub use fork::{LOG, fork, former_log_end};
-pub use index_rows::{IndexRow, IndexRows, IndexSql, IndexWriter};
+pub use index_rows::{IndexRow, IndexRows, IndexWriter};
 pub use indexes::{
-    END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, end_index_check, end_index_work,
+    END_INDEX_WORK, INDEX_KEYS, INDEX_STATE, INDEX_WORK, IndexSql, end_index_check, end_index_work,
     index_keys, index_step, is_the_same, may_select, tenants_with_index_work,
 };
 pub use read::deleted_users::{DELETED_USER, deleted_page, deleted_user, deleted_users};

@@ -118,41 +118,32 @@ const SCHEMA: &[AttributeSchema] = &[
     },
 ];
 
-/// What a schema says of an attribute. Parts of a complex attribute have no parts.
-const ATTRIBUTE: &[AttributeSchema] = &[
-    NAME,
-    TYPE,
-    MULTI_VALUED,
-    DESCRIPTION,
-    REQUIRED,
-    CANONICAL_VALUES,
-    CASE_EXACT,
-    MUTABILITY,
-    RETURNED,
-    UNIQUENESS,
-    REFERENCE_TYPES,
-    AttributeSchema {
-        multi_valued: true,
-        required: false,
-        ..group(
-            "subAttributes",
-            "The parts of a complex attribute",
-            &[
-                NAME,
-                TYPE,
-                MULTI_VALUED,
-                DESCRIPTION,
-                REQUIRED,
-                CANONICAL_VALUES,
-                CASE_EXACT,
-                MUTABILITY,
-                RETURNED,
-                UNIQUENESS,
-                REFERENCE_TYPES,
-            ],
-        )
-    },
-];
+/// What a schema says of an attribute, and the further entries.
+macro_rules! attribute {
+    ($($further:expr)?) => {
+        &[
+            NAME,
+            TYPE,
+            MULTI_VALUED,
+            DESCRIPTION,
+            REQUIRED,
+            CANONICAL_VALUES,
+            CASE_EXACT,
+            MUTABILITY,
+            RETURNED,
+            UNIQUENESS,
+            REFERENCE_TYPES,
+            $($further)?
+        ]
+    };
+}
+
+/// An attribute. Its parts have no parts.
+const ATTRIBUTE: &[AttributeSchema] = attribute!(AttributeSchema {
+    multi_valued: true,
+    required: false,
+    ..group("subAttributes", "The parts of a complex attribute", attribute!())
+});
 
 const NAME: AttributeSchema = text("name", "The name").exact().read_only().required();
 const TYPE: AttributeSchema = text("type", "The data type").read_only().required().suggesting(&[
