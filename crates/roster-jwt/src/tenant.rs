@@ -37,16 +37,17 @@ impl TokenTenant {
         };
         // The store does not respond.
         let tenant = tenant.map_err(|_| Refused::Away)?;
+        let tenant = tenant.filter(|tenant| tenant.deleted_at.is_none());
         Ok(tenant.ok_or("the tenant of the token does not exist")?.id)
     }
 }
 
 async fn find(name: &TenantName, directory: &Directory) -> Result<Option<Tenant>, StoreError> {
-    let found = directory.tenant(name.clone()).await?.map(|(tenant, _)| tenant);
-    Ok(found.filter(|tenant| tenant.deleted_at.is_none()))
+    Ok(directory.tenant(name.clone()).await?.map(|(tenant, _)| tenant))
 }
 
-/// The tenant with this name, otherwise the only one with this external id.
+/// The tenant with this name, which a deleted one keeps, otherwise the only one with this external
+/// id.
 async fn named(text: &str, directory: &Directory) -> Result<Option<Tenant>, StoreError> {
     if let Some(name) = TenantName::parse(text)
         && let Some(tenant) = find(&name, directory).await?

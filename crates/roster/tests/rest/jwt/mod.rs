@@ -316,7 +316,9 @@ pub(crate) async fn a_token_is_for_the_tenant_that_it_names(backend: Backend) {
     // The name of another tenant counts, not this external id.
     service.tenant(json!({"name": "initech", "external_id": "acme"})).await;
     service.tenant(json!({"name": "hooli", "external_id": "twice"})).await;
+    // A deleted tenant keeps its name.
     service.deleted_tenant("gone").await;
+    service.tenant(json!({"name": "umbrella", "external_id": "gone"})).await;
     let token = |org: Value| {
         let mut claims = issuer.claims(service.clock.now().as_millis());
         claims["org"] = org;
@@ -332,7 +334,7 @@ pub(crate) async fn a_token_is_for_the_tenant_that_it_names(backend: Backend) {
         assert_eq!(status(json!(org), "/tenants").await, 403, "{org}");
     }
     for org in [json!("nobody"), json!("twice"), json!("gone"), json!(""), json!(7), json!(null)] {
-        for target in ["/users", "/tenants/acme/users"] {
+        for target in ["/users", "/tenants/acme/users", "/tenants/umbrella/users"] {
             assert_eq!(status(org.clone(), target).await, 401, "{org}");
         }
     }
