@@ -15,7 +15,7 @@ use http::{
     header::{CONNECTION, HOST},
 };
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::{body::Incoming, client::conn::http1::handshake};
+use hyper::{body::Incoming, client::conn::http1::Builder};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::{
@@ -209,8 +209,12 @@ where
     // Informational responses may precede the response without end, so all bytes are bounded.
     let (reader, writer) = split(stream);
     let stream = join(reader.take(limits.traffic_bytes), writer);
-    let (mut sender, connection) =
-        handshake(TokioIo::new(stream)).await.map_err(|error| incomplete(&error))?;
+    let head_bytes = usize::try_from(limits.traffic_bytes).unwrap_or(usize::MAX);
+    let (mut sender, connection) = Builder::new()
+        .max_header_size(head_bytes)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| incomplete(&error))?;
     let mut request = request.map(Full::new);
     let authority = target.authority.parse().map_err(|error| incomplete(&error))?;
     request.headers_mut().insert(HOST, authority);

@@ -5,17 +5,18 @@
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
 
 mod receiver;
+mod responses;
 mod secure;
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
     net::TcpListener,
     thread,
     time::{Duration, Instant},
 };
 
 use receiver::{Receiver, number};
+use responses::{a_large_head_is_named, a_receiver_can_finish_its_response};
 use roster_testkit::{
     over_each_engine,
     process::{Engine, Place, Process},
@@ -69,6 +70,12 @@ fn wait_until(service: &Process, webhook: &Value, member: &str, value: &Value) -
     }
 }
 
+/// Why the last request to a webhook failed.
+fn last_error(service: &Process, webhook: &Value) -> String {
+    let deliveries = service.ask("GET", &format!("{}/deliveries", at(webhook)), "").body;
+    deliveries["items"][0]["error"].as_str().unwrap().to_owned()
+}
+
 over_each_engine! {
     events_arrive_once_in_order_and_signed,
     a_request_that_failed_is_sent_again_before_all_others,
@@ -81,6 +88,7 @@ over_each_engine! {
     deliveries_and_metrics_say_how_a_webhook_does,
     a_receiver_needs_a_certificate_for_its_name,
     a_receiver_can_finish_its_response,
+    a_large_head_is_named,
     progress_is_stored_while_a_webhook_waits_for_its_turn,
     a_name_of_an_inner_network_is_not_connected_to,
 }
@@ -299,34 +307,10 @@ fn a_receiver_needs_a_certificate_for_its_name(engine: Engine) {
     wait_until(&service, &good, "lag", &json!(0));
     for (webhook, expected) in [(other_name, "another name"), (nobodys, "not valid")] {
         wait_until(&service, &webhook, "attempts", &json!(2));
-        let deliveries = service.ask("GET", &format!("{}/deliveries", at(&webhook)), "").body;
-        let error = deliveries["items"][0]["error"].as_str().unwrap();
+        let error = last_error(&service, &webhook);
         assert!(error.starts_with("no TLS: ") && error.contains(expected), "{error}");
     }
     assert_eq!((trusted.requests(), unknown.requests()), (1, 0));
-    service.stop();
-}
-
-fn a_receiver_can_finish_its_response(engine: Engine) {
-    let place = Place::new(engine);
-    let service = serve(&place);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    create(&service, &json!({"name": "x", "url": url}));
-    users(&service, 0..1);
-    let (mut stream, _) = listener.accept().unwrap();
-    let mut request = Vec::new();
-    while !request.ends_with(b"}}") {
-        let mut part = [0; 4096];
-        let count = stream.read(&mut part).unwrap();
-        request.extend_from_slice(&part[..count]);
-    }
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").unwrap();
-    for part in [b"o", b"k"] {
-        thread::sleep(Duration::from_millis(200));
-        stream.write_all(part).unwrap();
-    }
-    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "it is closed in order");
     service.stop();
 }
 
