@@ -195,6 +195,11 @@ pub trait IndexStore: Send + Sync + 'static {
     /// Executes the next step for the indexes of this tenant.
     fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>>;
 
+    /// The pause after a step while others write, as a multiple of the time that it took.
+    fn pauses_beside_writes(&self) -> u32 {
+        3
+    }
+
     /// Keys of values in an index after this one, with their users, in the order of both.
     fn index_keys(
         &self,

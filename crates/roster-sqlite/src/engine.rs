@@ -220,6 +220,11 @@ impl IndexStore for Sqlite {
         Box::pin(self.shared.task(move |writer| writer.index_step(tenant)))
     }
 
+    fn pauses_beside_writes(&self) -> u32 {
+        // A step changes many pages of the file, whose writing delays other writes too.
+        10
+    }
+
     fn index_keys(
         &self,
         kind: i16,

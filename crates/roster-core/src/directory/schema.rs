@@ -53,6 +53,11 @@ impl Directory {
         self.store.indexes().index_step().await
     }
 
+    /// The pause after such a step while others write, as a multiple of the time that it took.
+    pub fn index_pauses_beside_writes(&self) -> u32 {
+        self.store.indexes().pauses_beside_writes()
+    }
+
     /// Executes the first steps for the indexes of this tenant, so that those of a small one are
     /// complete afterwards. Housekeeping continues, also after an error.
     pub async fn begin_indexes(&self) {

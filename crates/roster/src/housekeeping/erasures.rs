@@ -11,6 +11,9 @@ use super::failures::Failures;
 /// Interval of the search for pending erasures.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The pause after a step, as a multiple of the time that it took: requests share the disk with it.
+const PAUSES: u32 = 3;
+
 /// The erasure task of a process.
 pub struct Erasures {
     directory: Directory,
@@ -58,8 +61,7 @@ impl Erasures {
             if erasure != Erasure::Pending {
                 return Ok(erasure);
             }
-            // Leaves writers as much time as the step took.
-            sleep(began.elapsed()).await;
+            sleep(began.elapsed() * PAUSES).await;
         }
     }
 }

@@ -14,9 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// How long the steps of one tenant go on before those of the next.
 const TURN: Duration = Duration::from_secs(1);
 
-/// The pause after a step, as a multiple of the time that it took: while others write, and
-/// otherwise. A step changes many pages of the file, whose writing delays other writes too.
-const PAUSES_BESIDE_WRITES: u32 = 10;
+/// The pause after a step while nobody else writes, as a multiple of the time that it took.
 const PAUSES_ALONE: u32 = 1;
 
 /// How long after a write others are taken to write.
@@ -53,7 +51,7 @@ impl Writers {
             (self.position, self.seen) = (position, Some(Instant::now()));
         }
         let write = self.seen.is_some_and(|seen| seen.elapsed() < WRITES_FOR);
-        Ok(if write { PAUSES_BESIDE_WRITES } else { PAUSES_ALONE })
+        Ok(if write { directory.index_pauses_beside_writes() } else { PAUSES_ALONE })
     }
 }
 
