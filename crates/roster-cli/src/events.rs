@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use roster_client::{Client, Event};
+use roster_client::{Call, Client, Event, Method};
 use serde_json::{Map, Value};
 
 use crate::connection::Remote;
@@ -137,15 +137,14 @@ async fn follow(
     query: &[(&str, &str)],
     names: &Names,
 ) -> Outcome {
-    let after = flags.after.clone().unwrap_or_else(|| "latest".to_owned());
+    let mut after = flags.after.clone().unwrap_or_else(|| "latest".to_owned());
     // An error that a retry cannot solve ends the command at the start.
-    client
-        .resource::<Event>("events")
-        .pages(&[("after", &after), ("limit", "1")])
-        .boxed()
-        .next()
-        .await
-        .transpose()?;
+    let call = Call::new(Method::GET, "events").query("after", &*after).query("limit", "1");
+    let answer = client.send(&call).await?;
+    // `latest` would be another position later.
+    if let Some(end) = answer.position().filter(|_| after == "latest") {
+        end.clone_into(&mut after);
+    }
     let mut writing = Writing::begin(&flags.output, flags.output.columns(&COLUMNS))?;
     writing.expect(&USUAL.map(ToOwned::to_owned))?;
     if flags.output.is_table() {

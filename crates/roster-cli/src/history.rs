@@ -67,9 +67,12 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
     let id = match find(collection, &flags.user).await {
         Ok(user) => text(&user, "id"),
         Err(failure) if failure.status == exit::NOT_FOUND => {
-            let deleted =
-                find_deleted(collection.client, &flags.user).await.map_err(|_| failure)?;
-            text(&deleted, "id")
+            match find_deleted(collection.client, &flags.user).await {
+                Ok(deleted) => text(&deleted, "id"),
+                // Of a purged user only the id is left.
+                Err(_) if has_events(collection.client, &flags.user).await => flags.user.clone(),
+                Err(_) => return Err(failure),
+            }
         }
         Err(failure) => return Err(failure),
     };
@@ -106,6 +109,11 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
         say(&format!("no change of {member:?}; changed were {}", seen.join(", ")));
     }
     Ok(0)
+}
+
+/// Whether the log has events of a user with this id.
+async fn has_events(client: &Client, id: &str) -> bool {
+    matches!(std::pin::pin!(newest_first(client, id)).try_next().await, Ok(Some(_)))
 }
 
 fn newest_first(

@@ -89,8 +89,9 @@ pub enum Command {
     /// Show the last changes, or follow them
     ///
     /// The change log has every change of users and groups and, for keys that may read them, of
-    /// keys, tenants, webhooks and the policy. --follow waits for a service that restarts or cannot
-    /// be reached, and goes on where it was: no event is lost, and none comes twice.
+    /// keys, tenants, webhooks and the policy. Once it has reached the service, --follow waits
+    /// while that restarts or cannot be reached, and goes on where it was: no event is lost, and
+    /// none comes twice.
     #[command(alias = "event", alias = "log")]
     Events(events::EventsFlags),
     /// Write all users, groups or deleted users into a file

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Events of a page.
 const PAGE: &str = "500";
 
+/// The position of the end of the log.
+const LATEST: &str = "latest";
+
 /// Where a reader of the log is.
 struct Reader {
     client: Client,
@@ -65,10 +68,15 @@ impl Client {
 impl Reader {
     /// Waits for the next page.
     async fn read(&mut self) -> Result<(), Error> {
-        let mut call = Call::new(Method::GET, "events").query("limit", PAGE).query("wait", WAIT_S);
+        let mut call = Call::new(Method::GET, "events").query("limit", PAGE);
         call.query.extend(self.query.iter().cloned());
-        if let Some(position) = &self.position {
-            call = call.query("after", position.as_str());
+        let position = self.position.as_deref();
+        // After a wait that breaks off, the end of the log would be another one.
+        if position != Some(LATEST) {
+            call = call.query("wait", WAIT_S);
+        }
+        if let Some(position) = position {
+            call = call.query("after", position);
         }
         let late = || self.client.late(PATIENCE);
         let answer =

@@ -81,6 +81,12 @@ fn a_follower_survives_a_restart(engine: Engine) {
     }
     let first = events.next().unwrap();
     assert_eq!(first["data"]["user"]["username"], "a0");
+    // One that has begun with the end of the log, and has seen no event yet.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(["events", "--follow", "--type", "user.*", "-o", "ndjson"]);
+    command.env_clear().env("HOME", home.path()).env("ROSTER_URL", &address);
+    let (quiet, mut later) = follower(&mut command);
+    thread::sleep(Duration::from_secs(1));
     service.kill();
     thread::sleep(Duration::from_secs(1));
     let mut again = Command::new(env!("CARGO_BIN_EXE_roster"));
@@ -92,9 +98,11 @@ fn a_follower_survives_a_restart(engine: Engine) {
     for number in 0..5 {
         service.create(&json!({"username": format!("b{number}")}).to_string());
     }
-    let names: Vec<Value> =
-        events.by_ref().take(9).map(|event| event["data"]["user"]["username"].clone()).collect();
+    let username = |event: Value| event["data"]["user"]["username"].clone();
+    let names: Vec<Value> = events.by_ref().take(9).map(username).collect();
     assert_eq!(names, ["a1", "a2", "a3", "a4", "b0", "b1", "b2", "b3", "b4"]);
-    drop(child);
+    let names: Vec<Value> = later.by_ref().take(5).map(username).collect();
+    assert_eq!(names, ["b0", "b1", "b2", "b3", "b4"]);
+    drop((child, quiet));
     service.stop();
 }

@@ -169,9 +169,17 @@ fn a_history_shows_old_and_new_values(engine: Engine) {
     let two = shell.operate(&["users", "history", "ada", "-o", "ndjson", "--limit", "6"]);
     assert_eq!(two.succeeded().lines().count(), 6);
     shell.run(&["users", "history", "ada", "--limit", "0"]).failed(2, &["1.."]);
+    let user = shell.operate(&["users", "get", "ada", "-o", "json"]);
+    let user: serde_json::Value = serde_json::from_str(&user.succeeded()).unwrap();
     shell.operate(&["users", "delete", "ada"]).succeeded();
     let ran = shell.operate(&["users", "history", "ada", "--limit", "1"]);
     assert!(ran.out.contains("user.deleted"), "{ran:?}");
+    // Of a purged user the log has the changes without values.
+    shell.operate(&["users", "purge", "ada", "--yes"]).succeeded();
+    let id = user["id"].as_str().unwrap();
+    let ran = shell.operate(&["users", "history", id, "--limit", "1"]);
+    assert!(ran.out.contains("user.purged"), "{ran:?}");
+    shell.operate(&["users", "history", "ada"]).failed(5, &["ada"]);
     shell.service.stop();
 }
 
