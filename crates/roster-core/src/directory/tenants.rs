@@ -7,7 +7,7 @@ use crate::{
     store::Head,
     tenant::{
         Tenant, TenantAct, TenantChange, TenantCounts, TenantDecision, TenantFailure, TenantName,
-        TenantPage, TenantQuery,
+        TenantPage, TenantQuery, TenantSelection,
     },
     write::command::{Caller, Mode, Preconditions},
 };
@@ -37,6 +37,12 @@ impl Directory {
         _may: Permit<RunTenants>,
         query: TenantQuery,
     ) -> Result<TenantPage, StoreError> {
+        // No tenant has such an external id, and PostgreSQL refuses a parameter with a NUL.
+        if let TenantSelection::ExternalId(id) = &query.selection
+            && id.contains('\0')
+        {
+            return Ok(TenantPage { items: Vec::new(), has_more: false });
+        }
         self.store.tenants(query).await
     }
 

@@ -7,13 +7,19 @@ use http::{
     request::Parts,
 };
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    problem::{Problem, ProblemCode},
+    tenancy::Segment,
+};
 
 /// Rejects a target that is too long, an unsupported transfer coding, a part of a body and an
 /// unsupported expectation.
 pub(crate) fn check_limits(parts: &Parts, uri_bytes_max: usize) -> Result<(), Problem> {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    if target > uri_bytes_max {
+    // A path below a tenant's base URL is read without these segments.
+    let tenant = parts.extensions.get::<Segment>();
+    let tenant = tenant.map_or(0, |Segment(name)| "/tenants/".len() + name.len());
+    if target + tenant > uri_bytes_max {
         let detail = format!("shorten path and query to at most {uri_bytes_max} bytes");
         return Err(Problem::saying(ProblemCode::UriTooLong, detail));
     }

@@ -96,6 +96,9 @@ pub(crate) async fn tenants_are_paged_by_name_and_found_by_external_id(backend: 
             assert_eq!(all, expected, "{first}");
         }
     }
+    // PostgreSQL takes no NUL.
+    let none = service.get("/tenants?external_id=o%00e").await.expect(200).json();
+    assert_eq!(none["items"], json!([]));
     let nobody = service.get("/tenants?external_id=One").await.expect(200).json();
     assert_eq!(nobody, json!({"items": [], "next_cursor": null}));
 
