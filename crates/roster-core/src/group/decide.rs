@@ -131,7 +131,7 @@ pub fn sketch(
         }
         GroupAct::Change { edit, members, kinds, .. } => {
             let current = current.ok_or_else(not_found)?;
-            let after = edited(rules, current, edit, preconditions)?;
+            let after = edited(rules, current, (edit, members), preconditions)?;
             check_member_count(members.named(), members.named_max())?;
             let sketch = sketched(Some(current), after, members.clone(), false);
             Ok(Sketch { kinds: kinds.clone(), ..sketch })
@@ -143,14 +143,14 @@ pub fn sketch(
             // The function computed its change from this version.
             let if_match = Some(Tags::Versions(vec![current.version]));
             let preconditions = Preconditions { if_match, if_none_match: None };
-            let after = edited(rules, current, &edit, &preconditions)?;
+            let after = edited(rules, current, (&edit, &members), &preconditions)?;
             check_member_count(members.named(), members.named_max())?;
             Ok(sketched(Some(current), after, members, false))
         }
         GroupAct::Delete { .. } => {
             let current = current.ok_or_else(not_found)?;
             check_preconditions(preconditions, current)?;
-            if rules.delete == Guard::On && preconditions.is_empty() {
+            if rules.delete == Guard::On && !preconditions.name_a_version() {
                 return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
             }
             Ok(sketched(Some(current), current.clone(), MembersEdit::Keep, true))
@@ -326,7 +326,7 @@ impl Sketch {
 fn edited(
     rules: Rules,
     current: &Group,
-    edit: &GroupEdit,
+    (edit, members): (&GroupEdit, &MembersEdit),
     preconditions: &Preconditions,
 ) -> Result<Group, Refusal> {
     let (draft, is_guarded) = match edit {
@@ -343,8 +343,12 @@ fn edited(
     }
     let written = draft.resolve(Some(current)).map_err(Refusal::Invalid)?;
     let clears = current.external_id.is_some() && written.external_id.is_none();
-    if is_guarded && clears && preconditions.is_empty() && draft.body_version.is_none() {
-        return Err(Refusal::PreconditionRequired { cleared: vec![Attribute::ExternalId] });
+    let empties = current.member_count > 0
+        && matches!(members, MembersEdit::All(members) if members.is_empty());
+    let is_stated = preconditions.name_a_version() || draft.body_version.is_some();
+    if is_guarded && (clears || empties) && !is_stated {
+        let cleared = if clears { vec![Attribute::ExternalId] } else { Vec::new() };
+        return Err(Refusal::PreconditionRequired { cleared });
     }
     Ok(Group {
         display_name: written.display_name,

@@ -159,7 +159,7 @@ pub fn decide_tenant(
         ..stored.clone()
     };
     let is_guarded = change.rules.put == Guard::On && matches!(change.act, TenantAct::Replace(..));
-    let has_precondition = draft.version.is_some() || !change.preconditions.is_empty();
+    let has_precondition = draft.version.is_some() || change.preconditions.name_a_version();
     if is_guarded && !has_precondition && clears(stored, &tenant) {
         return Err(TenantRefusal::PreconditionRequired);
     }
@@ -180,7 +180,7 @@ fn clears(stored: &Tenant, tenant: &Tenant) -> bool {
 
 /// Checks the preconditions of a deletion or a purge.
 fn may_remove(stored: &Tenant, change: &TenantChange) -> Result<(), TenantRefusal> {
-    if change.rules.delete == Guard::On && change.preconditions.is_empty() {
+    if change.rules.delete == Guard::On && !change.preconditions.name_a_version() {
         return Err(TenantRefusal::PreconditionRequired);
     }
     may_write(stored, change)

@@ -129,9 +129,10 @@ pub struct Preconditions {
 }
 
 impl Preconditions {
-    /// Whether there are no preconditions.
-    pub const fn is_empty(&self) -> bool {
-        self.if_match.is_none() && self.if_none_match.is_none()
+    /// Whether they say which version the client has read, as guarded writes need. `If-None-Match`
+    /// only says which versions it does not mean.
+    pub const fn name_a_version(&self) -> bool {
+        self.if_match.is_some()
     }
 
     /// Whether they allow a write to a user at this version (RFC 9110 section 13.2.2).

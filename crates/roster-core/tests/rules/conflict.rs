@@ -1,8 +1,8 @@
 //! A create that replaces the user with its name or address.
 
 use roster_core::{
-    Decision, Draft, Guard, Idempotency, OnConflict, Refusal, Rules, Tags, UserAct, UserId,
-    ViolationCode,
+    Decision, Draft, Guard, Idempotency, OnConflict, Preconditions, Refusal, Rules, Tags, UserAct,
+    UserId, ViolationCode,
 };
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn the_replacement_has_the_id_of_the_holder_and_the_same_request() {
     let update = create.updating_instead(replacement);
     assert_eq!((update.at, &update.caller), (create.at, &create.caller));
     assert_eq!(update.idempotency, create.idempotency);
-    assert!(update.preconditions.is_empty());
+    assert_eq!(update.preconditions, Preconditions::default());
 }
 
 #[test]

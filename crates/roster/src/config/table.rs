@@ -216,7 +216,8 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Rules,
         kind: Kind::Switch(|config| &mut config.put_guard),
         default: "false",
-        doc: "Return 428 for a PUT that has no precondition and would clear stored members.",
+        doc: "Return 428 for a PUT without `If-Match` or `version` that would clear stored \
+            members, or by SCIM all members of a group.",
     },
     Setting {
         key: "delete_guard",

@@ -416,7 +416,23 @@ pub(crate) async fn a_guarded_service_asks_for_versions_of_groups_too(backend: B
     let refused = refused.refused(428, "precondition-required");
     assert!(refused.text().contains("external_id"), "{}", refused.text());
     put(&service, &group, body).await.expect(200);
+    let user = service.user(json!({"username": "ada"})).await;
+    service.request("PUT", &member_path(&group, &user)).send().await.expect(200);
+    // A replacement by SCIM replaces the members too.
+    let whole = json!({"displayName": "team", "externalId": "x"});
+    let path = format!("/scim/v2{}", group_path(&group).replace("/groups", "/Groups"));
+    service.request("PUT", &path).json(&whole).send().await.expect(428);
+    let whole =
+        json!({"displayName": "team", "externalId": "x", "members": [{"value": user["id"]}]});
+    service.request("PUT", &path).json(&whole).send().await.expect(200);
     service.delete(&group_path(&group)).await.refused(428, "precondition-required");
-    let held = service.request("DELETE", &group_path(&group)).header("if-match", "\"1\"");
+    // This says only which version is not meant.
+    for method in ["PUT", "DELETE"] {
+        let other = service.request(method, &group_path(&group)).header("if-none-match", "\"9\"");
+        let clears = json!({"display_name": "team"});
+        let other = if method == "PUT" { other.json(&clears) } else { other };
+        other.send().await.refused(428, "precondition-required");
+    }
+    let held = service.request("DELETE", &group_path(&group)).header("if-match", "\"2\"");
     held.send().await.expect(204);
 }

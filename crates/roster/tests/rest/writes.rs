@@ -141,6 +141,8 @@ pub(crate) async fn a_guarded_put_without_a_precondition_names_the_members_it_wo
     let detail = refused.json()["detail"].as_str().expect("a detail").to_owned();
     assert!(detail.contains("name, ") && detail.contains("phone_number"), "{detail}");
     assert!(!detail.contains("title") && !detail.contains("username"), "{detail}");
+    let other = service.request("PUT", &path(&user)).header("if-none-match", "\"9\"");
+    other.json(&json!({"title": "x"})).send().await.refused(428, "precondition-required");
     // Nothing would be cleared, or the caller names the version.
     let more = json!({"name": "Ada", "phone_number": "12", "title": "y", "nickname": "A"});
     service.put(&user, more).await.expect(200);

@@ -133,7 +133,7 @@ pub fn decide(
             check_preconditions(preconditions, current)?;
             let draft = edit.apply(current)?;
             let user = revise(schema, current, &draft, command)?;
-            if *replaces && rules.put == Guard::On && preconditions.is_empty() {
+            if *replaces && rules.put == Guard::On && !preconditions.name_a_version() {
                 keep_members(current, &user)?;
             }
             write(rules, schema, current, user, command)
@@ -177,7 +177,7 @@ fn to_remove<'u>(
 ) -> Result<&'u User, Refusal> {
     let current = current.ok_or(Refusal::NotFound)?;
     check_preconditions(preconditions, current)?;
-    if rules.delete == Guard::On && preconditions.is_empty() {
+    if rules.delete == Guard::On && !preconditions.name_a_version() {
         return Err(Refusal::PreconditionRequired { cleared: Vec::new() });
     }
     Ok(current)
@@ -217,7 +217,7 @@ fn precondition(
 ) -> Result<bool, Refusal> {
     let is_version_current = draft.body_version.is_none_or(|version| version == current.version);
     if preconditions.allow_write(current.version) && is_version_current {
-        Ok(!preconditions.is_empty() || draft.body_version.is_some())
+        Ok(preconditions.name_a_version() || draft.body_version.is_some())
     } else {
         Err(Refusal::VersionMismatch { current: current.version })
     }
