@@ -381,6 +381,7 @@ macro_rules! with_all_cases {
                 readiness_sends_one_query_while_the_store_hangs,
                 a_draining_service_is_not_ready_and_serves_requests,
                 metrics_are_served_while_the_store_is_unavailable,
+                no_caller_is_admitted_whose_key_cannot_be_read,
                 measurements_also_come_as_plain_text,
             }
             mod pressure {

@@ -345,6 +345,19 @@ pub(crate) async fn metrics_are_served_while_the_store_is_unavailable(backend: B
     service.get("/metrics").await.expect(200);
 }
 
+pub(crate) async fn no_caller_is_admitted_whose_key_cannot_be_read(backend: Backend) {
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    service.store.fail_keys(Fault::Unavailable);
+    // The keys that were read before count for a second.
+    sleep(Duration::from_millis(1100)).await;
+    for target in ["/schema", "/metrics"] {
+        service.get(target).await.refused(503, "unavailable");
+    }
+    service.store.fail_keys(None);
+    service.get("/schema").await.expect(200);
+}
+
 pub(crate) async fn measurements_also_come_as_plain_text(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;
