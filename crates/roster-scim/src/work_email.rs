@@ -81,19 +81,33 @@ pub(crate) fn with_types(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Owned(text.replacen(PRIMARY, &typed, 1)));
     }
     let mut entries = json::read(text.as_bytes()).ok()?;
-    if let Json::Array(entries) = &mut entries {
-        for entry in entries {
-            if is_assumed(entry)
-                && let Json::Object(members) = entry
-            {
-                let at = members.len().min(1);
-                members.insert(at, ("type".to_owned(), Json::Text(WORK.to_owned())));
-            }
-        }
-    }
+    add_type(&mut entries);
     let mut typed = Vec::with_capacity(text.len() + 16);
     write_json(&mut typed, &entries);
     String::from_utf8(typed).ok().map(Cow::Owned)
+}
+
+/// Gives a primary address without a type the type that responses have, and returns the address.
+/// It stays without one if it is there as a work address too, because no response has two entries
+/// of one value and type.
+pub(crate) fn add_type(emails: &mut Json) -> Option<String> {
+    let Json::Array(entries) = emails else { return None };
+    let assumed = entries.iter().position(|entry| {
+        entry.member("type").is_none() && entry.member("primary") == Some(&Json::Bool(true))
+    })?;
+    let value = entries.get(assumed)?.member("value").cloned();
+    let is_work = |entry: &Json| match entry.member("type") {
+        Some(Json::Text(of)) => of.eq_ignore_ascii_case(WORK),
+        _ => false,
+    };
+    if entries.iter().any(|entry| entry.member("value") == value.as_ref() && is_work(entry)) {
+        return None;
+    }
+    if let Some(Json::Object(members)) = entries.get_mut(assumed) {
+        let at = members.len().min(1);
+        members.insert(at, ("type".to_owned(), Json::Text(WORK.to_owned())));
+    }
+    if let Some(Json::Text(value)) = value { Some(value) } else { None }
 }
 
 /// Removes the type of a primary address of a body, if the user has this address without a type, so
@@ -102,13 +116,16 @@ pub(crate) fn without_types(emails: &mut Json, user: &User) {
     let stored = user.profile.entries(Attribute::Emails).iter();
     let untyped = stored.filter(|stored| stored.is_primary() && stored.text(Part::Type).is_none());
     let untyped: HashSet<&str> = untyped.filter_map(|stored| stored.text(Part::Value)).collect();
+    remove_type(emails, |value| untyped.contains(&*nfc(value.to_owned())));
+}
+
+/// Removes the type of a primary work address if it was stored without one.
+pub(crate) fn remove_type(emails: &mut Json, is_untyped: impl Fn(&str) -> bool) {
     let Json::Array(entries) = emails else { return };
     for entry in entries {
-        let is_stored = match entry.member("value") {
-            Some(Json::Text(value)) => untyped.contains(&*nfc(value.clone())),
-            _ => false,
-        };
-        if is_stored
+        let is_untyped =
+            matches!(entry.member("value"), Some(Json::Text(value)) if is_untyped(value));
+        if is_untyped
             && entry.member("primary") == Some(&Json::Bool(true))
             && entry.member("type") == Some(&Json::Text(WORK.to_owned()))
             && let Json::Object(members) = entry
@@ -116,11 +133,6 @@ pub(crate) fn without_types(emails: &mut Json, user: &User) {
             members.retain(|(name, _)| name != "type");
         }
     }
-}
-
-/// Whether the entry is primary and has no type.
-fn is_assumed(entry: &Json) -> bool {
-    entry.member("type").is_none() && entry.member("primary") == Some(&Json::Bool(true))
 }
 
 #[cfg(test)]
@@ -144,6 +156,10 @@ mod tests {
             (
                 r#"[{"value":"a","primary":true},{"value":"b","type":"home"}]"#,
                 r#"[{"value":"a","type":"work","primary":true},{"value":"b","type":"home"}]"#,
+            ),
+            (
+                r#"[{"value":"a","type":"Work"},{"value":"a","primary":true}]"#,
+                r#"[{"value":"a","type":"Work"},{"value":"a","primary":true}]"#,
             ),
             (
                 r#"[{"value":"a","primary":true,"display":"},{\"type\":"}]"#,

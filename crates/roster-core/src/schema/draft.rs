@@ -142,6 +142,10 @@ impl SchemaDraft {
             } else if let Some(urn) = self.respelled_urn(&member) {
                 let detail = format!("write this URN as another declaration does: {urn}");
                 self.add(pointer.member("scim_schema"), ViolationCode::InvalidValue, detail);
+            } else if self.members.iter().any(|one| is_path(one, &member) || is_path(&member, one))
+            {
+                let detail = "this URN is the whole name of another member in SCIM, or the reverse";
+                self.add(pointer.member("scim_schema"), ViolationCode::InvalidValue, detail);
             } else {
                 self.members.push(member);
             }
@@ -314,4 +318,10 @@ fn check_urn(urn: &str) -> Result<(), (ViolationCode, String)> {
         return Ok(());
     }
     refuse("send a URN, like urn:example:User: segments of letters, digits, -, _ and .")
+}
+
+/// Whether the URN of a schema is that of an attribute, its schema and its name.
+fn is_path(schema: &DeclaredMember, attribute: &DeclaredMember) -> bool {
+    let names = schema.scim_schema.as_ref().zip(attribute.scim_schema.as_ref());
+    names.is_some_and(|(urn, of)| format!("{of}:{}", attribute.name).eq_ignore_ascii_case(urn))
 }

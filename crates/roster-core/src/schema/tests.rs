@@ -42,7 +42,8 @@ fn all_violations_of_a_schema_are_reported_together() {
               "scim_schema":"urn:ietf:params:scim:schemas:core:2.0:User"}},
             {{"name":"f","type":"string","scim_schema":"urn:acme:User"}},
             {{"name":"g","type":"string","scim_schema":"urn:acme:User"}},
-            {{"name":"h","type":"string","scim_schema":"urn:ACME:user"}}]}}"#
+            {{"name":"h","type":"string","scim_schema":"urn:ACME:user"}},
+            {{"name":"i","type":"string","scim_schema":"urn:acme:user:F"}}]}}"#
     );
     assert_eq!(
         refused(&text),
@@ -63,6 +64,7 @@ fn all_violations_of_a_schema_are_reported_together() {
             at("/attributes/6/scim_schema", TooLong),
             at("/attributes/7/scim_schema", InvalidValue),
             at("/attributes/10/scim_schema", InvalidValue),
+            at("/attributes/11/scim_schema", InvalidValue),
         ]
     );
     let many = vec![r#"{"name":"a","type":"string"}"#; 101].join(",");

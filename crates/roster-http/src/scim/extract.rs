@@ -338,6 +338,29 @@ pub(super) fn refuse_dry_run(parts: &Parts) -> Result<(), ScimProblem> {
     Ok(())
 }
 
+/// Rejects parameters of a search beside its body: without its filter it would return everything.
+pub(super) fn refuse_parameters(parts: &Parts) -> Result<(), ScimProblem> {
+    const IN_BODY: [&str; 8] = [
+        "filter",
+        "attributes",
+        "excludedAttributes",
+        "sortBy",
+        "sortOrder",
+        "startIndex",
+        "count",
+        "cursor",
+    ];
+    let given = parameters(parts.uri.query())?;
+    let names = |name: &&str| given.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+    match IN_BODY.iter().find(|name| names(name)) {
+        Some(name) => {
+            let detail = format!("{name}: send it in the body of the search, not in the URL");
+            Err(ScimError::new(ScimType::InvalidValue, detail).into())
+        }
+        None => Ok(()),
+    }
+}
+
 /// Rejects a filter in a URL if `scim_filter_guard` is set, because URLs are logged and a filter
 /// may contain an address (RFC 7644 section 7.5.2).
 pub(super) fn guard_filter(app: &AppState, request: &ListRequest) -> Result<(), ScimError> {

@@ -7,7 +7,7 @@ use roster_scim::{ListRequest, list::Envelope, schema::GROUP};
 
 use super::{
     ScimProblem,
-    extract::{guard_filter, media, pairs, read_body, resource_type},
+    extract::{guard_filter, media, pairs, read_body, refuse_parameters, resource_type},
     groups,
     resources::{Reader, Resources, enclose},
     respond::json_text,
@@ -37,6 +37,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_parameters(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let resource_type = resource_type(call.context().operation);
     let request =

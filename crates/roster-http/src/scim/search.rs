@@ -13,7 +13,7 @@ use roster_scim::{
 
 use super::{
     ScimProblem,
-    extract::{guard_filter, media, pairs, read_body},
+    extract::{guard_filter, media, pairs, read_body, refuse_parameters},
     groups,
     resources::{Reader, enclose},
     respond::json_text,
@@ -32,6 +32,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_parameters(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
     let strictness = call.strictness();

@@ -232,6 +232,7 @@ impl<'s> Rewriting<'s> {
         let extensions = &self.extensions;
         let sent = changes(extensions, urn, value, self.strictness, self.dropped)?;
         for (member, value) in sent {
+            let value = converted(member, value, self.strictness);
             self.push(op, member, "", Some(value))?;
         }
         Ok(())

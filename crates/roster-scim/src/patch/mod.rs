@@ -32,6 +32,7 @@ use crate::{
     ResourceType, ScimError, ScimType, Strictness,
     schema::{AttributeSchema, Mutability, Schema},
     value::{Members, is_no_value, names_nothing, twice, unknown},
+    work_email,
 };
 use complete::{Idle, idle, idle_types, is_complete};
 use parts::{different, find, no_value_of_a_removal, object, put};
@@ -40,6 +41,8 @@ use same::Index;
 
 /// How many bytes of JSON are read in the time of one comparison.
 const BYTES_PER_COMPARISON: usize = 8;
+/// The attribute of e-mail addresses.
+const EMAILS: &str = "emails";
 /// The number of comparisons that the search for the attribute of a path takes.
 const SEARCH_COMPARISONS: usize = 8;
 
@@ -119,6 +122,8 @@ struct Patch<'w> {
     in_value: HashSet<(&'static str, &'static str, String)>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
+    /// The addresses without a type that have the type of responses until the end.
+    untyped: HashSet<String>,
 }
 
 /// Where the operation names its target.
@@ -138,7 +143,8 @@ impl<'w> Patch<'w> {
         work: &'w Work,
     ) -> Self {
         let (idle, in_value) = (idle(resource_type.schema, &members), HashSet::new());
-        Self { resource_type, strictness, work, members, idle, in_value, index: None }
+        let (index, untyped) = (None, HashSet::new());
+        Self { resource_type, strictness, work, members, idle, in_value, index, untyped }
     }
 
     fn apply_all(
@@ -147,9 +153,27 @@ impl<'w> Patch<'w> {
     ) -> Result<Json, ScimError> {
         for (number, operation) in operations {
             self.step(operation).map_err(|error| error.of_operation(number))?;
+            self.show_type()?;
+        }
+        if let Some((_, emails)) = self.members.iter_mut().find(|(name, _)| name == EMAILS) {
+            work_email::remove_type(emails, |address| self.untyped.contains(address));
         }
         self.normalize()?;
         Ok(Json::Object(self.members))
+    }
+
+    /// Shows a new primary address without a type to the next operation as a response shows it.
+    fn show_type(&mut self) -> Result<(), ScimError> {
+        let emails = self.members.iter_mut().find(|(name, _)| name == EMAILS);
+        let Some((_, emails)) = emails else { return Ok(()) };
+        if let Json::Array(entries) = &emails {
+            self.work.spend(entries.len() / BYTES_PER_COMPARISON)?;
+        }
+        if let Some(address) = work_email::add_type(emails) {
+            self.untyped.insert(address);
+            self.index = None;
+        }
+        Ok(())
     }
 
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {

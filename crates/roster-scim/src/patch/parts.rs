@@ -27,12 +27,20 @@ pub(super) fn merge(
     members: &mut Members,
     parts: Members,
 ) -> Result<(), ScimError> {
-    let key = parts.iter().find(|(name, _)| name == "value");
-    if let Some((_, id)) = key.filter(|_| is_reference(attribute))
-        && find(members, "value").is_some_and(|known| known != id)
+    if is_reference(attribute)
+        && let Some(id) = find(&parts, "value")
     {
-        // The other parts describe another resource.
-        members.clear();
+        match (op, id) {
+            (Op::Replace, Json::Null) => {
+                members.clear();
+                return Ok(());
+            }
+            // An addition removes nothing.
+            (_, Json::Null) => {}
+            (_, id) if find(members, "value").is_none_or(|known| known == id) => {}
+            // The other parts describe another resource.
+            _ => members.clear(),
+        }
     }
     for (name, value) in parts {
         let part = attribute.sub_attribute(&name);

@@ -128,7 +128,7 @@ pub(crate) fn changes<'s>(
     let mut changes = Vec::new();
     for (name, value) in sent {
         if let Some(member) = extensions.member(urn, &name) {
-            changes.push((member, converted(member, value, strictness)));
+            changes.push((member, value));
         } else {
             unknown(extensions, urn, &name, strictness, dropped)?;
         }

@@ -3,6 +3,7 @@
 //! Writing copies the stored JSON member by member. Parsing makes a draft, which core validates.
 //! Both use [`crate::schema::scim_path`], so both interfaces read and write the same record.
 
+mod body;
 mod fault;
 mod flags;
 mod patch;
@@ -14,9 +15,10 @@ mod tests;
 mod value;
 mod write;
 
+pub use body::UserBody;
 pub use fault::{invalid, refused};
 pub use patch::UserPatch;
-pub use read::{Sent, UserBody, read};
+pub use read::{Sent, read};
 
 pub use plan::shows_groups;
 pub use write::{UserWriter, entity_tag, location, version_of};

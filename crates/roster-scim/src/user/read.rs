@@ -6,12 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use roster_core::{
-    Attribute, Draft, Json, Status, User, UserSchema, Value, Work, attribute::Kind,
-    json::size_of_members, schema::DeclaredMember, violation::TOLERATED,
-};
+use roster_core::{Attribute, Json, Status, UserSchema, attribute::Kind, schema::DeclaredMember};
 
-use super::{plan::ROSTER, schemas::require_schemas, value};
+use super::{body::UserBody, plan::ROSTER, schemas::require_schemas, value};
 use crate::{
     error::{ScimError, ScimType},
     schema::{
@@ -21,11 +18,7 @@ use crate::{
     },
     strictness::Strictness,
     value::{below, twice, unknown as unknown_name},
-    work_email,
 };
-
-/// How many bytes of a body are read in the time of one comparison.
-const READ_BYTES_PER_COMPARISON: usize = 8;
 
 /// What a parsed body is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,24 +29,6 @@ pub enum Sent {
     Replaced,
     /// To replace a user by the result of a PATCH, which has all attributes.
     Patched,
-}
-
-/// A parsed body.
-#[derive(Clone, Debug)]
-pub struct UserBody {
-    /// The members of the record.
-    members: Vec<(String, Json)>,
-    /// Changes of members of `attributes` that an extension has; null removes.
-    changes: Vec<(String, Json)>,
-    /// The members that a replacement keeps.
-    kept: Vec<Attribute>,
-    /// The declared attributes that a replacement keeps.
-    kept_declared: Vec<String>,
-    /// Whether the client sent the username, which is read from the record otherwise.
-    sends_username: bool,
-    strictness: Strictness,
-    /// The names of the attributes that no schema has. Tolerant parsing drops them.
-    pub dropped: Vec<String>,
 }
 
 /// Parses a user from a body. `schema` declares extensions in addition to those of the attribute
@@ -69,15 +44,26 @@ pub fn read(
         let detail = format!("send one user as a JSON object, not {kind}");
         return Err(ScimError::new(ScimType::InvalidSyntax, detail));
     };
-    let (values, changes, dropped) = (Vec::new(), Vec::new(), Vec::new());
+    let (values, dropped) = (Vec::new(), Vec::new());
+    let (changes, as_sent) = (Vec::new(), Vec::new());
     let extensions = Extensions::of(schema);
     if strictness == Strictness::Strict && sent != Sent::Patched {
         require_schemas(&members, &extensions)?;
     }
     let declared = schema;
     let (merged, whole) = (Merged::default(), Vec::new());
-    let mut reading =
-        Reading { strictness, sent, declared, extensions, values, merged, changes, whole, dropped };
+    let mut reading = Reading {
+        strictness,
+        sent,
+        declared,
+        extensions,
+        values,
+        merged,
+        changes,
+        as_sent,
+        whole,
+        dropped,
+    };
     for (name, value) in members {
         reading.take(&name, value)?;
     }
@@ -94,102 +80,27 @@ pub fn read(
     let kept = ROSTER.iter().copied().filter(is_unknown).collect();
     let kept_declared = reading.kept_declared();
     let members = reading.record();
-    let Reading { changes, dropped, .. } = reading;
+    let Reading { changes, as_sent, dropped, .. } = reading;
+    let attributes = members.iter().find(|(name, _)| name == Attribute::Attributes.name());
+    let is_free = |name: &str| {
+        attributes.and_then(|(_, free)| free.member(name)).is_some_and(|free| *free != Json::Null)
+    };
+    if let Some((name, _)) =
+        changes.iter().find(|(name, sent)| *sent != Json::Null && is_free(name))
+    {
+        return Err(twice(name));
+    }
     let sends_username = sent == Sent::Replaced;
-    Ok(UserBody { members, changes, kept, kept_declared, sends_username, strictness, dropped })
-}
-
-impl UserBody {
-    /// The user that a create makes of it.
-    pub fn created(self) -> Draft {
-        let Self { members, changes, strictness, .. } = self;
-        draft(members, &changes, strictness)
-    }
-
-    /// The user that replaces this one. Fails if the body takes more comparisons than `work`
-    /// allows.
-    pub fn replacing(&self, user: &User, work: &Work) -> Result<Draft, ScimError> {
-        let size = size_of_members(&self.members) + size_of_members(&self.changes);
-        work.spend(size / READ_BYTES_PER_COMPARISON)?;
-        let mut members = self.members.clone();
-        for member in &self.kept {
-            let stored = match user.profile.get(*member) {
-                Some(Value::Text(text)) => Json::Text(text.clone()),
-                Some(Value::Flag(flag)) => Json::Bool(*flag),
-                Some(Value::Object(attributes)) => Json::Object(attributes.clone()),
-                _ => continue,
-            };
-            members.push((member.name().to_owned(), stored));
-        }
-        let emails = members.iter_mut().find(|(name, _)| name == Attribute::Emails.name());
-        if let Some((_, emails)) = emails {
-            work_email::without_types(emails, user);
-        }
-        self.keep_declared(&mut members, user);
-        let mut draft = draft(members, &self.changes, self.strictness);
-        if self.sends_username {
-            draft.keep_username();
-        }
-        Ok(draft)
-    }
-
-    /// Keeps the attributes of the declared extensions that the body does not have.
-    fn keep_declared(&self, members: &mut Vec<(String, Json)>, user: &User) {
-        let Some(Value::Object(stored)) = user.profile.get(Attribute::Attributes) else { return };
-        let name = Attribute::Attributes.name();
-        let kept: Vec<&(String, Json)> = {
-            let sent = members.iter().find(|(found, _)| found == name).map(|(_, sent)| sent);
-            let is_sent = |name: &str| sent.is_some_and(|sent| sent.member(name).is_some());
-            let is_kept = |name: &String| self.kept_declared.contains(name) && !is_sent(name);
-            stored.iter().filter(|(name, _)| is_kept(name)).collect()
-        };
-        if kept.is_empty() {
-            return;
-        }
-        if members.iter().all(|(found, _)| found != name) {
-            members.push((name.to_owned(), Json::Object(Vec::new())));
-        }
-        if let Some((_, Json::Object(own))) = members.iter_mut().find(|(found, _)| found == name) {
-            own.extend(kept.into_iter().cloned());
-        }
-    }
-}
-
-fn draft(
-    mut members: Vec<(String, Json)>,
-    changes: &[(String, Json)],
-    strictness: Strictness,
-) -> Draft {
-    if !changes.is_empty() {
-        let name = Attribute::Attributes.name();
-        let at = members.iter().position(|(found, _)| found == name).unwrap_or(members.len());
-        if at == members.len() {
-            members.push((name.to_owned(), Json::Object(Vec::new())));
-        }
-        // Anything else is rejected.
-        if let Some((_, Json::Object(attributes))) = members.get_mut(at) {
-            change(attributes, changes);
-        }
-    }
-    let mut draft = Draft::parse(Json::Object(members));
-    if strictness == Strictness::Tolerant {
-        draft.excuse(TOLERATED);
-    }
-    draft
-}
-
-/// Sets members of an object.
-fn change(members: &mut Vec<(String, Json)>, changes: &[(String, Json)]) {
-    let names = members.iter().enumerate().map(|(at, (name, _))| (name.clone(), at));
-    let mut places: HashMap<String, usize> = names.collect();
-    for (name, value) in changes {
-        if let Some((_, found)) = places.get(name).and_then(|at| members.get_mut(*at)) {
-            found.clone_from(value);
-        } else {
-            places.insert(name.clone(), members.len());
-            members.push((name.clone(), value.clone()));
-        }
-    }
+    Ok(UserBody {
+        members,
+        changes,
+        as_sent,
+        kept,
+        kept_declared,
+        sends_username,
+        strictness,
+        dropped,
+    })
 }
 
 struct Reading<'s> {
@@ -203,6 +114,7 @@ struct Reading<'s> {
     merged: Merged,
     /// The values of declared extensions, as changes of `attributes`.
     changes: Vec<(String, Json)>,
+    as_sent: Vec<(String, Json)>,
     /// The declared extensions that were sent as objects.
     whole: Vec<String>,
     dropped: Vec<String>,
@@ -287,7 +199,7 @@ impl Reading<'_> {
                 self.whole.push(urn.to_owned());
                 let (declared, dropped) = (&self.extensions, &mut self.dropped);
                 for (member, value) in changes(declared, urn, value, strictness, dropped)? {
-                    self.set_declared(member.name.clone(), value)?;
+                    self.change(member, value)?;
                 }
             }
         }
@@ -295,10 +207,12 @@ impl Reading<'_> {
     }
 
     fn change(&mut self, member: &DeclaredMember, value: Json) -> Result<(), ScimError> {
-        self.set_declared(member.name.clone(), converted(member, value, self.strictness))
-    }
-
-    fn set_declared(&mut self, name: String, value: Json) -> Result<(), ScimError> {
+        let name = member.name.clone();
+        let sent = value;
+        let value = converted(member, sent.clone(), self.strictness);
+        if value != sent {
+            self.as_sent.push((name.clone(), sent));
+        }
         match self.changes.iter_mut().find(|(known, _)| *known == name) {
             None => self.changes.push((name, value)),
             Some((_, known @ Json::Null)) => *known = value,

@@ -22,11 +22,20 @@ fn comparable(mut user: Value) -> Value {
 }
 
 /// A record as SCIM shows it by default: without `attributes`, and with a type for a primary
-/// address that has none.
+/// address that has none and is not there as a work address too.
 fn as_shown(mut record: Value) -> Value {
     record.as_object_mut().expect("an object").remove("attributes");
-    for email in record.get_mut("emails").and_then(Value::as_array_mut).into_iter().flatten() {
-        if email["primary"] == true && email.get("type").is_none() {
+    let emails = record.get_mut("emails").and_then(Value::as_array_mut);
+    let Some(emails) = emails else { return record };
+    let is_work =
+        |email: &Value| email["type"].as_str().is_some_and(|of| of.eq_ignore_ascii_case("work"));
+    let work: Vec<Value> =
+        emails.iter().filter(|email| is_work(email)).map(|email| email["value"].clone()).collect();
+    for email in emails {
+        if email["primary"] == true
+            && email.get("type").is_none()
+            && !work.contains(&email["value"])
+        {
             email["type"] = json!("work");
         }
     }

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::{
     service::{Backend, Service},
-    support::{at, create, escaped, get, named, names, post, put, read, refused, send, with},
+    support::{
+        ROSTER_URN, at, create, escaped, get, named, names, post, put, read, refused, send, with,
+    },
 };
 
 const URN: &str = "urn:ietf:params:scim:schemas:extension:acme:2.0:User";
@@ -261,4 +263,61 @@ pub(crate) async fn declared_attributes_can_be_unique_and_an_order(backend: Back
     read(&service, &users("sortBy=department")).await;
     let unsorted = get(&service, &users("sortBy=title")).await;
     refused(unsorted, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn what_a_response_returned_stays_as_it_is_stored(backend: Backend) {
+    let service = backend.open().await;
+    let stored = json!({"badge": "line 1\nline 2", "level": "x", "remote": 7,
+        "tags": ["a", "a"], "numbers": "x", "none": []});
+    service.user(json!({"username": "ada", "attributes": stored})).await;
+    let declared = json!([
+        {"name": "badge", "type": "string", "scim_schema": URN},
+        {"name": "level", "type": "integer", "scim_schema": URN},
+        {"name": "remote", "type": "boolean", "scim_schema": URN},
+        {"name": "tags", "type": "string", "multi_valued": true, "scim_schema": URN},
+        {"name": "numbers", "type": "integer", "multi_valued": true, "scim_schema": URN},
+        {"name": "none", "type": "string", "multi_valued": true, "scim_schema": URN},
+    ]);
+    declare(&service, declared).await;
+    let page = read(&service, "/Users").await;
+    let user = page["Resources"][0].clone();
+    assert_eq!(user[URN], stored);
+    let unchanged = put(&service, &user, user.clone()).await.expect(200);
+    assert_eq!(unchanged.json(), user, "also the version");
+    let mut changed = user.clone();
+    changed[URN]["badge"] = json!("other\ntext");
+    let changed = put(&service, &user, changed).await.expect(200).json();
+    assert_eq!(changed[URN]["badge"], "other text");
+    assert_eq!(changed[URN]["numbers"], "x");
+    let mut wrong = user.clone();
+    wrong[URN]["numbers"] = json!("y");
+    refused(put(&service, &user, wrong).await, 400, Some("invalidValue"));
+}
+
+pub(crate) async fn a_declared_number_is_compared_with_fractions(backend: Backend) {
+    let service = backend.open().await;
+    let whole = json!([{"name": "numbers", "type": "integer", "multi_valued": true,
+        "scim_schema": URN}]);
+    declare(&service, whole).await;
+    let user = create(&service, with(named("ada"), json!({URN: {"numbers": [0, 3, 5]}}))).await;
+    for (test, left) in [
+        ("gt 3.5", json!({"numbers": [0, 3]})),
+        ("eq 3.0", json!({"numbers": [0]})),
+        ("lt 1e-7", Value::Null),
+    ] {
+        let path = format!("{URN}:numbers[value {test}]");
+        let found = read(&service, &format!("/Users?filter={}", escaped(&path))).await;
+        assert_eq!(names(&found), ["ada"], "{path}");
+        let now = patch(&service, &user, json!([{"op": "remove", "path": path}])).await;
+        assert_eq!(now[URN], left, "{path}");
+    }
+}
+
+pub(crate) async fn a_declared_attribute_has_one_name_in_a_request(backend: Backend) {
+    let service = open(backend).await;
+    let both = json!({URN: {"badge": "a"}, ROSTER_URN: {"attributes": {"badge": "b"}}});
+    let reply = post(&service, with(named("ada"), both)).await;
+    refused(reply, 400, Some("invalidSyntax"));
+    let others = json!({URN: {"badge": "a"}, ROSTER_URN: {"attributes": {"inner": "b"}}});
+    create(&service, with(named("ada"), others)).await;
 }

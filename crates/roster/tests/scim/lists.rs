@@ -291,6 +291,10 @@ pub(crate) async fn q15_a_search_by_post_returns_the_same_list(backend: Backend)
     let body = with(json!({"schemas": [urn]}), json!({"count": 1, "startIndex": 2}));
     let root = send(&service, "POST", "/.search", &body).send().await.expect(200).json();
     assert_eq!(names(&root), ["u02"]);
+    for target in ["/Users/.search?count=1", "/.search?FILTER=x"] {
+        let beside = send(&service, "POST", target, &body).send().await;
+        refused(beside, 400, Some("invalidValue"));
+    }
     let page = search(json!({"cursor": "", "count": 3})).await.expect(200).json();
     let next = json!({"cursor": page["nextCursor"], "count": 3});
     assert_eq!(names(&search(next).await.expect(200).json()), ["u04"]);

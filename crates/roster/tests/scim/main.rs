@@ -184,6 +184,9 @@ cases! {
         patches_at_once_lose_nothing,
         a_changed_address_loses_its_proof_unless_the_patch_names_it,
         a_user_expires_by_an_attribute_of_the_extension,
+        an_addition_of_nothing_keeps_the_manager,
+        operations_see_an_address_as_a_response_shows_it,
+        an_address_with_and_without_the_type_stays_so,
     }
     mod patch_rules {
         p1_operations_are_in_order_and_atomic,
@@ -268,6 +271,9 @@ cases! {
                 dropped_attributes_of_a_patch_and_of_a_group_are_counted,
         a_bulk_request_sets_declared_attributes,
         declared_attributes_can_be_unique_and_an_order,
+        what_a_response_returned_stays_as_it_is_stored,
+        a_declared_number_is_compared_with_fractions,
+        a_declared_attribute_has_one_name_in_a_request,
     }
     mod clients {
         memberships_can_be_filtered,

@@ -212,3 +212,60 @@ pub(crate) async fn a_user_expires_by_an_attribute_of_the_extension(backend: Bac
     let now = patch(&service, &eve, cleared).await.expect(200).json();
     assert_eq!(now.get(ROSTER_URN), None, "{now}");
 }
+
+pub(crate) async fn an_addition_of_nothing_keeps_the_manager(backend: Backend) {
+    let service = backend.open().await;
+    let own = json!({ENTERPRISE_URN: {"manager": {"value": "77", "displayName": "Boss"}}});
+    let user = create(&service, with(named("ada"), own)).await;
+    let path = format!("{ENTERPRISE_URN}:manager");
+    for nothing in [json!({"value": ""}), json!({"value": null}), json!(null)] {
+        let add = json!([{"op": "add", "path": path, "value": nothing}]);
+        let now = patch(&service, &user, add).await.expect(200).json();
+        assert_eq!(now[ENTERPRISE_URN], user[ENTERPRISE_URN], "{nothing}");
+    }
+    let replace = json!([{"op": "replace", "path": path, "value": {"value": ""}}]);
+    let now = patch(&service, &user, replace).await.expect(200).json();
+    assert_eq!(now.get(ENTERPRISE_URN), None);
+}
+
+pub(crate) async fn operations_see_an_address_as_a_response_shows_it(backend: Backend) {
+    let service = backend.open().await;
+    let first = json!({"op": "replace", "path": "emails",
+        "value": [{"value": "b@example.com", "primary": true}]});
+    let work = r#"emails[type eq "work"]"#;
+    for (second, shown, stored) in [
+        (
+            json!({"op": "replace", "path": format!("{work}.value"), "value": "c@example.com"}),
+            json!([{"value": "c@example.com", "type": "work", "primary": true}]),
+            json!("work"),
+        ),
+        (json!({"op": "remove", "path": work}), Value::Null, Value::Null),
+        (
+            json!({"op": "replace", "path": format!("{work}.display"), "value": "Main"}),
+            json!([{"value": "b@example.com", "type": "work", "primary": true, "display": "Main"}]),
+            Value::Null,
+        ),
+        (
+            json!({"op": "replace", "path": "title", "value": "Countess"}),
+            json!([{"value": "b@example.com", "type": "work", "primary": true}]),
+            Value::Null,
+        ),
+    ] {
+        let user = create(&service, named("ada")).await;
+        let now = patch(&service, &user, json!([first, second])).await.expect(200).json();
+        assert_eq!(now["emails"], shown, "{second}");
+        let path = format!("/users/{}", user["id"].as_str().expect("an id"));
+        let record = service.get(&path).await.expect(200).json();
+        assert_eq!(record["emails"][0]["type"], stored, "{second}");
+        service.delete(&path).await.expect(204);
+    }
+}
+
+pub(crate) async fn an_address_with_and_without_the_type_stays_so(backend: Backend) {
+    let service = backend.open().await;
+    let twice = json!([{"value": "d@example.com", "type": "work", "display": "Office"},
+        {"value": "d@example.com", "primary": true, "display": "Main"}]);
+    let user = create(&service, with(named("both"), json!({"emails": twice}))).await;
+    assert_eq!(user["emails"], twice);
+    assert_eq!(put(&service, &user, user.clone()).await.expect(200).json(), user);
+}

@@ -316,6 +316,9 @@ fn order<P: Compared>(
             Timestamp::parse(text_of(found)?).map(|time| time.cmp(wanted))
         }
         (Found::Integer(number), Operand::Integer(wanted)) => Some(number.cmp(wanted)),
+        (Found::Integer(number), Operand::Number(wanted)) => {
+            number::compare(&Json::Int(*number), &Json::Float(*wanted))
+        }
         (Found::Json(value), Operand::Integer(wanted)) => {
             number::compare(value, &Json::Int(*wanted))
         }
