@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> Result<IpNet, String> {
         .parse()
         .map_err(|_| format!("{text:?} is not an address or a network, as in 10.0.0.0/8"))?;
     if network.prefix_len() == 0 {
-        return Err(format!("{text} holds every address, so every client could claim any address"));
+        return Err(format!("{text} holds every address: name the networks that you mean"));
     }
     if network != network.trunc() {
         let whole = network.trunc();
