@@ -195,7 +195,8 @@ pub trait IndexStore: Send + Sync + 'static {
     /// Executes the next step for the indexes of this tenant.
     fn index_step(&self) -> Answer<'_, Result<IndexStep, StoreError>>;
 
-    /// The pause after a step while others write, as a multiple of the time that it took.
+    /// The pause after a step while others write, as a multiple of the time that it took. With 3
+    /// times the other writes hardly notice, unless a step delays the commits of others.
     fn pauses_beside_writes(&self) -> u32 {
         3
     }

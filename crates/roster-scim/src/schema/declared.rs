@@ -109,8 +109,8 @@ pub(crate) fn without_urn<'s>(schema: &'s UserSchema, name: &str) -> Option<&'s 
     shown.find(|member| member.name.eq_ignore_ascii_case(name))
 }
 
-/// The changes of `attributes` that the object of an extension contains: `null` removes. Tolerant
-/// parsing drops names that are not declared, and strict parsing rejects them.
+/// The declared attributes that the object of an extension has, with the values that were sent.
+/// Tolerant parsing drops names that are not declared, and strict parsing rejects them.
 pub(crate) fn changes<'s>(
     extensions: &Extensions<'s>,
     urn: &str,

@@ -2,7 +2,9 @@
 
 use std::{
     io::{BufRead as _, BufReader},
+    iter,
     process::{Child, Command, Stdio},
+    sync::mpsc,
     thread,
     time::Duration,
 };
@@ -59,11 +61,18 @@ impl Drop for Follower {
     }
 }
 
-/// A follower, and its events.
+/// A follower, and its events. They end if none comes for long.
 fn follower(command: &mut Command) -> (Follower, impl Iterator<Item = Value> + use<>) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    (Follower(child), lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()))
+    let (sender, received) = mpsc::channel::<Value>();
+    thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| {
+            drop(sender.send(serde_json::from_str(&line).unwrap()));
+        });
+    });
+    let events = iter::from_fn(move || received.recv_timeout(Duration::from_mins(1)).ok());
+    (Follower(child), events)
 }
 
 fn a_follower_survives_a_restart(engine: Engine) {

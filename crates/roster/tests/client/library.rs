@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use futures_util::StreamExt as _;
 use roster_client::{
     Caller, Client, Error, Event, Group, Key, Member, Problem, Tenant, User, Webhook, Write,
 };
@@ -133,4 +134,27 @@ fn a_request_is_sent_again_only_if_that_is_safe() {
     let moved = runtime.block_on(client.users().delete("ada", &Write::default()));
     assert!(matches!(moved, Err(Error::Strange { .. })), "{moved:?}");
     serving.join().unwrap();
+}
+
+/// The end of the log is a position from the first response on, also if the connection then breaks
+/// before an event comes.
+#[test]
+fn the_end_of_the_log_is_asked_for_once() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let page = "HTTP/1.1 200 OK\r\nConnection: close\r\nRoster-Position: 0123456789abcdef-7\r\n\
+        Content-Type: application/json\r\n\r\n{\"items\":[],\"next_cursor\":null}";
+    let over = "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\
+        Content-Type: application/problem+json\r\n\r\n{\"type\":\"\",\"title\":\"No\",\
+        \"status\":401,\"code\":\"unauthenticated\",\"detail\":\"no\"}";
+    let (url, serving) = server(vec![page, "", over]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let mut events = Box::pin(client.follow(Some("latest"), &[]));
+    let ended = runtime.block_on(events.next()).unwrap();
+    assert!(matches!(ended, Err(Error::Problem(_))), "{ended:?}");
+    let requests = serving.join().unwrap();
+    let has = |part: &str| requests.iter().map(|it| it.contains(part)).collect::<Vec<_>>();
+    assert_eq!(has("after=latest"), [true, false, false]);
+    assert_eq!(has("after=0123456789abcdef-7"), [false, true, true]);
+    // A wait could break off, and nobody would know the position.
+    assert_eq!(has("wait="), [false, true, true]);
 }
