@@ -18,6 +18,8 @@ pub(crate) struct Types {
     pub(crate) numbers: &'static [&'static str],
     /// Members that are lists of texts, written with commas.
     pub(crate) lists: &'static [&'static str],
+    /// Members that the service writes. It would ignore them, as it does in what a GET returned.
+    pub(crate) read_only: &'static [&'static str],
 }
 
 /// Members with the values that they get.
@@ -65,6 +67,9 @@ impl Assignments {
         };
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err(wrong("write MEMBER=VALUE"));
+        }
+        if types.read_only.contains(&name) {
+            return Err(wrong("only the service writes this member"));
         }
         let mut members = &mut self.members;
         let mut steps: Vec<&str> = name.split('.').collect();
@@ -122,8 +127,12 @@ mod tests {
 
     use super::*;
 
-    const TYPES: Types =
-        Types { switches: &["email_verified"], numbers: &["users_max"], lists: &["types"] };
+    const TYPES: Types = Types {
+        switches: &["email_verified"],
+        numbers: &["users_max"],
+        lists: &["types"],
+        read_only: &["created_at"],
+    };
 
     fn divided(words: &[&str]) -> Result<(Assignments, Vec<String>), Failure> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -164,6 +173,8 @@ mod tests {
             &["a b=c"],
             &["a=1", "a=2"],
             &["a=1", "a.b=2"],
+            &["created_at="],
+            &["created_at:=1"],
         ] {
             assert!(divided(words).is_err(), "{words:?}");
         }

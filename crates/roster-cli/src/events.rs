@@ -17,17 +17,19 @@ use crate::text::say;
 /// How many events are shown without `--after`.
 const LAST: u64 = 20;
 
-const COLUMNS: [&str; 6] = ["time", "type", "name", "actor", "changed", "id"];
-
-/// A row with usual widths, for a table whose next row may come late.
-const USUAL: [&str; 6] = [
-    "2026-11-28T14:46:19.984Z",
-    "webhook.replayed",
-    "somebody@example.com",
-    "key:4sJ0bYq7Zd (operator)",
-    "status, department",
-    "0123456789abcdef-1234567",
+/// The columns with values of usual widths, for a table whose next row may come late.
+const COLUMNS: [(&str, &str); 7] = [
+    ("time", "2026-11-28T14:46:19.984Z"),
+    (TENANT, "customer-name"),
+    ("type", "webhook.replayed"),
+    ("name", "somebody@example.com"),
+    ("actor", "key:4sJ0bYq7Zd (operator)"),
+    ("changed", "status, department"),
+    ("id", "0123456789abcdef-1234567"),
 ];
+
+/// The column that only the events of all tenants have.
+const TENANT: &str = "tenant";
 
 /// The flags of `roster events`.
 #[derive(Debug, Args)]
@@ -119,7 +121,7 @@ async fn show(
         last = Some(event.id.clone());
         row(&event, &flags.output, names)
     });
-    let (count, more) = flags.output.list(rows, &COLUMNS, flags.limit).await?;
+    let (count, more) = flags.output.list(rows, &columns(flags).0, flags.limit).await?;
     match (count, more, last) {
         (0, _, _) => say("no events"),
         (_, true, _) => say("there are more events: --limit stopped the list"),
@@ -145,8 +147,9 @@ async fn follow(
     if let Some(end) = answer.position().filter(|_| after == "latest") {
         end.clone_into(&mut after);
     }
-    let mut writing = Writing::begin(&flags.output, flags.output.columns(&COLUMNS))?;
-    writing.expect(&USUAL.map(ToOwned::to_owned))?;
+    let (columns, usual) = columns(flags);
+    let mut writing = Writing::begin(&flags.output, flags.output.columns(&columns))?;
+    writing.expect(&usual)?;
     if flags.output.is_table() {
         say(&format!("waiting for events of {}; Ctrl-C ends it", client.url()));
     }
@@ -176,6 +179,12 @@ async fn follow(
         flags.remote.suggest(&format!("next: roster events --follow --after {last}"));
     }
     outcome
+}
+
+/// The columns of the events, and a row of usual widths.
+fn columns(flags: &EventsFlags) -> (Vec<&'static str>, Vec<String>) {
+    let shown = COLUMNS.iter().filter(|(name, _)| flags.all_tenants || *name != TENANT);
+    shown.map(|(name, usual)| (*name, (*usual).to_owned())).unzip()
 }
 
 /// An event as a row of a table; for programs the event itself.

@@ -23,7 +23,22 @@ const WEBHOOKS: Kind = Kind {
     columns: &["name", "status", "lag", "types", "url", "id"],
     key: "id",
     name: "name",
-    types: Types { switches: &[], numbers: &["batch_max"], lists: &["types"] },
+    types: Types {
+        switches: &[],
+        numbers: &["batch_max"],
+        lists: &["types"],
+        read_only: &[
+            "position",
+            "lag",
+            "failing_since",
+            "attempts",
+            "next_attempt_at",
+            "former_secret_until",
+            "created_by",
+            "created_at",
+            "updated_at",
+        ],
+    },
 };
 
 const DELIVERY_COLUMNS: [&str; 7] =

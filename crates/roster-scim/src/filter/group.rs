@@ -141,7 +141,7 @@ impl Names for GroupNames {
             }
             (_, Some(literal)) => {
                 let comparison = path.comparison();
-                operand(comparison, operator, as_words(comparison, literal, self.0))?
+                operand(comparison, operator, as_words(comparison, literal, false, self.0))?
             }
             (_, None) => Operand::None,
         };

@@ -26,7 +26,7 @@ pub use names::UserNames;
 pub(crate) use names::of_declared;
 use spanning::Spanning;
 
-use crate::{ScimError, ScimType, Strictness, schema::USER, work_email};
+use crate::{ScimError, ScimType, Strictness, schema::USER, strictness::as_text, work_email};
 
 /// Parses a filter of users.
 pub fn parse(text: &str, strictness: Strictness, schema: &UserSchema) -> Result<Filter, ScimError> {
@@ -66,10 +66,17 @@ pub(crate) const fn dialect(strictness: Strictness) -> Dialect {
     Dialect { part_after_brackets: true, bare_words: strictness.is_tolerant() }
 }
 
-/// In tolerant parsing, converts a whole number or a boolean to the text that it was written as,
-/// where texts are compared: such filters come without quotes. Returns other values unchanged: of
-/// another number it is unknown how it was written, and where texts are compared it is an error.
-pub(crate) fn as_words(comparison: Comparison, literal: Json, strictness: Strictness) -> Json {
+/// In tolerant parsing, converts a literal that is compared with texts as a write would convert the
+/// value, so that a provider finds what it has created: a whole number or a boolean becomes the
+/// text that it was written as, because such filters come without quotes, and in texts of one line
+/// tabs and line breaks become spaces. Returns other values unchanged: of another number it is
+/// unknown how it was written, and where texts are compared it is an error.
+pub(crate) fn as_words(
+    comparison: Comparison,
+    literal: Json,
+    has_lines: bool,
+    strictness: Strictness,
+) -> Json {
     let is_text = matches!(
         comparison,
         Comparison::Folded
@@ -78,14 +85,15 @@ pub(crate) fn as_words(comparison: Comparison, literal: Json, strictness: Strict
             | Comparison::Email
             | Comparison::PhoneNumber
     );
-    let word = match &literal {
-        Json::Int(number) => number.to_string(),
-        Json::Bool(flag) => flag.to_string(),
-        Json::Null | Json::Float(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => {
-            return literal;
-        }
-    };
-    if is_text && strictness.is_tolerant() { Json::Text(word) } else { literal }
+    if !is_text || !strictness.is_tolerant() {
+        return literal;
+    }
+    match literal {
+        Json::Bool(flag) => Json::Text(flag.to_string()),
+        Json::Text(_) if has_lines => literal,
+        Json::Int(_) | Json::Text(_) => as_text(literal, strictness),
+        Json::Null | Json::Float(_) | Json::Array(_) | Json::Object(_) => literal,
+    }
 }
 
 /// The text after the last slash: the id in the URL of a resource.

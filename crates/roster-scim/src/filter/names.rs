@@ -269,7 +269,10 @@ impl<'s> UserNames<'s> {
             (Comparison::Status, Json::Text(text)) if Status::parse(&text).is_none() => {
                 Err(format!("write one of {}", listed(attribute.canonical_values.iter().copied())))
             }
-            (comparison, literal) => Ok(as_words(comparison, literal, self.strictness)),
+            (comparison, literal) => {
+                let has_lines = attribute.has_lines || is_free(attribute);
+                Ok(as_words(comparison, literal, has_lines, self.strictness))
+            }
         }
     }
 

@@ -283,6 +283,25 @@ fn numbers_and_booleans_are_compared_as_texts_unless_strict() {
 }
 
 #[test]
+fn texts_of_one_line_are_compared_as_a_write_stores_them_unless_strict() {
+    for (scim, rest) in [
+        (r#"title eq "Sales\tEU""#, r#"title eq "Sales EU""#),
+        (r#"externalId eq "a\r\nb""#, r#"external_id eq "a b""#),
+        (r#"emails[display eq "a\tb"]"#, r#"emails[display eq "a b"]"#),
+        (r#"addresses.locality sw "a\tb""#, r#"addresses.locality sw "a b""#),
+        (r#"addresses.formatted eq "a\tb""#, r#"addresses.formatted eq "a\tb""#),
+        (r#"addresses[streetAddress co "a\nb"]"#, r#"addresses[street_address co "a\nb"]"#),
+    ] {
+        let found = parse(scim, Strictness::Tolerant).expect(scim);
+        assert_eq!(found, Filter::parse(rest).expect(rest), "{scim} is {found}");
+    }
+    let strict = parse(r#"title eq "a\tb""#, Strictness::Strict).expect("a filter");
+    assert_eq!(strict, Filter::parse(r#"title eq "a\tb""#).expect("a filter"));
+    let query = asked(r#"displayName eq "Sales\tEU""#, Strictness::Tolerant).expect("a filter");
+    assert_eq!(query.name_key.as_deref(), Some("sales eu"));
+}
+
+#[test]
 fn a_number_that_is_not_whole_is_no_text_without_quotation_marks() {
     for literal in ["1e3", "1000.0", "12E5", "1.50"] {
         for name in ["externalId", "userName", "employeeNumber", "roles.value", "emails"] {

@@ -449,7 +449,7 @@ impl Names for PathNames<'_> {
             Some(literal) => operand(
                 path.comparison,
                 operator,
-                as_words(path.comparison, literal, self.strictness),
+                as_words(path.comparison, literal, path.part.has_lines, self.strictness),
             )?,
             None => Operand::None,
         };
