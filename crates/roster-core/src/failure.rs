@@ -138,16 +138,35 @@ impl StoreError {
 }
 
 impl StoreError {
-    /// The error and its causes as one text, for several requests that fail with the same error.
+    /// The error and its causes as one text.
     pub fn with_causes(&self) -> String {
-        let mut text = self.to_string();
+        let mut texts = vec![self.to_string()];
+        texts.extend(self.causes());
+        texts.join(": ")
+    }
+
+    /// The same error for another request, which waited for the same result.
+    pub fn again(&self) -> Self {
+        let causes = || Source::from(self.causes().join(": "));
+        match self {
+            Self::Unavailable(_) => Self::Unavailable(causes()),
+            Self::Superseded(_) => Self::Superseded(causes()),
+            Self::WritesStopped => Self::WritesStopped,
+            Self::TimedOut => Self::TimedOut,
+            Self::Full(_) => Self::Full(causes()),
+            Self::Corrupt { place } => Self::Corrupt { place: place.clone() },
+            Self::Internal(_) => Self::Internal(causes()),
+        }
+    }
+
+    fn causes(&self) -> Vec<String> {
+        let mut texts = Vec::new();
         let mut source = self.source();
         while let Some(cause) = source {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
+            texts.push(cause.to_string());
             source = cause.source();
         }
-        text
+        texts
     }
 }
 

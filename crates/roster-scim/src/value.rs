@@ -1,9 +1,8 @@
 //! Reads values in the types of the attribute table (RFC 7643 section 2.3).
 //!
 //! Bodies and PATCH operations are read by the same functions. What cannot be read is an error, so
-//! that it never counts as "no value". `null`, `[]` and, in tolerant parsing, an empty string are
-//! no value (RFC 7643 section 2.5). Tolerant parsing also accepts what identity providers send in
-//! place of a value.
+//! that it never counts as "no value". `null`, `[]` and an empty string are no value (RFC 7643
+//! section 2.5). Tolerant parsing also accepts what identity providers send in place of a value.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -51,7 +50,7 @@ pub(crate) fn one(
     let value = match value {
         Json::Null => return Ok(None),
         Json::Array(items) if items.is_empty() => return Ok(None),
-        Json::Text(text) if tolerant && text.is_empty() && !is_free => return Ok(None),
+        Json::Text(text) if text.is_empty() && !is_free => return Ok(None),
         // Some clients send a list of the one value, Microsoft Entra one of an object for a text.
         Json::Array(mut items)
             if tolerant && items.len() == 1 && !attribute.multi_valued && !is_free =>
@@ -135,7 +134,7 @@ pub(crate) fn many(
         let is_complete = match needs {
             Needs::Part => says_something(&members, has_unknown),
             Needs::Whole | Needs::WholeOrCleared => {
-                !is_cleared && is_whole(attribute, &members, has_unknown, strictness)
+                !is_cleared && is_whole(attribute, &members, has_unknown)
             }
         };
         if is_complete {
@@ -147,13 +146,12 @@ pub(crate) fn many(
     Ok(values)
 }
 
-/// Whether an operation has no value (RFC 7643 section 2.5). In tolerant parsing an empty string is
-/// none.
-pub(crate) fn is_no_value(value: Option<&Json>, strictness: Strictness) -> bool {
+/// Whether an operation has no value (RFC 7643 section 2.5).
+pub(crate) fn is_no_value(value: Option<&Json>) -> bool {
     match value {
         None | Some(Json::Null) => true,
         Some(Json::Array(items)) => items.is_empty(),
-        Some(Json::Text(text)) => text.is_empty() && strictness.is_tolerant(),
+        Some(Json::Text(text)) => text.is_empty(),
         Some(Json::Bool(_) | Json::Int(_) | Json::Float(_) | Json::Object(_)) => false,
     }
 }
@@ -168,15 +166,35 @@ pub(crate) fn names_nothing(value: &Json) -> bool {
     }
 }
 
-/// The value of an object that has nothing else, as clients send it for a text.
+/// The value of an object that has nothing else, as clients send it for a text. Microsoft's write
+/// `"$ref":null` beside it.
 pub(crate) fn bare(value: Json) -> Json {
-    if let Json::Object(members) = &value
-        && let [(name, inner)] = members.as_slice()
-        && name.eq_ignore_ascii_case("value")
-    {
-        return inner.clone();
+    if let Json::Object(members) = &value {
+        let says = |(name, value): &&(String, Json)| {
+            !(name.eq_ignore_ascii_case("$ref") && *value == Json::Null)
+        };
+        let mut said = members.iter().filter(says);
+        if let (Some((name, inner)), None) = (said.next(), said.next())
+            && name.eq_ignore_ascii_case("value")
+        {
+            return inner.clone();
+        }
     }
     value
+}
+
+/// The parts by which an entry of a list equals another: value and type; without a value the other
+/// parts; all parts if there is no other than `primary`.
+pub(crate) fn telling(entry: &[(String, Json)]) -> impl Iterator<Item = &(String, Json)> {
+    let has_value = entry.iter().any(|(name, _)| name == "value");
+    let counts = move |(name, part): &&(String, Json)| match name.as_str() {
+        _ if part.is_empty_text() => false,
+        "value" | "type" => true,
+        "primary" => false,
+        _ => !has_value,
+    };
+    let has_none = !entry.iter().any(|part| counts(&part));
+    entry.iter().filter(move |part| has_none || counts(part))
 }
 
 /// The values without those that equal an earlier one.
@@ -200,17 +218,11 @@ pub(crate) fn is_primary(members: &[(String, Json)]) -> bool {
 
 /// Whether a list contains such a value: it has the required part or, if no part is required, any
 /// part that says more than which value it is.
-fn is_whole(
-    attribute: &AttributeSchema,
-    members: &[(String, Json)],
-    has_unknown: bool,
-    strictness: Strictness,
-) -> bool {
+fn is_whole(attribute: &AttributeSchema, members: &[(String, Json)], has_unknown: bool) -> bool {
     match required(attribute) {
-        Some(part) => members.iter().any(|(name, value)| {
-            let is_empty = matches!(value, Json::Text(text) if text.is_empty());
-            name == part.name && !(is_empty && strictness.is_tolerant())
-        }),
+        Some(part) => {
+            members.iter().any(|(name, value)| name == part.name && !value.is_empty_text())
+        }
         None => says_something(members, has_unknown),
     }
 }

@@ -33,10 +33,10 @@ pub use fold::fold_key;
 pub use language::check_language_tag;
 pub use near::{nearest, synonym};
 pub use nfc::nfc;
-pub use phone::{check_phone, phone_key};
+pub use phone::{check_phone, phone_key, phone_part};
 pub use pointer::{Pointer, Segment, pointer};
 pub use url::{check_absolute_url, is_script_url};
-pub use username::username_key;
+pub use username::{username_fold, username_key};
 pub use zone::check_zone;
 
 /// One sentence for people: what is wrong with a value, and how to correct it.

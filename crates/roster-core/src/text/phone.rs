@@ -39,6 +39,17 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
 /// The form by which phone numbers are compared: ASCII digits, after a `+` if the typed number has
 /// one before its first digit. Empty for a text without digits.
 pub fn phone_key(typed: &str) -> String {
+    let key = plus_and_digits(typed);
+    if key == "+" { String::new() } else { key }
+}
+
+/// The form of a part of a phone number; `None` for a text of which no number has anything.
+pub fn phone_part(typed: &str) -> Option<String> {
+    let part = plus_and_digits(typed);
+    (typed.is_empty() || !part.is_empty()).then_some(part)
+}
+
+fn plus_and_digits(typed: &str) -> String {
     let mut key = String::with_capacity(typed.len().min(LENGTH_MAX));
     for c in typed.chars() {
         if let Some(value) = decimal_digit(c) {
@@ -46,9 +57,6 @@ pub fn phone_key(typed: &str) -> String {
         } else if is_plus(c) && key.is_empty() {
             key.push('+');
         }
-    }
-    if key == "+" {
-        key.clear();
     }
     key
 }

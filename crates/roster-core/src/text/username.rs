@@ -15,6 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::Detail;
 use super::bidi::satisfies_bidi_rule;
 use super::character::{describe, is_invisible};
+use super::fold::fold_key;
 use super::nfc::nfc;
 
 /// The key of a username, or why the text is not a username.
@@ -52,6 +53,20 @@ fn key_by_profile(typed: &str) -> Result<String, Detail> {
         key.push_str(&mapped.replace('ς', "σ"));
     }
     Ok(key)
+}
+
+/// The mapping of a username to its key, for any text: a part of a username, or a text that breaks
+/// the rules. The key of a username is its mapping.
+pub fn username_fold(typed: &str) -> String {
+    if typed.is_ascii() {
+        return typed.to_ascii_lowercase();
+    }
+    let profile = UsernameCaseMapped::new();
+    let mapped = profile.width_mapping_rule(nfc(typed.to_owned()));
+    let mapped = mapped.and_then(|mapped| profile.case_mapping_rule(mapped));
+    let mapped = mapped.and_then(|mapped| profile.normalization_rule(mapped));
+    // None of these steps rejects a text.
+    mapped.map_or_else(|_| fold_key(typed), |mapped| mapped.replace('ς', "σ"))
 }
 
 /// The steps of RFC 8265 section 3.3.2 up to normalization; the caller applies the bidi rule.
@@ -143,6 +158,20 @@ mod tests {
         assert_eq!(username_key("ﾃｽﾄ"), username_key("テスト"));
         for typed in ["ΓΙΏΡΓΟΣ", "γιώργος", "γιώργοσ", "ΓΙΏΡΓΟς"] {
             assert_eq!(username_key(typed).as_deref(), Ok("γιώργοσ"), "{typed}");
+        }
+    }
+
+    #[test]
+    fn parts_and_other_texts_are_mapped_as_usernames_are() {
+        for (typed, mapped) in [
+            ("Straße ", "straße "),
+            (" ＡＤＡ", " ada"),
+            ("Zoë😀@X.example", "zoë😀@x.example"),
+            ("ΓΙΏΡΓΟς ", "γιώργοσ "),
+            ("A  B", "a  b"),
+            ("", ""),
+        ] {
+            assert_eq!(username_fold(typed), mapped, "{typed:?}");
         }
     }
 

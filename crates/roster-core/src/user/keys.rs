@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    text::{email_key, fold_key, phone_key, username_key},
+    text::{email_key, fold_key, phone_key, username_fold, username_key},
     timestamp::Timestamp,
     user::{Status, User, attribute::Attribute, part::Part},
 };
@@ -74,8 +74,8 @@ fn further(user: &User, list: Attribute, key: fn(&str) -> String) -> Vec<String>
     keys.into_iter().collect()
 }
 
-/// The key by which a username is looked up. The key of an invalid username, such as some e-mail
-/// addresses are, begins with a space, so no valid username has the same key.
+/// The key by which a username is looked up and ordered. The key of an invalid username, such as
+/// some e-mail addresses are, ends with a space, so no valid username has the same key.
 pub fn username_lookup(typed: &str) -> String {
-    username_key(typed).unwrap_or_else(|_| format!(" {}", fold_key(typed)))
+    username_key(typed).unwrap_or_else(|_| format!("{} ", username_fold(typed)))
 }

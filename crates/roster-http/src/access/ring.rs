@@ -3,7 +3,8 @@
 //! A keyring is used for one second from the moment its read began, so a key that any process
 //! revoked stops working within a second. While it is in use, it is read again in the background
 //! before that. A request that finds an older keyring waits for a new read and fails if the read
-//! fails. Only one read runs at a time.
+//! fails. Only one read runs at a time, and all who waited for it fail with it: with reads of their
+//! own, each would wait for those before it.
 
 use std::{
     collections::HashMap,
@@ -76,8 +77,8 @@ struct Shared {
     /// Set by the first read that returns a key, and never cleared: restoring a store without keys
     /// does not open the service.
     closed: AtomicBool,
-    /// Locked during a read.
-    reading: Mutex<()>,
+    /// Locked during a read. When the last read that failed ended, and its error.
+    reading: Mutex<Option<(Instant, StoreError)>>,
     /// Whether a background read is running.
     ahead: AtomicBool,
     reported: std::sync::Mutex<HashMap<KeyId, i64>>,
@@ -90,7 +91,7 @@ impl Ring {
             directory,
             last: RwLock::new(None),
             closed: AtomicBool::new(false),
-            reading: Mutex::new(()),
+            reading: Mutex::default(),
             ahead: AtomicBool::new(false),
             reported: std::sync::Mutex::default(),
         }))
@@ -160,9 +161,15 @@ impl Shared {
 
     /// Reads what changed, unless the last read is current. Only this function changes the reading.
     async fn read_unless(&self, is_current: impl Fn(Instant) -> bool) -> Result<(), StoreError> {
-        let _guard = self.reading.lock().await;
+        let asked = Instant::now();
+        let mut failed = self.reading.lock().await;
         if self.began().is_some_and(is_current) {
             return Ok(());
+        }
+        if let Some((ended, error)) = &*failed
+            && *ended >= asked
+        {
+            return Err(error.again());
         }
         let (began, log) = (Instant::now(), self.directory.log_id());
         let known = {
@@ -170,7 +177,13 @@ impl Shared {
             let of_log = last.as_ref().filter(|last| last.log == log);
             of_log.map(|last| last.keyring.generation)
         };
-        let read = self.keys.changed_keys(known).await?;
+        let read = match self.keys.changed_keys(known).await {
+            Ok(read) => read,
+            Err(error) => {
+                *failed = Some((Instant::now(), error.again()));
+                return Err(error);
+            }
+        };
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
         let last = match &mut *last {
             Some(last) if last.log == log => last,

@@ -117,8 +117,7 @@ fn reply(lookups: Vec<Lookup>, rows: &[Values]) {
 }
 
 fn refuse(lookups: Vec<Lookup>, error: &StoreError) {
-    let text = error.with_causes();
     for Lookup { reply, .. } in lookups {
-        drop(reply.send(Err(StoreError::Unavailable(text.clone().into()))));
+        drop(reply.send(Err(error.again())));
     }
 }

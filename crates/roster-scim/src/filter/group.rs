@@ -113,7 +113,7 @@ impl Names for GroupNames {
                     Operator::Equal | Operator::Contains | Operator::Present
                 ) =>
             {
-                Err("members can be compared only by eq and pr".to_owned())
+                Err("members can be compared only by eq, co and pr".to_owned())
             }
             Named::Members | Named::MemberRef => Ok(()),
             Named::Value(path) => check_operator(path.comparison(), operator),

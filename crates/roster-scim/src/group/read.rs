@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     error::{ScimError, ScimType},
-    schema::{GROUP, GROUP_URN},
-    strictness::{Strictness, as_text},
-    value::{below, twice},
+    schema::{AttributeSchema, GROUP, GROUP_URN},
+    strictness::Strictness,
+    value::{below, one, twice},
 };
 
 /// A parsed group.
@@ -40,8 +40,13 @@ pub fn read(
 /// Parses the attributes of a group, except the members, from the result of a PATCH.
 pub fn read_own(tree: Json, strictness: Strictness) -> Result<GroupDraft, ScimError> {
     let Json::Object(members) = tree else { return draft(Vec::new()) };
-    let own = members.into_iter().filter_map(|(name, value)| own_member(&name, value, strictness));
-    draft(own.collect())
+    let mut own = Vec::new();
+    for (name, value) in members {
+        if let Some(attribute) = GROUP.schema.attribute(&name) {
+            own.extend(own_member(attribute, value, strictness)?);
+        }
+    }
+    draft(own)
 }
 
 fn draft(own: Vec<(String, Json)>) -> Result<GroupDraft, ScimError> {
@@ -53,15 +58,18 @@ fn draft(own: Vec<(String, Json)>) -> Result<GroupDraft, ScimError> {
 }
 
 /// A member of the record; `None` if the service computes it.
-fn own_member(name: &str, value: Json, strictness: Strictness) -> Option<(String, Json)> {
-    let name = match name {
+fn own_member(
+    attribute: &'static AttributeSchema,
+    value: Json,
+    strictness: Strictness,
+) -> Result<Option<(String, Json)>, ScimError> {
+    let name = match attribute.name {
         "displayName" => "display_name",
         "externalId" => "external_id",
-        _ => return None,
+        _ => return Ok(None),
     };
-    let value = as_text(value, strictness);
-    // An empty text is no value.
-    Some((name.to_owned(), if value.is_empty_text() { Json::Null } else { value }))
+    let value = one(attribute, value, strictness, format_args!("{}", attribute.name))?;
+    Ok(Some((name.to_owned(), value.unwrap_or(Json::Null))))
 }
 
 struct Reading {
@@ -145,7 +153,7 @@ impl Reading {
             })?,
             "displayName" | "externalId" => {
                 let value = stream::small(value)?;
-                self.own.extend(own_member(attribute.name, value, self.strictness));
+                self.own.extend(own_member(attribute, value, self.strictness)?);
             }
             // Computed by the service.
             _ => {}

@@ -23,7 +23,7 @@ pub(super) fn change<'w>(
     if attribute.multi_valued {
         return entries::change(op, target, attribute, current, value, (strictness, work), index);
     }
-    let is_sent = !is_no_value(value.as_ref(), strictness);
+    let is_sent = !is_no_value(value.as_ref());
     match &target.part {
         Some(Part::Free(keys)) => {
             let at = (keys.as_slice(), target.condition.as_ref());

@@ -211,7 +211,7 @@ impl<'s> Rewriting<'s> {
 
     fn change_all(&mut self, op: Op, urn: &'s str, value: Option<Json>) -> Result<(), ScimError> {
         let value = value.unwrap_or(Json::Null);
-        let is_sent = !is_no_value(Some(&value), self.strictness);
+        let is_sent = !is_no_value(Some(&value));
         if op == Op::Remove && (is_sent || names_nothing(&value)) {
             if !self.strictness.is_tolerant() {
                 return Err(no_value_of_a_removal());

@@ -122,15 +122,27 @@ impl List<'_> {
     }
 
     fn add_all(&mut self, value: Option<Json>, index: &mut Index<'_>) -> Result<(), ScimError> {
+        let before = self.values.len();
         for given in self.read(value, Needs::Whole)? {
-            self.add(given, index)?;
+            self.add(given, before, index)?;
         }
         Ok(())
     }
 
-    /// Adds a value, or updates the equal one.
-    fn add(&mut self, given: Members, index: &mut Index<'_>) -> Result<(), TooMuchWork> {
-        let Some(at) = index.equal(&given, &self.values)?.first().copied() else {
+    /// Adds a value, or updates the one that it repeats. One that is given without a type is also
+    /// that of some type, if it is among the first `before`, which were there before the operation.
+    fn add(
+        &mut self,
+        given: Members,
+        before: usize,
+        index: &mut Index<'_>,
+    ) -> Result<(), TooMuchWork> {
+        let mut found = index.repeated(&given, &self.values)?;
+        if found.is_none() && find(&given, "value").is_some() {
+            let equal = index.equal(&given, &self.values)?;
+            found = equal.into_iter().find(|at| *at < before);
+        }
+        let Some(at) = found else {
             let at = self.values.len();
             self.prefer(at, &given);
             let value = Json::Object(given);
@@ -187,8 +199,7 @@ impl List<'_> {
                 matched.push(at);
             }
         }
-        let removes =
-            op == Op::Remove || (op == Op::Replace && is_no_value(value.as_ref(), self.strictness));
+        let removes = op == Op::Remove || (op == Op::Replace && is_no_value(value.as_ref()));
         if op == Op::Remove {
             self.keep_given(&mut matched, part, value.clone())?;
         }
@@ -276,7 +287,7 @@ impl List<'_> {
         let whole = part.is_none_or(|part| part.required);
         let is_cleared = op == Op::Replace
             && match part {
-                Some(_) => is_no_value(value, self.strictness),
+                Some(_) => is_no_value(value),
                 None => required(self.attribute)
                     .is_some_and(|part| find(&given, part.name) == Some(&Json::Null)),
             };
@@ -323,7 +334,7 @@ impl List<'_> {
         part: Option<&'static AttributeSchema>,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        if is_no_value(value.as_ref(), self.strictness) {
+        if is_no_value(value.as_ref()) {
             return Ok(());
         }
         if !self.strictness.is_tolerant() {
@@ -358,19 +369,7 @@ impl List<'_> {
         let mut moved = Vec::with_capacity(self.values.len());
         for value in std::mem::take(&mut self.values) {
             let members = object(Some(value));
-            let has = |members: &[(String, Json)], part: &str| {
-                members.iter().any(|(name, _)| name == part)
-            };
-            // The index finds those that have the same parts, and perhaps others.
-            let is_equal = |at: &usize| match kept.get(*at) {
-                Some(Json::Object(found)) if has(&members, "value") => {
-                    has(found, "type") == has(&members, "type")
-                }
-                Some(Json::Object(found)) => *found == members,
-                _ => false,
-            };
-            let equal = index.equal(&members, &kept)?;
-            let Some(at) = equal.into_iter().find(is_equal) else {
+            let Some(at) = index.repeated(&members, &kept)? else {
                 let at = kept.len();
                 let value = Json::Object(members);
                 index.pushed(&value, at)?;

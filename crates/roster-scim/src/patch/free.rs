@@ -59,7 +59,7 @@ fn removed(
     strictness: Strictness,
     work: &Work,
 ) -> Result<Option<Json>, ScimError> {
-    if is_no_value(Some(&value), strictness) {
+    if is_no_value(Some(&value)) {
         return Ok(None);
     }
     if !strictness.is_tolerant() {

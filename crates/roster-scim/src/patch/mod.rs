@@ -337,7 +337,7 @@ impl<'w> Patch<'w> {
         schema: &'static Schema,
         value: Option<Json>,
     ) -> Result<(), ScimError> {
-        let is_sent = !is_no_value(value.as_ref(), self.strictness);
+        let is_sent = !is_no_value(value.as_ref());
         let names_nothing = value.as_ref().is_some_and(names_nothing);
         if op == Op::Remove && (is_sent || names_nothing) && !self.strictness.is_tolerant() {
             return Err(no_value_of_a_removal());

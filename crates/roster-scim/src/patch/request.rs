@@ -102,7 +102,7 @@ pub(super) fn operation(
     };
     let value = members.take("value")?;
     // A misspelt value would make a removal one of everything.
-    let is_everything = op == Op::Remove && !has_value && is_no_value(value.as_ref(), strictness);
+    let is_everything = op == Op::Remove && !has_value && is_no_value(value.as_ref());
     if !members.is_empty() && (is_everything || !strictness.is_tolerant()) {
         let detail = format!("{label}: unknown member; an operation has op, path and value");
         return Err(invalid(detail));

@@ -1,6 +1,6 @@
 //! Finds the values of a list that equal a given one.
 //!
-//! A value equals another if it has the same value and type or, for entries without a value, the
+//! A value repeats another if it has the same value and type or, for entries without a value, the
 //! same other parts. Candidates are found by a hash of one text, so that an operation with many
 //! values does not compare each with each.
 
@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use roster_core::{Json, TooMuchWork, Work};
 
 use super::path::{PartPath, text_cost};
-use crate::schema::{AttributeSchema, Schema};
+use crate::{
+    schema::{AttributeSchema, Schema},
+    value::telling,
+};
 
 /// The values of a list by the comparable form of a part, for each part that was asked for.
 pub(super) struct Index<'w> {
@@ -36,13 +39,29 @@ impl<'w> Index<'w> {
         self.schema.urn == schema.urn && self.attribute.name == attribute.name
     }
 
-    /// The positions of the equal values, in order.
+    /// The position of the first value that the given one repeats: it has the same parts of those
+    /// that tell values apart, and no others.
+    pub(super) fn repeated(
+        &mut self,
+        given: &[(String, Json)],
+        values: &[Json],
+    ) -> Result<Option<usize>, TooMuchWork> {
+        let wanted = telling(given).count();
+        let has_as_many = |at: &usize| match values.get(*at) {
+            Some(Json::Object(found)) => telling(found).count() == wanted,
+            _ => false,
+        };
+        Ok(self.equal(given, values)?.into_iter().find(has_as_many))
+    }
+
+    /// The positions of the values that have all telling parts of the given one, in order. They may
+    /// have others, such as a type.
     pub(super) fn equal(
         &mut self,
         given: &[(String, Json)],
         values: &[Json],
     ) -> Result<Vec<usize>, TooMuchWork> {
-        let candidates: Vec<usize> = match self.telling(given) {
+        let candidates: Vec<usize> = match self.key_of(given) {
             Some((part, text)) => self.having(part, text, values)?.to_vec(),
             None => (0..values.len()).collect(),
         };
@@ -73,8 +92,8 @@ impl<'w> Index<'w> {
 
     /// The text that probably tells the given value from others: its value, or the longest of the
     /// compared parts. `None` if there is no text.
-    fn telling<'g>(&self, given: &'g [(String, Json)]) -> Option<(&'static str, &'g str)> {
-        let texts = counted(given).filter_map(|(name, part)| {
+    fn key_of<'g>(&self, given: &'g [(String, Json)]) -> Option<(&'static str, &'g str)> {
+        let texts = telling(given).filter_map(|(name, part)| {
             let (known, _) = self.paths.iter().find(|(known, _)| known == name)?;
             if let Json::Text(text) = part { Some((*known, text.as_str())) } else { None }
         });
@@ -102,7 +121,7 @@ impl<'w> Index<'w> {
     }
 
     fn is_same(&self, given: &[(String, Json)], there: &Json) -> Result<bool, TooMuchWork> {
-        for (name, one) in counted(given) {
+        for (name, one) in telling(given) {
             let is_equal = match (path_of(&self.paths, name), there.member(name)) {
                 (Some(path), Some(other @ Json::Text(text))) => {
                     self.work.spend(2 * text_cost(text))?;
@@ -140,17 +159,4 @@ fn note(
         places.entry(path.key(text)).or_default().push(at);
     }
     Ok(())
-}
-
-/// The parts that are compared: value and type; without a value the other parts; all parts if there
-/// is no other than `primary`.
-fn counted(given: &[(String, Json)]) -> impl Iterator<Item = &(String, Json)> {
-    let has_value = given.iter().any(|(name, _)| name == "value");
-    let counts = move |name: &str| match name {
-        "value" | "type" => true,
-        "primary" => false,
-        _ => !has_value,
-    };
-    let has_none = !given.iter().any(|(name, _)| counts(name));
-    given.iter().filter(move |(name, _)| has_none || counts(name))
 }

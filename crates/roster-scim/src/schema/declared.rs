@@ -167,14 +167,15 @@ pub(crate) fn undeclared(urn: &str) -> ScimError {
     ScimError::new(ScimType::InvalidSyntax, detail)
 }
 
-/// Converts what providers send in place of the declared type. `null`, `[]` and, in tolerant
-/// parsing, an empty string are no value.
+/// Converts what providers send in place of the declared type. `null`, `[]` and an empty string are
+/// no value.
 pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strictness) -> Json {
-    if value == Json::Array(Vec::new()) {
+    if value == Json::Array(Vec::new()) || value.is_empty_text() {
         return Json::Null;
     }
     if !strictness.is_tolerant() {
-        return value;
+        let is_list = member.multi_valued && matches!(value, Json::Array(_));
+        return if is_list { Json::Array(distinct(value.into_values())) } else { value };
     }
     let one = |value: Json| match (member.value_type, bare(value)) {
         (ValueType::Boolean, value) => as_flag(value),
@@ -189,7 +190,7 @@ pub(crate) fn converted(member: &DeclaredMember, value: Json, strictness: Strict
         },
         (_, value) => value,
     };
-    if value == Json::Null || value.is_empty_text() {
+    if value == Json::Null {
         return Json::Null;
     }
     if member.multi_valued {

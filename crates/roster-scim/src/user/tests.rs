@@ -11,8 +11,8 @@ use crate::{
     schema::{ENTERPRISE_URN, ROSTER_URN, USER_URN},
 };
 
-/// Parses a user with this member, where an extension declares the list `tags`.
-fn body(member: &str, strictness: Strictness) -> Result<UserBody, ScimError> {
+/// A schema whose extension has the list `tags`.
+fn declared() -> UserSchema {
     let tags = DeclaredMember {
         name: "tags".to_owned(),
         value_type: ValueType::String,
@@ -23,9 +23,13 @@ fn body(member: &str, strictness: Strictness) -> Result<UserBody, ScimError> {
         description: None,
         scim_schema: Some("urn:acme:User".to_owned()),
     };
-    let schema = UserSchema { members: vec![tags], ..UserSchema::default() };
+    UserSchema { members: vec![tags], ..UserSchema::default() }
+}
+
+/// Parses a user with this member, where an extension declares the list `tags`.
+fn body(member: &str, strictness: Strictness) -> Result<UserBody, ScimError> {
     let text = format!(r#"{{"schemas":["{USER_URN}"],"userName":"ada",{member}}}"#);
-    read(json::read(text.as_bytes()).expect("JSON"), strictness, Sent::Replaced, &schema)
+    read(json::read(text.as_bytes()).expect("JSON"), strictness, Sent::Replaced, &declared())
 }
 
 #[test]
@@ -73,4 +77,30 @@ fn a_path_of_a_part_is_accepted_and_one_of_nothing_known_is_dropped() {
     }
     let unknown = body(r#""custom.name":1,"urn:x:1.0:User:name.x":2"#, Strictness::Tolerant);
     assert_eq!(unknown.expect("a user").dropped, ["custom.name", "urn:x:1.0:User:name.x"]);
+}
+
+#[test]
+fn an_empty_username_is_none() {
+    for strictness in Strictness::ALL {
+        let text = format!(
+            r#"{{"schemas":["{USER_URN}"],"userName":"","emails":[{{"value":"a@x.example"}}]}}"#
+        );
+        let tree = json::read(text.as_bytes()).expect("JSON");
+        let refused = read(tree, *strictness, Sent::Replaced, &UserSchema::default());
+        assert_eq!(refused.expect_err("no name").scim_type, Some(ScimType::InvalidValue));
+    }
+}
+
+#[test]
+fn repeated_values_of_a_declared_list_are_merged() {
+    for strictness in Strictness::ALL {
+        let text = format!(
+            r#"{{"schemas":["{USER_URN}","urn:acme:User"],"userName":"ada",
+                "urn:acme:User":{{"tags":["a","a","b"]}}}}"#
+        );
+        let tree = json::read(text.as_bytes()).expect("JSON");
+        let read = read(tree, *strictness, Sent::Replaced, &declared()).expect("a user");
+        let wanted = json::read(br#"["a","b"]"#).expect("JSON");
+        assert_eq!(read.changes, [("tags".to_owned(), wanted)], "{strictness}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Values of a body, and the names of their parts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use roster_core::{Attribute, Json, Part, attribute::Kind};
 
@@ -8,7 +8,7 @@ use crate::{
     error::{ScimError, ScimType},
     schema::{AttributeSchema, scim_part},
     strictness::Strictness,
-    value::{Needs, many, one},
+    value::{Needs, many, one, telling},
 };
 
 /// Parses the value of an attribute of a body; `None` for no value.
@@ -50,33 +50,35 @@ fn part_of(attribute: Attribute, is: impl Fn(Part) -> bool) -> Option<Part> {
     shape.parts.iter().map(|(part, _)| *part).find(|part| is(*part))
 }
 
-/// Merges entries of a list that have the same value and type (RFC 7643 section 2.4). The first
-/// entry gets the parts that it lacks, and is primary if any of them is.
+/// Merges entries of a list that have the same value and type (RFC 7643 section 2.4) or, without a
+/// value, the same parts. The first entry gets the parts that it lacks, and is primary if any of
+/// them is.
 pub(super) fn without_repeats(value: Json) -> Json {
     let Json::Array(entries) = value else { return value };
     let mut kept: Vec<Json> = Vec::with_capacity(entries.len());
     let mut places = HashMap::new();
     for entry in entries {
-        let text = |name: &str| match entry.member(name) {
-            Some(Json::Text(text)) => Some(text.clone()),
-            _ => None,
-        };
-        let Some(value) = text("value") else {
+        let Json::Object(members) = entry else {
             kept.push(entry);
             continue;
         };
-        let at = *places.entry((value, text("type"))).or_insert(kept.len());
-        match (kept.get_mut(at), entry) {
-            (Some(Json::Object(known)), Json::Object(repeated)) => {
-                for (name, value) in repeated {
-                    match known.iter_mut().find(|(had, _)| *had == name) {
-                        None => known.push((name, value)),
-                        Some((_, primary)) if value == Json::Bool(true) => *primary = value,
-                        Some(_) => {}
-                    }
-                }
+        let mut texts = BTreeMap::new();
+        for (name, part) in telling(&members) {
+            if let Json::Text(text) = part {
+                texts.insert(name.clone(), text.clone());
             }
-            (_, entry) => kept.push(entry),
+        }
+        let at = *places.entry(texts).or_insert(kept.len());
+        let Some(Json::Object(known)) = kept.get_mut(at) else {
+            kept.push(Json::Object(members));
+            continue;
+        };
+        for (name, part) in members {
+            match known.iter_mut().find(|(had, _)| *had == name) {
+                None => known.push((name, part)),
+                Some((_, primary)) if part == Json::Bool(true) => *primary = part,
+                Some(_) => {}
+            }
         }
     }
     Json::Array(kept)

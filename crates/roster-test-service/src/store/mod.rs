@@ -72,6 +72,7 @@ pub struct Watched {
     healths: AtomicUsize,
     pages_hang: AtomicBool,
     key_fault: Mutex<Option<Fault>>,
+    key_failures: AtomicUsize,
     is_healthy: AtomicBool,
     keys_are_lost: AtomicBool,
     tenants_are_full: AtomicBool,
@@ -100,6 +101,7 @@ impl Watched {
             healths: AtomicUsize::new(0),
             pages_hang: AtomicBool::new(false),
             key_fault: Mutex::default(),
+            key_failures: AtomicUsize::new(0),
             is_healthy: AtomicBool::new(false),
             keys_are_lost: AtomicBool::new(false),
             tenants_are_full: AtomicBool::new(false),
@@ -141,6 +143,11 @@ impl Watched {
     /// Sets or clears the fault of reading changed keys.
     pub fn fail_keys(&self, fault: impl Into<Option<Fault>>) {
         *self.key_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.into();
+    }
+
+    /// How often reading changed keys failed.
+    pub fn key_failures(&self) -> usize {
+        self.key_failures.load(Ordering::Relaxed)
     }
 
     /// Makes checks of the store succeed whatever fault is set.
@@ -234,9 +241,17 @@ impl KeyStore for Watched {
     fn changed_keys(&self, known: Option<i64>) -> Answer<'_, Result<Option<Keyring>, StoreError>> {
         Box::pin(async move {
             self.keyrings.fetch_add(usize::from(known.is_none()), Ordering::Relaxed);
-            let fault = if known.is_none() { &self.fault } else { &self.key_fault };
-            let fault = *fault.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(fault) = fault {
+            let of = if known.is_none() { &self.fault } else { &self.key_fault };
+            let fault = || *of.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.is_some() && fault() == Some(Fault::Hang) {
+                while fault() == Some(Fault::Hang) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                self.key_failures.fetch_add(1, Ordering::Relaxed);
+                return Err(Fault::Hang.error());
+            }
+            if let Some(fault) = fault() {
+                self.key_failures.fetch_add(1, Ordering::Relaxed);
                 return Err(fault.error());
             }
             if self.keys_are_lost.load(Ordering::Relaxed) {

@@ -382,6 +382,7 @@ macro_rules! with_all_cases {
                 a_draining_service_is_not_ready_and_serves_requests,
                 metrics_are_served_while_the_store_is_unavailable,
                 no_caller_is_admitted_whose_key_cannot_be_read,
+                callers_who_wait_for_a_read_of_the_keys_fail_with_it,
                 measurements_also_come_as_plain_text,
             }
             mod pressure {

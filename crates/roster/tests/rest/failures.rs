@@ -358,6 +358,27 @@ pub(crate) async fn no_caller_is_admitted_whose_key_cannot_be_read(backend: Back
     service.get("/schema").await.expect(200);
 }
 
+pub(crate) async fn callers_who_wait_for_a_read_of_the_keys_fail_with_it(backend: Backend) {
+    const CALLERS: usize = 20;
+    let service = backend.open().await;
+    service.close_as_operator().await;
+    service.store.fail_keys(Fault::Hang);
+    // The keys that were read before count for a second.
+    sleep(Duration::from_millis(1100)).await;
+    let calls = (0..CALLERS).map(|_| async {
+        service.get("/schema").await.refused(503, "unavailable");
+    });
+    let ends = async {
+        sleep(Duration::from_millis(500)).await;
+        service.store.fail_keys(Fault::Unavailable);
+    };
+    tokio::join!(join_all(calls), ends);
+    // With a read of its own, each caller would wait for those of all others.
+    assert!(service.store.key_failures() < CALLERS, "{}", service.store.key_failures());
+    service.store.fail_keys(None);
+    service.get("/schema").await.expect(200);
+}
+
 pub(crate) async fn measurements_also_come_as_plain_text(backend: Backend) {
     let service = backend.open().await;
     service.user(json!({"username": "ada"})).await;

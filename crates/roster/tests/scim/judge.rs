@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use roster_core::{
     Timestamp,
     keys::username_lookup,
-    text::{email_key, fold_key, phone_key, username_key},
+    text::{email_key, fold_key, phone_key, phone_part, username_fold},
 };
 use serde_json::{Map, Value};
 
@@ -189,12 +189,15 @@ impl Test {
     fn key(&self, text: &str, is_asked: bool) -> Key {
         let by_equality = ["eq", "ne"].contains(&self.operator);
         let key = match self.place.name().as_str() {
+            "userName" if ["co", "ew"].contains(&self.operator) => username_fold(text),
             // A part of a name may be an invalid name.
-            "userName" if is_asked && !by_equality => {
-                username_key(text).unwrap_or_else(|_| fold_key(text))
-            }
+            "userName" if is_asked && self.operator == "sw" => username_fold(text),
             "userName" => username_lookup(text),
             "emails.value" if by_equality => email_key(text),
+            "phoneNumbers.value" if is_asked && ["co", "sw", "ew"].contains(&self.operator) => {
+                let part = phone_part(text);
+                return Key { is_unmatchable: part.is_none(), text: part.unwrap_or_default() };
+            }
             "phoneNumbers.value" => {
                 let text = phone_key(text);
                 return Key { is_unmatchable: is_asked && text.is_empty(), text };

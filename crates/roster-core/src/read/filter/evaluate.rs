@@ -21,7 +21,7 @@ use crate::{
     group::GroupRef,
     id::UserId,
     json::Json,
-    text::{email_key, fold_key, phone_key},
+    text::{email_key, fold_key, phone_key, username_fold},
     timestamp::Timestamp,
     user::{
         Status, User,
@@ -43,7 +43,7 @@ pub(super) struct Notes {
     /// The number of comparisons after which the thread pauses; `None` if it never does.
     pause_at: Option<Cell<usize>>,
     /// The normalized texts by the address of the text, and whether they are compared for equality.
-    forms: RefCell<HashMap<(usize, bool), String>>,
+    forms: RefCell<HashMap<(usize, Manner), String>>,
 }
 
 impl Notes {
@@ -361,33 +361,59 @@ fn with_form<P: Compared, T>(
     compare: impl FnOnce(&str) -> T,
 ) -> Option<T> {
     let value = text_of(found)?;
-    let equality = matches!(test.operator, Operator::Equal | Operator::NotEqual);
-    let comparison = test.path.comparison();
+    let (comparison, manner) = (test.path.comparison(), Manner::of(test.operator));
     // Only a text of the record keeps its address.
     let is_of_record = matches!(found, Found::Text(Cow::Borrowed(_)) | Found::Json(_));
     let is_of_record = is_of_record && !value.is_empty();
     let Some(notes) = notes.filter(|_| is_of_record && !is_plain(comparison, value)) else {
-        return Some(compare(&form(comparison, equality, value)));
+        return Some(compare(&form(comparison, manner, value)));
     };
-    let place = (value.as_ptr().addr(), equality);
+    let place = (value.as_ptr().addr(), manner);
     if let Some(form) = notes.forms.borrow().get(&place) {
         return Some(compare(form));
     }
     if !value.is_ascii() {
         notes.count(value.len() * FORM_COMPARISONS_PER_BYTE);
     }
-    let form = form(comparison, equality, value).into_owned();
+    let form = form(comparison, manner, value).into_owned();
     let result = compare(&form);
     notes.forms.borrow_mut().insert(place, form);
     Some(result)
 }
 
+/// How an operator compares texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Manner {
+    Equality,
+    /// By the beginning, or by the order.
+    Order,
+    /// By any part, or by the end.
+    Part,
+}
+
+impl Manner {
+    const fn of(operator: Operator) -> Self {
+        match operator {
+            Operator::Equal | Operator::NotEqual => Self::Equality,
+            Operator::Contains | Operator::EndsWith => Self::Part,
+            Operator::StartsWith
+            | Operator::Greater
+            | Operator::GreaterOrEqual
+            | Operator::Less
+            | Operator::LessOrEqual
+            | Operator::Present => Self::Order,
+        }
+    }
+}
+
 /// The normalized form of a text in a comparison.
-fn form(comparison: Comparison, equality: bool, value: &str) -> Cow<'_, str> {
+fn form(comparison: Comparison, manner: Manner, value: &str) -> Cow<'_, str> {
     match comparison {
         Comparison::Exact | Comparison::Json | Comparison::TimeJson => Cow::Borrowed(value),
+        // The index has the keys, of which some end with a mark.
+        Comparison::Username if manner == Manner::Part => username_fold(value).into(),
         Comparison::Username => username_lookup(value).into(),
-        Comparison::Email if equality => email_key(value).into(),
+        Comparison::Email if manner == Manner::Equality => email_key(value).into(),
         Comparison::PhoneNumber => phone_key(value).into(),
         Comparison::Email
         | Comparison::Folded

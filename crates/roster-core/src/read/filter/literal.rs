@@ -4,7 +4,7 @@
 use super::expression::{Comparison, Operand, Operator};
 use crate::{
     json::Json,
-    text::{email_key, fold_key, nfc, phone_key, username_key},
+    text::{email_key, fold_key, nfc, phone_key, phone_part, username_fold},
     timestamp::Timestamp,
     user::{Status, keys::username_lookup},
 };
@@ -106,11 +106,13 @@ fn json(operator: Operator, literal: Json) -> Result<Operand, String> {
 
 fn text(comparison: Comparison, operator: Operator, typed: String) -> Operand {
     let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
+    let by_part =
+        matches!(operator, Operator::Contains | Operator::StartsWith | Operator::EndsWith);
     let key = match comparison {
-        Comparison::Username if equality => Some(username_lookup(&typed)),
-        // A part of a username may violate the rules for usernames.
-        Comparison::Username => Some(username_key(&typed).unwrap_or_else(|_| fold_key(&typed))),
+        Comparison::Username if by_part => Some(username_fold(&typed)),
+        Comparison::Username => Some(username_lookup(&typed)),
         Comparison::Email if equality => Some(email_key(&typed)),
+        Comparison::PhoneNumber if by_part => phone_part(&typed),
         Comparison::PhoneNumber => Some(phone_key(&typed)).filter(|key| !key.is_empty()),
         Comparison::Exact => Some(nfc(typed.clone())),
         Comparison::Email

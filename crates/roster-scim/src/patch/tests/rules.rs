@@ -405,3 +405,17 @@ fn a_list_does_not_grow_without_bound_in_between() {
         .collect();
     both_refuse(&adds.join(","), ScimType::InvalidValue);
 }
+
+#[test]
+fn an_empty_text_is_no_value() {
+    for operation in [
+        r#"{"op":"add","path":"title","value":""}"#,
+        r#"{"op":"add","path":"name.givenName","value":""}"#,
+        r#"{"op":"add","path":"userName","value":""}"#,
+        r#"{"op":"add","value":{"title":""}}"#,
+    ] {
+        assert_eq!(both(operation), ada(), "{operation}");
+    }
+    let removed = both(r#"{"op":"replace","path":"title","value":""}"#);
+    assert_eq!(at(&removed, &["title"]), None);
+}
