@@ -51,8 +51,11 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
         ("bulk_groups", link("/bulk/groups")),
         ("bulk_deleted_users", link("/bulk/deleted-users")),
         ("events", link("/events")),
+        ("webhooks", link("/webhooks")),
         ("keys", link("/keys")),
+        ("caller", link("/caller")),
         ("schema", link("/schema")),
+        ("scim", link("/scim/v2")),
         ("description", link("/openapi.json")),
     ]);
     // These are of the whole service.

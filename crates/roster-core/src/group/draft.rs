@@ -65,6 +65,11 @@ impl GroupDraft {
         self.create_faults.push(violation);
     }
 
+    /// The id in the body, which a create does not use.
+    pub fn sent_id(&self) -> Option<&str> {
+        self.body_id.as_deref()
+    }
+
     /// The key of its name, if it has one.
     pub(super) fn name_key(&self) -> Option<String> {
         self.display_name.as_deref().map(group_name_key)

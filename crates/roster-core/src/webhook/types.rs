@@ -30,13 +30,10 @@ impl EventTypes {
         kinds.fold(EventKinds::NONE, EventKinds::or)
     }
 
-    /// Whether it has kinds of audit events; of tenants.
-    pub fn audits(&self) -> (bool, bool) {
-        let has = |is_of: fn(SubjectKind) -> bool| {
-            let kinds = self.kinds();
-            EventKind::ALL.iter().any(|kind| is_of(kind.subject()) && kinds.has(*kind))
-        };
-        (has(SubjectKind::is_audit), has(|subject| subject == SubjectKind::Tenant))
+    /// Whether it has kinds of events about such a subject.
+    pub fn has(&self, is_such: impl Fn(SubjectKind) -> bool) -> bool {
+        let kinds = self.kinds();
+        EventKind::ALL.iter().any(|kind| is_such(kind.subject()) && kinds.has(*kind))
     }
 
     /// The list as JSON.

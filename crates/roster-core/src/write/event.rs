@@ -41,6 +41,17 @@ impl SubjectKind {
             Self::Key | Self::Tenant | Self::Policy | Self::Settings | Self::Webhook => true,
         }
     }
+
+    /// Whether it is about the whole service, so that only the log of the default tenant has its
+    /// events.
+    pub const fn is_of_service(self) -> bool {
+        match self {
+            Self::Tenant | Self::Policy | Self::Settings => true,
+            Self::User | Self::Group | Self::Schema | Self::Log | Self::Key | Self::Webhook => {
+                false
+            }
+        }
+    }
 }
 
 macro_rules! kinds {

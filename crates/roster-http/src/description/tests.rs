@@ -250,6 +250,11 @@ fn a_tenant_has_the_operations_that_are_not_of_the_service() {
     let kept = Operation::ALL.iter().filter(|operation| !operation.is_of_service());
     assert_eq!(shown, kept.map(|operation| operation.id()).collect());
     assert_eq!(text_at(&items(at(&document, &["servers"]))[0], &["url"]), BASE);
+    for (_, path, operation) in assemble::operations(&document) {
+        let responses = at(operation, &["responses"]);
+        let may_lack_a_tenant = ["404", "default"].map(|status| responses.member(status).is_some());
+        assert!(may_lack_a_tenant.contains(&true), "{path}");
+    }
 }
 
 #[test]

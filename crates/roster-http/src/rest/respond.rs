@@ -21,7 +21,7 @@ use crate::{
 pub(super) const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 const ROSTER_POSITION: HeaderName = HeaderName::from_static("roster-position");
 /// The members of the body of a create that were not used.
-pub(super) const ROSTER_IGNORED: HeaderName = HeaderName::from_static("roster-ignored");
+const ROSTER_IGNORED: HeaderName = HeaderName::from_static("roster-ignored");
 pub(super) const DRY_RUN: HeaderName = HeaderName::from_static("dry-run");
 pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -130,6 +130,13 @@ pub(super) fn create_response(
         insert(response.headers_mut(), LOCATION, location)?;
     }
     Ok(response)
+}
+
+/// Says in the response that the `id` of a body was not used, if it is not that of the record.
+pub(super) fn tell_ignored_id(response: &mut Response, sent: Option<&str>, stored: UserId) {
+    if ignores_id(sent, stored) {
+        response.headers_mut().insert(ROSTER_IGNORED, HeaderValue::from_static("id"));
+    }
 }
 
 /// The response to a write that leaves no record.

@@ -15,7 +15,8 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    EventsQuery, Json, Position, Preconditions, Timestamp, Violation, ViolationCode, Violations,
+    EventsQuery, Json, Position, Preconditions, SubjectKind, Timestamp, Violation, ViolationCode,
+    Violations,
     access::{AuditView, Permit, RunWebhooks, Scope},
     json::{self, JsonFault, write_json},
     limits::{ADMIN_BODY_BYTES_MAX, WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
@@ -338,11 +339,11 @@ fn sees(call: &Call, webhook: &Webhook) -> bool {
 fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> {
     let authority = call.authority();
     authority.check(&[Scope::EventsRead])?;
-    let (audits, audits_tenants) = webhook.types.audits();
-    if audits {
+    if webhook.types.has(SubjectKind::is_audit) {
         authority.check(&[Scope::AuditRead])?;
     }
-    let is_of_operator = webhook.all_tenants || audits_tenants;
+    let has_tenants = webhook.types.has(|subject| subject == SubjectKind::Tenant);
+    let is_of_operator = webhook.all_tenants || has_tenants;
     if webhook.all_tenants && app.tenant.is_some() {
         let detail = "a webhook for all tenants is made at the base URL of the service";
         return Err(Problem::saying(ProblemCode::OperatorKeyRequired, detail));
@@ -350,11 +351,16 @@ fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> 
     if is_of_operator && !authority.is_operator() {
         return Err(Problem::new(ProblemCode::OperatorKeyRequired));
     }
-    if app.settings.webhooks.may_have(&webhook.url) {
+    let violation = if app.tenant.is_some() && webhook.types.has(SubjectKind::is_of_service) {
+        let detail = "the events of tenants, policy and settings are in the log of the service: \
+                      create the webhook at its base URL";
+        Violation::new("/types", ViolationCode::InvalidValue, detail)
+    } else if app.settings.webhooks.may_have(&webhook.url) {
         return Ok(());
-    }
-    let detail = "https to the public Internet, or a network of the setting webhook_networks";
-    let violation = Violation::new("/url", ViolationCode::InvalidValue, detail);
+    } else {
+        let detail = "https to the public Internet, or a network of the setting webhook_networks";
+        Violation::new("/url", ViolationCode::InvalidValue, detail)
+    };
     let violations = Violations::from(violation).map(Fault::from);
     Err(Problem::listing(ProblemCode::InvalidWebhook, "member", violations))
 }

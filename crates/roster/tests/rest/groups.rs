@@ -40,6 +40,9 @@ pub(crate) async fn a_group_is_made_read_changed_and_deleted(backend: Backend) {
     let made = post(&service, &body).send().await.expect(201);
     let group = made.json();
     assert_eq!(made.header("location"), group_path(&group));
+    assert_eq!(made.find("roster-ignored"), None);
+    let other = post(&service, &json!({"display_name": "Crew", "id": NOBODY})).send().await;
+    assert_eq!(other.expect(201).header("roster-ignored"), "id");
     assert_eq!((made.header("etag"), &group["version"]), ("\"1\"", &json!(1)));
     assert_eq!(
         (&group["display_name"], &group["external_id"]),

@@ -355,6 +355,13 @@ pub(crate) async fn webhooks_are_those_of_a_tenant(backend: Backend) {
     let operator = tenants.operator.clone();
     let refused = send(&operator, "POST", "/tenants/acme/webhooks", &all).await;
     refused.refused(403, "operator-key-required");
+    // Their events are never in the log of a tenant.
+    for of_service in ["tenant.*", "policy.changed", "settings.*"] {
+        let typed = json!({"name": "x", "url": URL, "types": ["user.*", of_service]});
+        let refused = send(&operator, "POST", "/tenants/acme/webhooks", &typed).await;
+        let refused = refused.refused(422, "invalid-webhook");
+        assert_eq!(refused.json()["errors"][0]["pointer"], "/types", "{of_service}");
+    }
 }
 
 pub(crate) async fn a_tenant_has_at_most_a_hundred_webhooks(backend: Backend) {

@@ -18,7 +18,9 @@ use roster_core::{
 pub(super) use self::list_query::GroupListQuery;
 use super::{
     list::{ListQuery, ListRequest, PageFacts},
-    respond::{create_response, delete_response, read_response, shown, write_response},
+    respond::{
+        create_response, delete_response, read_response, shown, tell_ignored_id, write_response,
+    },
 };
 use crate::{
     cursor::List,
@@ -100,9 +102,15 @@ pub(crate) async fn create(
     body: AuthorizedBody<GroupDraft>,
 ) -> Result<Response, Problem> {
     let terms = body.terms(&options);
+    let sent_id = body.value.sent_id().map(str::to_owned);
     let write = app.directory.create_group(body.permit, body.value, BTreeSet::new(), terms);
     let outcome = execute(&app, &options, write).await?;
-    create_response(&app, &options, outcome, "groups")
+    let (id, tells_id) = (outcome.stored.id, options.shows(outcome.effect));
+    let mut response = create_response(&app, &options, outcome, "groups")?;
+    if tells_id {
+        tell_ignored_id(&mut response, sent_id.as_deref(), id);
+    }
+    Ok(response)
 }
 
 /// `GET /groups/{group_id}`: returns a group.

@@ -6,7 +6,6 @@ use axum::{
     extract::{FromRequest as _, FromRequestParts as _, Request, State},
     response::Response,
 };
-use http::HeaderValue;
 use roster_core::{
     Draft, Effect, EventKind, Json, OnConflict,
     access::{ReadUsers, RestoreIds, WriteUsers},
@@ -17,8 +16,7 @@ pub(super) use self::list_query::{ListForm, UserListQuery};
 use super::{
     list::{ListRequest, PageFacts},
     respond::{
-        ROSTER_IGNORED, create_response, delete_response, ignores_id, read_response, shown,
-        write_response,
+        create_response, delete_response, read_response, shown, tell_ignored_id, write_response,
     },
 };
 use crate::{
@@ -71,8 +69,7 @@ pub(crate) async fn create(
     let sent_id = body.value.sent_id().map(str::to_owned);
     let write = app.directory.upsert(body.permit, body.value, options.upsert, terms);
     let outcome = options.execute(&app, write).await?;
-    let is_ignored = ignores_id(sent_id.as_deref(), outcome.stored.id);
-    let tells_id = options.shows(outcome.effect);
+    let (id, tells_id) = (outcome.stored.id, options.shows(outcome.effect));
     let mut response = if outcome.effect == Effect::Changed(EventKind::Created) {
         create_response(&app, &options, outcome, "users")?
     } else {
@@ -80,8 +77,8 @@ pub(crate) async fn create(
         options.preferred_return = None;
         write_response(&options, outcome)
     };
-    if is_ignored && tells_id {
-        response.headers_mut().insert(ROSTER_IGNORED, HeaderValue::from_static("id"));
+    if tells_id {
+        tell_ignored_id(&mut response, sent_id.as_deref(), id);
     }
     Ok(response)
 }

@@ -47,7 +47,13 @@ fn certificate_fault(error: &CertificateError, host: &str) -> String {
             return format!("is not for {host:?}: it names no host (subjectAltName)");
         }
         CertificateError::NotValidForNameContext { presented, .. } => {
-            return format!("is not for {host:?} but for {}", presented.join(", "));
+            // The library writes a name as `DnsName("db1")`.
+            let bare = |name: &String| {
+                let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+                inner.unwrap_or(name).to_owned()
+            };
+            let names: Vec<String> = presented.iter().map(bare).collect();
+            return format!("is not for {host:?} but for {}", names.join(", "));
         }
         CertificateError::NotValidForName => return format!("is not for {host:?}"),
         CertificateError::Other(other) => match webpki_error(other) {
