@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use roster_client::Client;
+use roster_client::{Client, Error};
 use url::{Host, Url};
 
 use crate::environment::Environment;
@@ -153,7 +153,8 @@ impl Remote {
 impl Target {
     /// A client of the service.
     pub(crate) fn service(&self) -> Result<Client, Failure> {
-        let mut builder = Client::builder(&self.url)?;
+        let waits = |error: &Error| say(&format!("waiting, and trying again: {error}"));
+        let mut builder = Client::builder(&self.url)?.on_wait(waits);
         if let Some(key) = &self.key {
             if !self.allow_http && !is_private(&self.url) {
                 let text = format!("the key would be sent to {} unencrypted", self.url);

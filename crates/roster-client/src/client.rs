@@ -30,6 +30,7 @@ pub struct Builder {
     base: Url,
     credential: Option<HeaderValue>,
     attempts: u32,
+    pub(crate) on_wait: Option<fn(&Error)>,
 }
 
 impl Builder {
@@ -51,6 +52,13 @@ impl Builder {
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts.max(1);
+        self
+    }
+
+    /// What is called when [`Client::follow`] begins to wait for a service that does not answer.
+    #[must_use]
+    pub fn on_wait(mut self, notice: fn(&Error)) -> Self {
+        self.on_wait = Some(notice);
         self
     }
 
@@ -82,7 +90,7 @@ impl Builder {
 #[derive(Debug, Clone)]
 pub struct Client {
     http: reqwest::Client,
-    settings: Builder,
+    pub(crate) settings: Builder,
 }
 
 impl Client {
@@ -109,7 +117,7 @@ impl Client {
             let path = format!("{}/", base.path());
             base.set_path(&path);
         }
-        Ok(Builder { base, credential: None, attempts: 5 })
+        Ok(Builder { base, credential: None, attempts: 5, on_wait: None })
     }
 
     /// The base URL, without a slash at its end.

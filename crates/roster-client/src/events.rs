@@ -55,6 +55,11 @@ impl Client {
                 match reader.read().await {
                     Ok(()) => attempt = 1,
                     Err(error) if can_heal(&error) => {
+                        if let Some(notice) =
+                            reader.client.settings.on_wait.filter(|_| attempt == 1)
+                        {
+                            notice(&error);
+                        }
                         tokio::time::sleep(pause(attempt, &error)).await;
                         attempt = (attempt + 1).min(6);
                     }

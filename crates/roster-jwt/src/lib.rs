@@ -235,7 +235,7 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
     } else if is(&ErrorKind::InvalidAudience) {
         "the token is not for this audience"
     } else if matches!(error.kind(), ErrorKind::MissingRequiredClaim(_)) {
-        "the token lacks one of exp, iss, aud and sub"
+        "the token lacks one of exp, iss, aud and sub, or one of them has another type"
     } else {
         "the token is not well formed"
     })

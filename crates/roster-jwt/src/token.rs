@@ -36,10 +36,13 @@ impl<'a> Token<'a> {
             return Err("the token has not three parts");
         };
         let header = object(header).ok_or("the token's header is not base64url of JSON")?;
-        let claims = object(claims).ok_or("the token's claims are not base64url of JSON")?;
+        let claims = object(claims).ok_or(
+            "the token's claims are not base64url of JSON, or repeat a member, or have a number \
+             out of range",
+        )?;
         let signed = BASE64URL_NOPAD.decode(signature.as_bytes());
         if !signed.is_ok_and(|signature| !signature.is_empty()) {
-            return Err("the token has no signature");
+            return Err("the token has no signature in base64url without padding");
         }
         if REFUSED_HEADERS.iter().any(|name| header.member(name).is_some()) {
             return Err("the token's header has a member that is not taken here");

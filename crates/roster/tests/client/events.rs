@@ -1,7 +1,7 @@
 //! `roster events`.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _},
     iter,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -63,7 +63,7 @@ impl Drop for Follower {
 
 /// A follower, and its events. They end if none comes for long.
 fn follower(command: &mut Command) -> (Follower, impl Iterator<Item = Value> + use<>) {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let (sender, received) = mpsc::channel::<Value>();
     thread::spawn(move || {
@@ -112,6 +112,12 @@ fn a_follower_survives_a_restart(engine: Engine) {
     assert_eq!(names, ["a1", "a2", "a3", "a4", "b0", "b1", "b2", "b3", "b4"]);
     let names: Vec<Value> = later.by_ref().take(5).map(username).collect();
     assert_eq!(names, ["b0", "b1", "b2", "b3", "b4"]);
-    drop((child, quiet));
+    for mut child in [child, quiet] {
+        let mut said = String::new();
+        let stderr = child.0.stderr.take();
+        child.0.kill().unwrap();
+        stderr.unwrap().read_to_string(&mut said).unwrap();
+        assert!(said.contains("waiting, and trying again: "), "{said}");
+    }
     service.stop();
 }
