@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::io::{self, Read as _};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use roster_client::{Client, Error};
-use url::{Host, Url};
+use roster_client::{Client, Error, is_loopback};
+use url::Url;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -178,15 +177,6 @@ impl Target {
 /// Whether the connection is private: TLS, or a service on this machine.
 fn is_private(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| url.scheme() == "https" || is_loopback(&url))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
-        None => false,
-    }
 }
 
 /// The URL for what people write: `:8080`, `8080`, `localhost:8080`, `directory.example.com`.

@@ -340,9 +340,11 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// A cell that no spreadsheet executes, as in the CSV of the service.
+/// A cell that no spreadsheet executes, as in the CSV of the service: one that begins with
+/// apostrophes gets one more too, so that each is read as it was.
 pub(crate) fn unformula(cell: String) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell }
+    let is_executed = cell.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_executed { format!("'{cell}") } else { cell }
 }
 
 /// The members of a value, with their paths.

@@ -1,15 +1,16 @@
 //! Sends requests, and sends some of them again.
 
 use std::error::Error as _;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, redirect};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
-use url::Url;
+use url::{Host, Url};
 
 use crate::call::{Answer, Call};
 use crate::error::{Error, Problem};
@@ -79,9 +80,10 @@ impl Builder {
             .tls_backend_preconfigured(tls)
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT)
-            .user_agent(concat!("roster-client/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| Error::Request(causes(&error)))?;
+            .user_agent(concat!("roster-client/", env!("CARGO_PKG_VERSION")));
+        // A proxy of the environment would get the key, unencrypted.
+        let http = if is_loopback(&self.base) { http.no_proxy() } else { http };
+        let http = http.build().map_err(|error| Error::Request(causes(&error)))?;
         Ok(Client { http, settings: self })
     }
 }
@@ -192,14 +194,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If there is no response, or if the service refuses the request.
+    /// If there is no response, if the service refuses the request, or if the response is not of
+    /// the media type that the call accepts.
     pub async fn stream(&self, call: &Call, body: reqwest::Body) -> Result<Response, Error> {
         let response = self.request(call, body).await?;
-        if response.status().is_success() {
-            Ok(response)
-        } else {
-            Err(self.refusal(response).await)
+        if !response.status().is_success() {
+            return Err(self.refusal(response).await);
         }
+        let text = |value: Option<&HeaderValue>| {
+            value.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
+        let (wanted, sent) =
+            (text(call.headers.get(ACCEPT)), text(response.headers().get(CONTENT_TYPE)));
+        if !sent.starts_with(&wanted) {
+            return Err(self.strange(&format!("the response is {sent:?}, not {wanted}")));
+        }
+        Ok(response)
     }
 
     /// The content of a response of [`Self::stream`], as it arrives.
@@ -282,6 +292,17 @@ impl Client {
     #[must_use]
     pub fn strange(&self, why: &str) -> Error {
         Error::Strange { url: self.url().to_owned(), why: why.to_owned() }
+    }
+}
+
+/// Whether a URL is that of this machine.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::V6(address).to_canonical().is_loopback(),
+        None => false,
     }
 }
 

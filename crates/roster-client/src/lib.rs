@@ -46,7 +46,7 @@ mod resource;
 
 pub use bytes::Bytes;
 pub use call::{Answer, Call, Write, random_key};
-pub use client::{Builder, Client};
+pub use client::{Builder, Client, is_loopback};
 pub use error::{Error, Fault, Problem};
 pub use records::{
     Address, Caller, Entry, Event, Group, Key, Manager, Member, Tenant, User, Webhook,

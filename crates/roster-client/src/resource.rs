@@ -151,6 +151,9 @@ impl<T: DeserializeOwned> Resource<T> {
                 None => client.send(&call).await?,
             };
             let page: Page<T> = page.json()?;
+            if page.next_cursor.is_some() && page.next_cursor == cursor {
+                return Err(client.strange("the next page is the same page"));
+            }
             let next = page.next_cursor.clone().map(|cursor| (client, call, Some(cursor)));
             Ok(Some((page, next)))
         })

@@ -198,9 +198,11 @@ fn stored(
             let text = format!("no import of {} with these flags was interrupted", source.name);
             let failure = Failure::usage(text);
             Err(match store.others(source, client.url()).first() {
-                Some(other) => {
-                    failure.next(format!("roster import {}{other} --resume", source.name))
-                }
+                Some(other) => failure.next(format!(
+                    "roster import {}{other}{} --resume",
+                    source.name,
+                    flags.remote.words()
+                )),
                 None => failure,
             })
         }

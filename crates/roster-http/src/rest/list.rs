@@ -20,7 +20,6 @@ use roster_core::{
     list::{PageKey, Total},
     words::Search,
 };
-use roster_server::limits::AdmissionGuard;
 use sha2::{Digest, Sha256};
 
 use super::respond::{PRIVATE, position, write_record};
@@ -30,7 +29,7 @@ use crate::{
         EntityTags, Fields, JSON, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
         refused, tags, target,
     },
-    limits::admission::Class,
+    limits::admission::{Admitted, Class},
     operation::Operation,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
@@ -141,7 +140,7 @@ pub(super) struct ListRequest<'a> {
     pub(super) class: Class,
     /// The version of the schema of users under which the query is read.
     schema_version: i64,
-    _admitted: AdmissionGuard<'a>,
+    _admitted: Admitted<'a>,
 }
 
 /// The values for the envelope and the headers of a page.

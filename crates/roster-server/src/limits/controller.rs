@@ -81,10 +81,15 @@ struct Wait<'a> {
 impl AdmissionController {
     /// A controller of this many places.
     pub fn new(places: usize) -> Self {
+        let queue_max = places.max(1).saturating_mul(QUEUE_LENGTH_PER_PLACE).min(QUEUE_LENGTH_MAX);
+        Self::with_queue(places, queue_max, QUEUE_WAIT_MAX)
+    }
+
+    /// A controller with a queue of this length, in which a request waits at most for this time.
+    pub fn with_queue(places: usize, queue_max: usize, wait_max: Duration) -> Self {
         let places = places.clamp(1, usize::from(u16::MAX));
-        let queue_max = places.saturating_mul(QUEUE_LENGTH_PER_PLACE).min(QUEUE_LENGTH_MAX);
         let state = State { free: places + 1, ..State::default() };
-        Self { state: Mutex::new(state), queue_max, wait_max: QUEUE_WAIT_MAX }
+        Self { state: Mutex::new(state), queue_max, wait_max }
     }
 
     /// Takes a place for a caller, at once or after a wait. Returns `None` if the queue is full or

@@ -4,10 +4,11 @@ use std::{
     fmt::Debug,
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
+    process::Command,
     thread,
 };
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use roster_client::{
     Caller, Client, Error, Event, Group, Key, Member, Problem, Tenant, User, Webhook, Write,
 };
@@ -157,4 +158,39 @@ fn the_end_of_the_log_is_asked_for_once() {
     assert_eq!(has("after=0123456789abcdef-7"), [false, true, true]);
     // A wait could break off, and nobody would know the position.
     assert_eq!(has("wait="), [false, true, true]);
+}
+
+const CALLER: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"kind\":\"anonymous\",\
+    \"actor\":\"anonymous\",\"scopes\":[],\"open\":true}";
+
+/// The key would go to the proxy unencrypted, and the proxy cannot reach this machine.
+#[test]
+fn a_service_on_this_machine_is_asked_without_the_proxy_of_the_environment() {
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy_url = format!("http://{}", proxy.local_addr().unwrap());
+    let (url, serving) = server(vec![CALLER]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+    command.args(["whoami", "-o", "json", "--url", &url]).env_clear();
+    for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"] {
+        command.env(name, &proxy_url);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(serving.join().unwrap()[0].starts_with("GET /caller "));
+    proxy.set_nonblocking(true).unwrap();
+    assert!(proxy.accept().is_err(), "the proxy was asked");
+}
+
+/// The same page again and again is no list.
+#[test]
+fn a_list_whose_next_page_is_the_same_page_fails() {
+    let page = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\
+        {\"items\":[],\"next_cursor\":\"same\"}";
+    let (url, serving) = server(vec![page, page]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let users = client.users();
+    let all = runtime.block_on(users.list(&[]).try_collect::<Vec<_>>());
+    assert!(matches!(all, Err(Error::Strange { .. })), "{all:?}");
+    assert_eq!(serving.join().unwrap().len(), 2);
 }

@@ -396,6 +396,7 @@ macro_rules! with_all_cases {
                 a_page_of_a_thousand_users_is_complete,
                 a_rejected_list_is_counted_and_does_not_reach_the_store,
                 a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_names,
+                only_so_many_short_lists_are_read_at_the_same_time,
             }
             mod patience {
                 a_read_is_aborted_after_the_wait_of_its_caller,

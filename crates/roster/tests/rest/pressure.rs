@@ -2,7 +2,7 @@
 
 use std::{pin::pin, time::Duration};
 
-use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use futures_util::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use roster_http::AdmissionSettings;
 use serde_json::json;
 
@@ -314,4 +314,28 @@ pub(crate) async fn a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_
         let (held, ()) = tokio::join!(held, others);
         held.expect(200);
     }
+}
+
+pub(crate) async fn only_so_many_short_lists_are_read_at_the_same_time(backend: Backend) {
+    const REQUESTS: usize = 20;
+    let pressure = AdmissionSettings { list_turns_max: 2, ..AdmissionSettings::default() };
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
+    let user = path(&service.user(json!({"username": "ada"})).await);
+    service.store.hang_pages(true);
+    let lists = (0..REQUESTS).map(|_| service.get("/users?limit=500"));
+    let meanwhile = async {
+        while service.store.pages() < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // The others have a place among the lists, and wait for longer than for a place.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(service.store.pages(), 2);
+        service.get(&user).await.expect(200);
+        service.store.hang_pages(false);
+    };
+    let (lists, ()) = tokio::join!(join_all(lists), meanwhile);
+    for list in lists {
+        list.expect(200);
+    }
+    assert_eq!(service.store.pages(), REQUESTS);
 }

@@ -1,9 +1,11 @@
 //! Lists: RFC 7644 sections 3.4.2 and 3.4.3, RFC 9865.
 
+use futures_util::future::join_all;
+use roster_http::AdmissionSettings;
 use serde_json::{Value, json};
 
 use crate::{
-    service::{Backend, Service},
+    service::{Backend, Service, Setup},
     support::{
         ENTERPRISE_URN, USER_URN, ask, at, create, get, named, names, read, refused, send, with,
     },
@@ -312,4 +314,28 @@ pub(crate) async fn unknown_parameters_are_ignored(backend: Backend) {
         let page = ask(&service, "GET", target).unwitnessed().await.expect(200).json();
         assert_eq!(names(&page), ["u01"], "{target}");
     }
+}
+
+pub(crate) async fn a_page_of_many_megabytes_is_a_long_list_however_few_users_it_has(
+    backend: Backend,
+) {
+    // All have a place and a turn among the short lists.
+    let pressure =
+        AdmissionSettings { list_turns_max: 40, long_lists_max: 1, ..AdmissionSettings::default() };
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
+    let certificate = |letter: &str| json!({"value": letter.repeat(8192)});
+    let certificates = ["A", "B", "C", "D", "E", "F", "G"].map(certificate);
+    for number in 0..80 {
+        let name = json!({"userName": format!("u{number:02}"), "x509Certificates": certificates});
+        create(&service, name).await;
+    }
+    let ask = async |target: &'static str| {
+        let replies = join_all((0..40).map(|_| get(&service, target))).await;
+        replies.iter().filter(|reply| reply.status() == 200).count()
+    };
+    assert_eq!(ask("/Users?count=20&attributes=userName").await, 40);
+    let served = ask("/Users?count=80&attributes=userName").await;
+    assert!((1..40).contains(&served), "{served} of 40 were served at once");
+    let page = read(&service, "/Users?count=80&attributes=userName").await;
+    assert_eq!(page["itemsPerPage"], 80);
 }

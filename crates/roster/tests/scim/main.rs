@@ -136,6 +136,7 @@ cases! {
         q14_a_cursor_is_valid_for_its_caller_its_query_and_a_day,
         q15_a_search_by_post_returns_the_same_list,
         unknown_parameters_are_ignored,
+        a_page_of_many_megabytes_is_a_long_list_however_few_users_it_has,
     }
     mod searches {
         users_come_before_groups_and_pages_go_across_the_border,

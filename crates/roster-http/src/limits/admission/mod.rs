@@ -44,6 +44,7 @@ use tokio::{
     task_local,
 };
 
+use super::time_limits::READ_WAIT_MAX;
 use crate::problem::{Problem, ProblemCode};
 
 /// The maximum `Retry-After` of an overload, in seconds. The values cycle from 1 to this maximum,
@@ -53,6 +54,12 @@ const RETRY_AFTER_S_MAX: u16 = 4;
 task_local! {
     /// The caller of the request that the task handles, as a hash.
     static CALLER: u64;
+}
+
+/// The place of an admitted request. Dropping it frees the place.
+pub(crate) struct Admitted<'a> {
+    _turn: Option<AdmissionGuard<'a>>,
+    _place: AdmissionGuard<'a>,
 }
 
 /// The limits of one service.
@@ -65,6 +72,7 @@ pub(crate) struct Admission {
     pub(crate) log_bytes_charged: Counter,
     reads: AdmissionController,
     lists: AdmissionController,
+    list_turns: AdmissionController,
     long_lists: AdmissionController,
     writes: AdmissionController,
     hasher: RandomState,
@@ -89,6 +97,12 @@ impl Admission {
             attempts: Attempts::new(settings.failed_auth_per_minute),
             reads: AdmissionController::new(settings.reads_max),
             lists: AdmissionController::new(settings.lists_max),
+            // Only short lists that have a place wait for a turn.
+            list_turns: AdmissionController::with_queue(
+                settings.list_turns_max,
+                settings.lists_max,
+                READ_WAIT_MAX,
+            ),
             long_lists: AdmissionController::new(settings.long_lists_max),
             writes: AdmissionController::new(settings.writes_max),
             hasher: RandomState::new(),
@@ -134,15 +148,25 @@ impl Admission {
     }
 
     /// Admits one request of a class, at once or after a short wait; otherwise refuses it with 503.
-    pub(crate) async fn admit(&self, class: Class) -> Result<AdmissionGuard<'_>, Problem> {
-        let admitted = self.controller(class).admit(caller()).await;
-        let admitted = admitted.ok_or_else(|| self.overloaded())?;
-        if class == Class::LongLists {
-            // The page keeps its thread busy. Requests that arrived meanwhile are queued or
-            // refused first.
-            yield_now().await;
-        }
-        Ok(admitted)
+    /// An admitted short list then waits for its turn: only so many keep threads busy, and have
+    /// their records in memory, at the same time.
+    pub(crate) async fn admit(&self, class: Class) -> Result<Admitted<'_>, Problem> {
+        let place = self.controller(class).admit(caller()).await;
+        let place = place.ok_or_else(|| self.overloaded())?;
+        let turn = match class {
+            Class::Lists => {
+                let turn = self.list_turns.admit(caller()).await;
+                Some(turn.ok_or_else(|| self.overloaded())?)
+            }
+            Class::LongLists => {
+                // The page keeps its thread busy. Requests that arrived meanwhile are queued or
+                // refused first.
+                yield_now().await;
+                None
+            }
+            Class::Reads | Class::Writes => None,
+        };
+        Ok(Admitted { _turn: turn, _place: place })
     }
 
     /// Admits a short page that may need a scan to the long lists. It does not yield: the page may

@@ -128,17 +128,14 @@ pub(crate) async fn change_matching(
     page.limit = USERS_AT_ONCE;
     let place = app.transfers.imports.take(&call.identity(), &app.admission.refusals).await?;
     if mode == Mode::DryRun {
-        return preview(app, call, (may_read, may_write), page, &change).await;
+        return preview(app, call, (may_read, may_write), (page, confirmed), &change).await;
     }
     let Some(confirmed) = confirmed else {
         let detail = "send dry_run=true first, and then the count that it returns";
         return Err(required("confirm", detail));
     };
     let Counted { count, .. } = count(&app.directory, may_read, page.clone()).await?;
-    if count != confirmed {
-        let detail = format!("the count is {count}, not {confirmed}; nothing was changed");
-        return Err(Problem::saying(ProblemCode::CountMismatch, detail));
-    }
+    check_count(count, confirmed)?;
     let caller = call.caller();
     let log_charges = app.admission.log_charges(&caller.actor, call.client());
     log_charges.check()?;
@@ -210,15 +207,24 @@ async fn count(
     }
 }
 
+fn check_count(count: u64, confirmed: u64) -> Result<(), Problem> {
+    if count == confirmed {
+        return Ok(());
+    }
+    let detail = format!("the count is {count}, not {confirmed}; nothing was changed");
+    Err(Problem::saying(ProblemCode::CountMismatch, detail))
+}
+
 /// The response to a dry run.
 async fn preview(
     app: &AppState,
     call: &Call,
     (may_read, may_write): (Permit<ReadUsers>, Permit<WriteUsers>),
-    page: PageQuery,
+    (page, confirmed): (PageQuery, Option<u64>),
     change: &MatchingChange,
 ) -> Result<Response, Problem> {
     let counted = count(&app.directory, may_read, page).await?;
+    confirmed.map_or(Ok(()), |confirmed| check_count(counted.count, confirmed))?;
     let caller = call.caller();
     let mut results = Vec::with_capacity(counted.first.len());
     for user in &counted.first {

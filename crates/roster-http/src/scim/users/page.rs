@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 use crate::{
     cursor::List,
     limits::{
-        admission::{Class, SHORT_PAGE_MAX},
+        admission::{Admitted, Class, SHORT_PAGE_MAX},
         scim::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
     },
     scim::{ScimProblem, cursor, resources::Reader, walk::Walk},
@@ -28,7 +28,12 @@ use crate::{
 };
 
 /// The places of a request among the lists, and among the long lists.
-type Admitted<'f> = (AdmissionGuard<'f>, Option<AdmissionGuard<'f>>);
+struct Places<'f> {
+    _admitted: Admitted<'f>,
+    /// `None` for a short page that needs no scan, until it turns out to be large.
+    long: Option<AdmissionGuard<'f>>,
+    is_long: bool,
+}
 
 /// A page.
 pub(super) struct Found<'f> {
@@ -40,7 +45,7 @@ pub(super) struct Found<'f> {
     pub(super) end: Option<u64>,
     /// Kept until the response is written: only so many pages of megabytes are in memory at once
     /// before the bytes of responses count.
-    pub(super) _admitted: Admitted<'f>,
+    _places: Places<'f>,
 }
 
 /// The page that begins at an index. With `keeps_end`, its end is stored even if it has all users.
@@ -52,7 +57,7 @@ pub(super) async fn by_index<'f>(
     keeps_end: bool,
 ) -> Result<Found<'f>, ScimProblem> {
     let Reader { permit: may, actor, .. } = reader;
-    let admitted = admit(app, &query).await?;
+    let mut places = admit(app, &query).await?;
     let cursors = app.cursors_of(List::ScimUsersByIndex, actor).with_query(&query);
     let kept = Walk::new(app, may, cursors, query.sort.direction);
     let known = if start == 1 { None } else { kept.before(start).await? };
@@ -60,7 +65,7 @@ pub(super) async fn by_index<'f>(
     let reads_left = PAGE_READS_MAX;
     let mut walk = Steps { app, may, query, after, ended: false, counted: None, reads_left };
     let skipped = walk.skip(start - from, start).await?;
-    let items = walk.take().await?;
+    let items = walk.take(&mut places).await?;
 
     let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
     let reached = start.saturating_add(shown);
@@ -85,7 +90,7 @@ pub(super) async fn by_index<'f>(
         start_index: Some(start),
         next_cursor: None,
         end,
-        _admitted: admitted,
+        _places: places,
     })
 }
 
@@ -103,7 +108,7 @@ struct Steps<'a> {
     reads_left: usize,
 }
 
-impl Steps<'_> {
+impl<'a> Steps<'a> {
     async fn next(&mut self, limit: usize) -> Result<Vec<Stored>, StoreError> {
         let count = self.query.is_unconditional();
         let query = PageQuery { after: self.after.take(), limit, count, ..self.query.clone() };
@@ -140,12 +145,17 @@ impl Steps<'_> {
         Ok(count - u64::try_from(left).unwrap_or(0))
     }
 
-    async fn take(&mut self) -> Result<Vec<Stored>, ScimProblem> {
+    /// The users of the page. Beyond what the store returns at once it is a long page, however few
+    /// users it has, so that only so many have all their megabytes in memory.
+    async fn take(&mut self, places: &mut Places<'a>) -> Result<Vec<Stored>, ScimProblem> {
         let limit = self.query.limit;
         let (mut items, mut bytes) = (Vec::new(), 0);
         while items.len() < limit && !self.ended && bytes < PAGE_BYTES_MAX {
             if self.reads_left == 0 && !items.is_empty() {
                 break;
+            }
+            if !items.is_empty() && places.long.is_none() && !places.is_long {
+                places.long = Some(self.app.admission.admit_scan().await?);
             }
             self.check_reads()?;
             let more = self.next(limit - items.len()).await?;
@@ -204,7 +214,7 @@ pub(super) async fn by_cursor<'f>(
         let (after, limit) = cursor::open(app, &cursors, cursor, count)?;
         (query.after, query.limit) = (Some(after), limit);
     }
-    let admitted = admit(app, &query).await?;
+    let places = admit(app, &query).await?;
     query.count = query.is_unconditional() || begins;
     let page = app.directory.list(reader.permit, query.clone()).await?;
     let total = match page.total {
@@ -218,14 +228,15 @@ pub(super) async fn by_cursor<'f>(
         None => None,
     };
     let items = page.items;
-    Ok(Found { items, total, start_index: None, next_cursor, end: None, _admitted: admitted })
+    Ok(Found { items, total, start_index: None, next_cursor, end: None, _places: places })
 }
 
 /// Admits a page as a list, or as a long list if it is long or needs a scan.
-async fn admit<'f>(app: &'f AppState, query: &PageQuery) -> Result<Admitted<'f>, ScimProblem> {
-    let many = query.limit > SHORT_PAGE_MAX;
-    let admitted = app.admission.admit(if many { Class::LongLists } else { Class::Lists }).await?;
-    let is_scan = !many && !Plan::of(query).is_bounded(query);
-    let scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
-    Ok((admitted, scan))
+async fn admit<'f>(app: &'f AppState, query: &PageQuery) -> Result<Places<'f>, ScimProblem> {
+    let is_long = query.limit > SHORT_PAGE_MAX;
+    let class = if is_long { Class::LongLists } else { Class::Lists };
+    let admitted = app.admission.admit(class).await?;
+    let is_scan = !is_long && !Plan::of(query).is_bounded(query);
+    let long = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
+    Ok(Places { _admitted: admitted, long, is_long })
 }
