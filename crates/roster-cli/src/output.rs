@@ -374,6 +374,13 @@ mod tests {
     }
 
     #[test]
+    fn cells_that_a_spreadsheet_executes_are_told_apart_from_those_that_look_escaped() {
+        let cells = ["=x", "'=x", "''-1", "'x", "x", ""];
+        let written = cells.map(|cell| unformula(cell.to_owned()));
+        assert_eq!(written, ["'=x", "''=x", "'''-1", "'x", "x", ""]);
+    }
+
+    #[test]
     fn a_path_finds_a_part() {
         let user =
             record(r#"{"emails":[{"value":"a@b.c"}],"attributes":{"team":["x","y"]},"a.b":1}"#);

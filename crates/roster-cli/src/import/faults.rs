@@ -74,7 +74,11 @@ pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Resu
         }
         let limit = u64::try_from(ROW_BYTES_MAX).unwrap_or_default();
         let text = lines.text(fault.line, fault.end, limit)?;
-        table.write_record(row(source, &fault, &text).into_iter().map(unformula))?;
+        // A cell of the file has the apostrophe already that a formula needs.
+        let cells = row(source, &fault, &text).into_iter();
+        let is_marked = |cell: &String| cell.starts_with('\'');
+        let cells = cells.map(|cell| if is_marked(&cell) { cell } else { unformula(cell) });
+        table.write_record(cells)?;
     }
     table.flush()?;
     drop(table);
