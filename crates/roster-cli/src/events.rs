@@ -12,7 +12,7 @@ use crate::connection::Remote;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, Record, Writing, plain};
 use crate::records::label;
-use crate::text::say;
+use crate::text::{quoted, say};
 
 /// How many events are shown without `--after`.
 const LAST: u64 = 20;
@@ -68,6 +68,21 @@ pub struct EventsFlags {
 
     #[command(flatten)]
     remote: Remote,
+}
+
+impl EventsFlags {
+    /// Writes the command that goes on after a position, with the same selection.
+    fn suggest(&self, last: &str) {
+        let types = Some(self.types.join(",")).filter(|types| !types.is_empty());
+        let types = types.iter().map(|types| ("type", types));
+        let actors = self.actor.iter().map(|actor| ("actor", actor));
+        let subject = self.subject.iter().map(|subject| ("subject", subject));
+        let selection = types.chain(actors).chain(subject);
+        let words = selection.map(|(flag, value)| format!(" --{flag} {}", quoted(value)));
+        let words: String = words.collect();
+        let all = if self.all_tenants { " --all-tenants" } else { "" };
+        self.remote.suggest(&format!("next: roster events --follow --after {last}{words}{all}"));
+    }
 }
 
 pub(crate) async fn run(flags: EventsFlags) -> Outcome {
@@ -126,7 +141,7 @@ async fn show(
         (0, _, _) => say("no events"),
         (_, true, _) => say("there are more events: --limit stopped the list"),
         (_, false, Some(last)) => {
-            flags.remote.suggest(&format!("next: roster events --follow --after {last}"));
+            flags.suggest(&last);
         }
         (_, false, None) => {}
     }
@@ -176,7 +191,7 @@ async fn follow(
     };
     writing.end()?;
     if let Some(last) = last {
-        flags.remote.suggest(&format!("next: roster events --follow --after {last}"));
+        flags.suggest(&last);
     }
     outcome
 }

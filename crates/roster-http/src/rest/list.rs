@@ -23,13 +23,15 @@ use roster_core::{
 use sha2::{Digest, Sha256};
 
 use super::respond::{PRIVATE, position, write_record};
+use roster_server::limits::AdmissionGuard;
+
 use crate::{
     cursor::ListCursors,
     extract::{
         EntityTags, Fields, JSON, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
         refused, tags, target,
     },
-    limits::admission::{Admitted, Class},
+    limits::admission::Class,
     operation::Operation,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
@@ -140,7 +142,7 @@ pub(super) struct ListRequest<'a> {
     pub(super) class: Class,
     /// The version of the schema of users under which the query is read.
     schema_version: i64,
-    _admitted: Admitted<'a>,
+    _admitted: AdmissionGuard<'a>,
 }
 
 /// The values for the envelope and the headers of a page.

@@ -189,9 +189,8 @@ impl Test {
     fn key(&self, text: &str, is_asked: bool) -> Key {
         let by_equality = ["eq", "ne"].contains(&self.operator);
         let key = match self.place.name().as_str() {
-            "userName" if ["co", "ew"].contains(&self.operator) => username_fold(text),
             // A part of a name may be an invalid name.
-            "userName" if is_asked && self.operator == "sw" => username_fold(text),
+            "userName" if ["co", "sw", "ew"].contains(&self.operator) => username_fold(text),
             "userName" => username_lookup(text),
             "emails.value" if by_equality => email_key(text),
             "phoneNumbers.value" if is_asked && ["co", "sw", "ew"].contains(&self.operator) => {

@@ -385,9 +385,8 @@ fn with_form<P: Compared, T>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Manner {
     Equality,
-    /// By the beginning, or by the order.
     Order,
-    /// By any part, or by the end.
+    /// By the beginning, the end, or any part.
     Part,
 }
 
@@ -395,9 +394,8 @@ impl Manner {
     const fn of(operator: Operator) -> Self {
         match operator {
             Operator::Equal | Operator::NotEqual => Self::Equality,
-            Operator::Contains | Operator::EndsWith => Self::Part,
-            Operator::StartsWith
-            | Operator::Greater
+            Operator::Contains | Operator::StartsWith | Operator::EndsWith => Self::Part,
+            Operator::Greater
             | Operator::GreaterOrEqual
             | Operator::Less
             | Operator::LessOrEqual

@@ -84,7 +84,10 @@ fn candidate(test: &Test, schema: &UserSchema) -> Option<Candidate> {
         }
         (Attribute::ExpiresAt, operand) => expiring(*operator, operand),
         (Attribute::Username, Operand::Text { key: Some(key), .. }) => {
-            text(SortBy::Username, *operator, key)
+            let found = text(SortBy::Username, *operator, key)?;
+            // A key may end with a space that the username does not have.
+            let exact = *operator != Operator::StartsWith || !key.ends_with(' ');
+            Some(Candidate { exact: found.exact && exact, ..found })
         }
         (Attribute::FamilyName, Operand::Text { key: Some(key), .. }) => {
             text(SortBy::FamilyName, *operator, key)

@@ -30,11 +30,12 @@ use std::{
         Arc,
         atomic::{AtomicU16, Ordering},
     },
+    time::Duration,
 };
 
 use http::{HeaderMap, HeaderValue, header::RETRY_AFTER};
 use prometheus_client::metrics::counter::Counter;
-use roster_core::Actor;
+use roster_core::{Actor, limits::PAGE_SIZE_DEFAULT};
 use roster_server::{
     Identity,
     limits::{AdmissionController, AdmissionGuard, Attempts, RateLimitState, RateLimiter},
@@ -44,22 +45,18 @@ use tokio::{
     task_local,
 };
 
-use super::time_limits::READ_WAIT_MAX;
 use crate::problem::{Problem, ProblemCode};
 
 /// The maximum `Retry-After` of an overload, in seconds. The values cycle from 1 to this maximum,
 /// so that callers that are refused at the same time do not retry at the same time.
 const RETRY_AFTER_S_MAX: u16 = 4;
 
+/// The maximum time for which a short list waits for its turn.
+const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
+
 task_local! {
     /// The caller of the request that the task handles, as a hash.
     static CALLER: u64;
-}
-
-/// The place of an admitted request. Dropping it frees the place.
-pub(crate) struct Admitted<'a> {
-    _turn: Option<AdmissionGuard<'a>>,
-    _place: AdmissionGuard<'a>,
 }
 
 /// The limits of one service.
@@ -101,7 +98,7 @@ impl Admission {
             list_turns: AdmissionController::with_queue(
                 settings.list_turns_max,
                 settings.lists_max,
-                READ_WAIT_MAX,
+                TURN_WAIT_MAX,
             ),
             long_lists: AdmissionController::new(settings.long_lists_max),
             writes: AdmissionController::new(settings.writes_max),
@@ -148,25 +145,25 @@ impl Admission {
     }
 
     /// Admits one request of a class, at once or after a short wait; otherwise refuses it with 503.
-    /// An admitted short list then waits for its turn: only so many keep threads busy, and have
-    /// their records in memory, at the same time.
-    pub(crate) async fn admit(&self, class: Class) -> Result<Admitted<'_>, Problem> {
-        let place = self.controller(class).admit(caller()).await;
-        let place = place.ok_or_else(|| self.overloaded())?;
-        let turn = match class {
-            Class::Lists => {
-                let turn = self.list_turns.admit(caller()).await;
-                Some(turn.ok_or_else(|| self.overloaded())?)
-            }
-            Class::LongLists => {
-                // The page keeps its thread busy. Requests that arrived meanwhile are queued or
-                // refused first.
-                yield_now().await;
-                None
-            }
-            Class::Reads | Class::Writes => None,
-        };
-        Ok(Admitted { _turn: turn, _place: place })
+    pub(crate) async fn admit(&self, class: Class) -> Result<AdmissionGuard<'_>, Problem> {
+        let admitted = self.controller(class).admit(caller()).await;
+        let admitted = admitted.ok_or_else(|| self.overloaded())?;
+        if class == Class::LongLists {
+            // The page keeps its thread busy. Requests that arrived meanwhile are queued or
+            // refused first.
+            yield_now().await;
+        }
+        Ok(admitted)
+    }
+
+    /// Waits for the turn of an admitted short list that needs no scan: only so many keep threads
+    /// busy, and have megabytes in memory, at the same time. A page of few records needs none.
+    pub(crate) async fn turn(&self, limit: usize) -> Result<Option<AdmissionGuard<'_>>, Problem> {
+        if limit <= PAGE_SIZE_DEFAULT {
+            return Ok(None);
+        }
+        let turn = self.list_turns.admit(caller()).await;
+        turn.map(Some).ok_or_else(|| self.overloaded())
     }
 
     /// Admits a short page that may need a scan to the long lists. It does not yield: the page may

@@ -25,8 +25,8 @@ pub struct AdmissionSettings {
     pub reads_max: usize,
     /// The maximum number of concurrent short lists. Default 256.
     pub lists_max: usize,
-    /// How many of the short lists read and write their pages at the same time. Default 8 per
-    /// processor.
+    /// How many of the short lists that may have more than 50 records read and write their pages at
+    /// the same time. Default 8 per processor.
     pub list_turns_max: usize,
     /// The maximum number of concurrent long lists. A list is long if its page may have more than
     /// 500 records, or if it needs a scan, which may read more rows than the page has. Default 2

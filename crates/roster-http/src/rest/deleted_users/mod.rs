@@ -42,8 +42,13 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let is_scan = deleted_query.has_tests();
-    let _scan = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
+    let _place = if deleted_query.has_tests() {
+        Some(app.admission.admit_scan().await?)
+    } else if list.class == Class::Lists {
+        app.admission.turn(deleted_query.limit).await?
+    } else {
+        None
+    };
     let page =
         app.directory.list_deleted(call.permit::<ReadDeletedUsers>()?, deleted_query).await?;
     let total = query.count.then_some(Total::Exactly(page.total));

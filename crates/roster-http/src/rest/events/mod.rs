@@ -180,6 +180,8 @@ async fn read_page(
     selection: &Selection,
 ) -> Result<EventsPage, Problem> {
     let _admitted = app.admission.admit(class).await?;
+    let is_short = class == Class::Lists;
+    let _turn = if is_short { app.admission.turn(selection.page.limit).await? } else { None };
     let mut page = app.directory.events(may, selection.audit, selection.page.clone()).await?;
     selection.retain(&mut page);
     Ok(page)

@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 use crate::{
     cursor::List,
     limits::{
-        admission::{Admitted, Class, SHORT_PAGE_MAX},
+        admission::{Class, SHORT_PAGE_MAX},
         scim::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
     },
     scim::{ScimProblem, cursor, resources::Reader, walk::Walk},
@@ -29,8 +29,10 @@ use crate::{
 
 /// The places of a request among the lists, and among the long lists.
 struct Places<'f> {
-    _admitted: Admitted<'f>,
-    /// `None` for a short page that needs no scan, until it turns out to be large.
+    _admitted: AdmissionGuard<'f>,
+    /// The turn of a short page that needs no scan, until it turns out to be large.
+    turn: Option<AdmissionGuard<'f>>,
+    /// The place of a page that needs a scan or turned out to be large.
     long: Option<AdmissionGuard<'f>>,
     is_long: bool,
 }
@@ -156,6 +158,7 @@ impl<'a> Steps<'a> {
             }
             if !items.is_empty() && places.long.is_none() && !places.is_long {
                 places.long = Some(self.app.admission.admit_scan().await?);
+                places.turn = None;
             }
             self.check_reads()?;
             let more = self.next(limit - items.len()).await?;
@@ -238,5 +241,7 @@ async fn admit<'f>(app: &'f AppState, query: &PageQuery) -> Result<Places<'f>, S
     let admitted = app.admission.admit(class).await?;
     let is_scan = !is_long && !Plan::of(query).is_bounded(query);
     let long = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
-    Ok(Places { _admitted: admitted, long, is_long })
+    let takes_turn = !is_long && !is_scan;
+    let turn = if takes_turn { app.admission.turn(query.limit).await? } else { None };
+    Ok(Places { _admitted: admitted, turn, long, is_long })
 }
