@@ -166,8 +166,9 @@ const CALLER: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"kind\":\"an
 /// The key would go to the proxy unencrypted, and the proxy cannot reach this machine.
 #[test]
 fn a_service_on_this_machine_is_asked_without_the_proxy_of_the_environment() {
-    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
-    let proxy_url = format!("http://{}", proxy.local_addr().unwrap());
+    // Nobody listens there any more.
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let proxy_url = format!("http://{proxy}");
     let (url, serving) = server(vec![CALLER]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
     command.args(["whoami", "-o", "json", "--url", &url]).env_clear();
@@ -177,8 +178,6 @@ fn a_service_on_this_machine_is_asked_without_the_proxy_of_the_environment() {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(serving.join().unwrap()[0].starts_with("GET /caller "));
-    proxy.set_nonblocking(true).unwrap();
-    assert!(proxy.accept().is_err(), "the proxy was asked");
 }
 
 /// The same page again and again is no list.
