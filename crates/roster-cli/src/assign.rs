@@ -18,9 +18,29 @@ pub(crate) struct Types {
     pub(crate) numbers: &'static [&'static str],
     /// Members that are lists of texts, written with commas.
     pub(crate) lists: &'static [&'static str],
-    /// Members that the service writes. It would ignore them, as it does in what a GET returned.
-    pub(crate) read_only: &'static [&'static str],
 }
+
+/// The members of any record that only the service writes. It would ignore them, as it does in what
+/// a GET returned.
+const READ_ONLY: [&str; 17] = [
+    "attempts",
+    "base_url",
+    "created_at",
+    "created_by",
+    "deleted_at",
+    "deleted_users",
+    "failing_since",
+    "former_secret_until",
+    "groups",
+    "lag",
+    "member_count",
+    "next_attempt_at",
+    "position",
+    "purge_at",
+    "updated_at",
+    "username_from_email",
+    "users",
+];
 
 /// Members with the values that they get.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +88,7 @@ impl Assignments {
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err(wrong("write MEMBER=VALUE"));
         }
-        if types.read_only.contains(&name) {
+        if READ_ONLY.contains(&name) {
             return Err(wrong("only the service writes this member"));
         }
         let mut members = &mut self.members;
@@ -127,12 +147,8 @@ mod tests {
 
     use super::*;
 
-    const TYPES: Types = Types {
-        switches: &["email_verified"],
-        numbers: &["users_max"],
-        lists: &["types"],
-        read_only: &["created_at"],
-    };
+    const TYPES: Types =
+        Types { switches: &["email_verified"], numbers: &["users_max"], lists: &["types"] };
 
     fn divided(words: &[&str]) -> Result<(Assignments, Vec<String>), Failure> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();

@@ -21,7 +21,6 @@ pub(crate) const USERS: Kind = Kind {
         switches: &["email_verified", "phone_number_verified"],
         numbers: &[],
         lists: &[],
-        read_only: &["created_at", "updated_at"],
     },
 };
 

@@ -22,12 +22,7 @@ const GROUPS: Kind = Kind {
     columns: &["display_name", "member_count", "external_id", "id"],
     key: "id",
     name: "display_name",
-    types: Types {
-        switches: &[],
-        numbers: &[],
-        lists: &[],
-        read_only: &["member_count", "created_at", "updated_at"],
-    },
+    types: Types { switches: &[], numbers: &[], lists: &[] },
 };
 
 /// The columns of members. Those of their records are requested with `fields`.

@@ -22,7 +22,7 @@ const SCHEMA: Kind = Kind {
     columns: &["member", "type", "multi_valued", "required", "unique", "index", "description"],
     key: "member",
     name: "member",
-    types: Types { switches: &[], numbers: &[], lists: &["indexed_members"], read_only: &[] },
+    types: Types { switches: &[], numbers: &[], lists: &["indexed_members"] },
 };
 
 /// Parts of a declaration that are `true` or `false`.

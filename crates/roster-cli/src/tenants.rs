@@ -21,21 +21,7 @@ const TENANTS: Kind = Kind {
     columns: &["name", "status", "users", "groups", "display_name", "external_id"],
     key: "name",
     name: "name",
-    types: Types {
-        switches: &[],
-        numbers: &["users_max"],
-        lists: &[],
-        read_only: &[
-            "users",
-            "deleted_users",
-            "groups",
-            "created_at",
-            "updated_at",
-            "deleted_at",
-            "purge_at",
-            "base_url",
-        ],
-    },
+    types: Types { switches: &[], numbers: &["users_max"], lists: &[] },
 };
 
 const DELETED: Kind = Kind {

@@ -23,22 +23,7 @@ const WEBHOOKS: Kind = Kind {
     columns: &["name", "status", "lag", "types", "url", "id"],
     key: "id",
     name: "name",
-    types: Types {
-        switches: &[],
-        numbers: &["batch_max"],
-        lists: &["types"],
-        read_only: &[
-            "position",
-            "lag",
-            "failing_since",
-            "attempts",
-            "next_attempt_at",
-            "former_secret_until",
-            "created_by",
-            "created_at",
-            "updated_at",
-        ],
-    },
+    types: Types { switches: &[], numbers: &["batch_max"], lists: &["types"] },
 };
 
 const DELIVERY_COLUMNS: [&str; 7] =

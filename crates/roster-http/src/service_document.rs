@@ -11,6 +11,7 @@ use roster_server::limits::{
 use crate::{
     description::{self, object, string},
     limits::{
+        admission::PAGE_WAIT_MAX,
         scim,
         transfers::{
             EXPORTS_MAX, EXPORTS_PER_CALLER_MAX, IMPORTS_MAX, IMPORTS_PER_CALLER_MAX,
@@ -161,6 +162,7 @@ fn limits_of(settings: &HttpSettings) -> Json {
         ("issuer_keys_retry_seconds", number(roster_jwt::limits::COOLDOWN_MS / 1000)),
         ("issuer_keys_stale_seconds", number(roster_jwt::limits::STALE_MS / 1000)),
         ("queue_wait_max_ms", number(QUEUE_WAIT_MAX.as_millis())),
+        ("page_wait_max_ms", number(PAGE_WAIT_MAX.as_millis())),
         ("read_wait_max_ms", number(settings.read_wait_max.as_millis())),
     ]);
     let more = [limits_of_streams(), limits_of_groups(), limits_of_the_store()];

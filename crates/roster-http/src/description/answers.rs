@@ -78,12 +78,17 @@ fn add_scope(operation: &mut Json) {
     }
     // SCIM operations describe all errors in one response.
     if !named.is_scim() {
-        let mut responses = members(at(operation, &["responses"])).to_vec();
-        let place = responses.iter().position(|(status, _)| status.as_str() > "401");
-        let refusal = ("401".to_owned(), component("responses", "Unauthenticated"));
-        responses.insert(place.unwrap_or(responses.len()), refusal);
-        set(operation, "responses", Json::Object(responses));
+        add_response(operation, "401", "Unauthenticated");
     }
+}
+
+/// Adds a response of the components, in the order of the statuses.
+pub(super) fn add_response(operation: &mut Json, status: &str, name: &str) {
+    let mut responses = members(at(operation, &["responses"])).to_vec();
+    let place = responses.iter().position(|(other, _)| other.as_str() > status);
+    let added = (status.to_owned(), component("responses", name));
+    responses.insert(place.unwrap_or(responses.len()), added);
+    set(operation, "responses", Json::Object(responses));
 }
 
 /// Adds the headers that every response has.

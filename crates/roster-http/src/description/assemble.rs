@@ -15,12 +15,10 @@ use roster_core::{
 };
 
 use super::{
-    answers::{complete_paths, complete_responses},
+    answers::{add_response, complete_paths, complete_responses},
     forms::schemas_of_writes,
     problem_page::explanation,
-    tree::{
-        at, component, items, map_texts, members, object, reference, remove, set, string, text_at,
-    },
+    tree::{at, items, map_texts, members, object, reference, remove, set, string, text_at},
 };
 use crate::operation::Operation;
 
@@ -127,7 +125,11 @@ pub(super) fn of_tenant(mut document: Json) -> Json {
     for (_, item) in &mut paths {
         let Json::Object(operations) = item else { continue };
         for (_, operation) in operations {
-            may_have_no_tenant(operation);
+            let responses = at(operation, &["responses"]);
+            // The tenant may not exist. SCIM operations describe all errors in one response.
+            if ["404", "default"].iter().all(|status| responses.member(status).is_none()) {
+                add_response(operation, "404", "TenantNotFound");
+            }
         }
     }
     let mut servers = items(at(&document, &["servers"])).to_vec();
@@ -137,20 +139,6 @@ pub(super) fn of_tenant(mut document: Json) -> Json {
     set(&mut document, "servers", Json::Array(servers));
     set(&mut document, "paths", Json::Object(paths));
     with_urls_of_service(document, &removed)
-}
-
-/// Adds the response to a request below the base URL of a tenant that does not exist, if the
-/// operation describes no other 404.
-fn may_have_no_tenant(operation: &mut Json) {
-    let mut responses = members(at(operation, &["responses"])).to_vec();
-    let has = |wanted: &str| responses.iter().any(|(status, _)| status == wanted);
-    if responses.is_empty() || has("404") || has("default") {
-        return;
-    }
-    let place = responses.iter().position(|(status, _)| status.as_str() > "404");
-    let refusal = ("404".to_owned(), component("responses", "TenantNotFound"));
-    responses.insert(place.unwrap_or(responses.len()), refusal);
-    set(operation, "responses", Json::Object(responses));
 }
 
 /// The document of a tenant, in which URLs and paths of the service are not below the tenant's.

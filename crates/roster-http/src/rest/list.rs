@@ -20,11 +20,10 @@ use roster_core::{
     list::{PageKey, Total},
     words::Search,
 };
+use roster_server::limits::AdmissionGuard;
 use sha2::{Digest, Sha256};
 
 use super::respond::{PRIVATE, position, write_record};
-use roster_server::limits::AdmissionGuard;
-
 use crate::{
     cursor::ListCursors,
     extract::{

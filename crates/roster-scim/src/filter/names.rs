@@ -166,9 +166,9 @@ impl Names for UserNames<'_> {
             _ if operator == Operator::Present => Ok(()),
             Named::Parts(_, attribute) => Err(needs_part(attribute)),
             Named::Active => check_operator(Comparison::Flag, operator),
-            Named::Version if is_equality(operator) => Ok(()),
+            Named::Version if operator.is_equality() => Ok(()),
             Named::Version => Err("a version takes eq, ne and pr".to_owned()),
-            Named::GroupRef if !is_equality(operator) => {
+            Named::GroupRef if !operator.is_equality() => {
                 Err("groups.$ref takes eq, ne and pr".to_owned())
             }
             Named::Texts(comparison, _) => check_operator(*comparison, operator),
@@ -327,10 +327,6 @@ fn is_binary(path: &Path) -> bool {
 /// Whether the attribute is an object with any keys.
 fn is_free(found: &AttributeSchema) -> bool {
     found.kind == AttributeType::Complex && found.sub_attributes.is_empty()
-}
-
-const fn is_equality(operator: Operator) -> bool {
-    matches!(operator, Operator::Equal | Operator::NotEqual)
 }
 
 const fn is_order(operator: Operator) -> bool {

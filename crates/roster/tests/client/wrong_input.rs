@@ -20,6 +20,28 @@ over_each_engine! {
     a_secret_that_nobody_reads_is_an_error,
     an_input_is_not_overwritten_by_its_faults,
     a_server_that_is_no_roster_is_recognised,
+    a_member_that_only_the_service_writes_is_an_error,
+}
+
+/// They are those of the description that are read-only.
+fn a_member_that_only_the_service_writes_is_an_error(engine: Engine) {
+    let shell = Shell::new(engine);
+    let description = shell.service.get("/openapi.json").body;
+    for (command, schema) in
+        [("users", "User"), ("groups", "Group"), ("tenants", "Tenant"), ("webhooks", "Webhook")]
+    {
+        let properties = &description["components"]["schemas"][schema]["properties"];
+        let properties = properties.as_object().unwrap().iter();
+        let read_only = properties.filter(|(_, property)| property["readOnly"] == true);
+        // A create says that it ignores an id.
+        let names: Vec<_> = read_only.map(|(name, _)| name).filter(|name| *name != "id").collect();
+        assert!(names.len() > 1, "{schema}");
+        for name in names {
+            let set = [command, "set", "anything", &format!("{name}:=null")];
+            shell.run(&set).failed(2, &["only the service writes this member"]);
+        }
+    }
+    shell.service.stop();
 }
 
 fn json_that_the_service_would_change_is_an_error(engine: Engine) {

@@ -318,7 +318,7 @@ pub(crate) async fn a_list_whose_rows_are_tested_is_a_long_one_whatever_else_it_
 
 pub(crate) async fn only_so_many_short_lists_are_read_at_the_same_time(backend: Backend) {
     const REQUESTS: usize = 20;
-    let pressure = AdmissionSettings { list_turns_max: 2, ..AdmissionSettings::default() };
+    let pressure = AdmissionSettings { pages_max: 2, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let user = path(&service.user(json!({"username": "ada"})).await);
     service.store.hang_pages(true);
@@ -327,7 +327,7 @@ pub(crate) async fn only_so_many_short_lists_are_read_at_the_same_time(backend: 
         while service.store.pages() < 2 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The others have a place among the lists, and wait for longer than for a place.
+        // The others have a place among the lists, so they wait for longer than for that.
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(service.store.pages(), 2);
         service.get(&user).await.expect(200);

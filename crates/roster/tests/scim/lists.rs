@@ -319,9 +319,9 @@ pub(crate) async fn unknown_parameters_are_ignored(backend: Backend) {
 pub(crate) async fn a_page_of_many_megabytes_is_a_long_list_however_few_users_it_has(
     backend: Backend,
 ) {
-    // All have a place and a turn among the short lists.
+    // All short pages are read at the same time.
     let pressure =
-        AdmissionSettings { list_turns_max: 40, long_lists_max: 1, ..AdmissionSettings::default() };
+        AdmissionSettings { pages_max: 40, long_lists_max: 1, ..AdmissionSettings::default() };
     let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
     let certificate = |letter: &str| json!({"value": letter.repeat(8192)});
     let certificates = ["A", "B", "C", "D", "E", "F", "G"].map(certificate);

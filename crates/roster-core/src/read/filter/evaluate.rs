@@ -42,8 +42,9 @@ pub(super) struct Notes {
     comparisons: Cell<usize>,
     /// The number of comparisons after which the thread pauses; `None` if it never does.
     pause_at: Option<Cell<usize>>,
-    /// The normalized texts by the address of the text, and whether they are compared for equality.
-    forms: RefCell<HashMap<(usize, Manner), String>>,
+    /// The normalized texts by the address of the text, and whether they are compared for equality
+    /// or by a part.
+    forms: RefCell<HashMap<(usize, bool, bool), String>>,
 }
 
 impl Notes {
@@ -361,57 +362,34 @@ fn with_form<P: Compared, T>(
     compare: impl FnOnce(&str) -> T,
 ) -> Option<T> {
     let value = text_of(found)?;
-    let (comparison, manner) = (test.path.comparison(), Manner::of(test.operator));
+    let (comparison, operator) = (test.path.comparison(), test.operator);
     // Only a text of the record keeps its address.
     let is_of_record = matches!(found, Found::Text(Cow::Borrowed(_)) | Found::Json(_));
     let is_of_record = is_of_record && !value.is_empty();
     let Some(notes) = notes.filter(|_| is_of_record && !is_plain(comparison, value)) else {
-        return Some(compare(&form(comparison, manner, value)));
+        return Some(compare(&form(comparison, operator, value)));
     };
-    let place = (value.as_ptr().addr(), manner);
+    let place = (value.as_ptr().addr(), operator.is_equality(), operator.is_by_part());
     if let Some(form) = notes.forms.borrow().get(&place) {
         return Some(compare(form));
     }
     if !value.is_ascii() {
         notes.count(value.len() * FORM_COMPARISONS_PER_BYTE);
     }
-    let form = form(comparison, manner, value).into_owned();
+    let form = form(comparison, operator, value).into_owned();
     let result = compare(&form);
     notes.forms.borrow_mut().insert(place, form);
     Some(result)
 }
 
-/// How an operator compares texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Manner {
-    Equality,
-    Order,
-    /// By the beginning, the end, or any part.
-    Part,
-}
-
-impl Manner {
-    const fn of(operator: Operator) -> Self {
-        match operator {
-            Operator::Equal | Operator::NotEqual => Self::Equality,
-            Operator::Contains | Operator::StartsWith | Operator::EndsWith => Self::Part,
-            Operator::Greater
-            | Operator::GreaterOrEqual
-            | Operator::Less
-            | Operator::LessOrEqual
-            | Operator::Present => Self::Order,
-        }
-    }
-}
-
 /// The normalized form of a text in a comparison.
-fn form(comparison: Comparison, manner: Manner, value: &str) -> Cow<'_, str> {
+fn form(comparison: Comparison, operator: Operator, value: &str) -> Cow<'_, str> {
     match comparison {
         Comparison::Exact | Comparison::Json | Comparison::TimeJson => Cow::Borrowed(value),
         // The index has the keys, of which some end with a mark.
-        Comparison::Username if manner == Manner::Part => username_fold(value).into(),
+        Comparison::Username if operator.is_by_part() => username_fold(value).into(),
         Comparison::Username => username_lookup(value).into(),
-        Comparison::Email if manner == Manner::Equality => email_key(value).into(),
+        Comparison::Email if operator.is_equality() => email_key(value).into(),
         Comparison::PhoneNumber => phone_key(value).into(),
         Comparison::Email
         | Comparison::Folded

@@ -105,6 +105,16 @@ macro_rules! operators {
                     $(Self::$variant => $text,)*
                 }
             }
+
+            /// Whether it is `eq` or `ne`.
+            pub const fn is_equality(self) -> bool {
+                matches!(self, Self::Equal | Self::NotEqual)
+            }
+
+            /// Whether it compares a part of a text: `co`, `sw` or `ew`.
+            pub const fn is_by_part(self) -> bool {
+                matches!(self, Self::Contains | Self::StartsWith | Self::EndsWith)
+            }
         }
     };
 }

@@ -11,9 +11,7 @@ use crate::{
 
 /// Checks that values with this comparison support the operator.
 pub fn check_operator(comparison: Comparison, operator: Operator) -> Result<(), String> {
-    let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
-    let by_text =
-        matches!(operator, Operator::Contains | Operator::StartsWith | Operator::EndsWith);
+    let (by_equality, by_text) = (operator.is_equality(), operator.is_by_part());
     match comparison {
         _ if operator == Operator::Present => Ok(()),
         Comparison::Presence => Err("it has parts: name one; by itself it takes pr".to_owned()),
@@ -47,9 +45,8 @@ pub fn operand(
     literal: Json,
 ) -> Result<Operand, String> {
     if matches!(literal, Json::Null) {
-        let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
         let detail = || "null goes with eq and ne".to_owned();
-        return if by_equality { Ok(Operand::Null) } else { Err(detail()) };
+        return if operator.is_equality() { Ok(Operand::Null) } else { Err(detail()) };
     }
     match (comparison, literal) {
         (Comparison::FoldedJson, Json::Text(text)) => Ok(self::text(comparison, operator, text)),
@@ -79,8 +76,7 @@ fn time(operator: Operator, typed: String) -> Result<Operand, String> {
     let Some((before, after)) = Timestamp::parse_between(&typed) else {
         return Err("write a time of RFC 3339, like \"2026-11-20T12:00:00Z\"".to_owned());
     };
-    let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
-    Ok(if by_equality && before != after {
+    Ok(if operator.is_equality() && before != after {
         Operand::Text { typed, key: None }
     } else if matches!(operator, Operator::Less | Operator::GreaterOrEqual) {
         Operand::Time(after)
@@ -90,9 +86,7 @@ fn time(operator: Operator, typed: String) -> Result<Operand, String> {
 }
 
 fn json(operator: Operator, literal: Json) -> Result<Operand, String> {
-    let by_text =
-        matches!(operator, Operator::Contains | Operator::StartsWith | Operator::EndsWith);
-    let by_equality = matches!(operator, Operator::Equal | Operator::NotEqual);
+    let (by_equality, by_text) = (operator.is_equality(), operator.is_by_part());
     match literal {
         Json::Text(typed) => Ok(Operand::Text { key: Some(typed.clone()), typed }),
         _ if by_text => Err("co, sw and ew take a text in quotation marks".to_owned()),
@@ -105,14 +99,11 @@ fn json(operator: Operator, literal: Json) -> Result<Operand, String> {
 }
 
 fn text(comparison: Comparison, operator: Operator, typed: String) -> Operand {
-    let equality = matches!(operator, Operator::Equal | Operator::NotEqual);
-    let by_part =
-        matches!(operator, Operator::Contains | Operator::StartsWith | Operator::EndsWith);
     let key = match comparison {
-        Comparison::Username if by_part => Some(username_fold(&typed)),
+        Comparison::Username if operator.is_by_part() => Some(username_fold(&typed)),
         Comparison::Username => Some(username_lookup(&typed)),
-        Comparison::Email if equality => Some(email_key(&typed)),
-        Comparison::PhoneNumber if by_part => phone_part(&typed),
+        Comparison::Email if operator.is_equality() => Some(email_key(&typed)),
+        Comparison::PhoneNumber if operator.is_by_part() => phone_part(&typed),
         Comparison::PhoneNumber => Some(phone_key(&typed)).filter(|key| !key.is_empty()),
         Comparison::Exact => Some(nfc(typed.clone())),
         Comparison::Email

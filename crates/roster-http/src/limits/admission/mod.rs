@@ -51,8 +51,8 @@ use crate::problem::{Problem, ProblemCode};
 /// so that callers that are refused at the same time do not retry at the same time.
 const RETRY_AFTER_S_MAX: u16 = 4;
 
-/// The maximum time for which a short list waits for its turn.
-const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
+/// The maximum time for which a short list waits until its page is read.
+pub(crate) const PAGE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 task_local! {
     /// The caller of the request that the task handles, as a hash.
@@ -69,7 +69,7 @@ pub(crate) struct Admission {
     pub(crate) log_bytes_charged: Counter,
     reads: AdmissionController,
     lists: AdmissionController,
-    list_turns: AdmissionController,
+    pages: AdmissionController,
     long_lists: AdmissionController,
     writes: AdmissionController,
     hasher: RandomState,
@@ -94,11 +94,11 @@ impl Admission {
             attempts: Attempts::new(settings.failed_auth_per_minute),
             reads: AdmissionController::new(settings.reads_max),
             lists: AdmissionController::new(settings.lists_max),
-            // Only short lists that have a place wait for a turn.
-            list_turns: AdmissionController::with_queue(
-                settings.list_turns_max,
+            // Only short lists that have a place wait for this one.
+            pages: AdmissionController::with_queue(
+                settings.pages_max,
                 settings.lists_max,
-                TURN_WAIT_MAX,
+                PAGE_WAIT_MAX,
             ),
             long_lists: AdmissionController::new(settings.long_lists_max),
             writes: AdmissionController::new(settings.writes_max),
@@ -156,14 +156,18 @@ impl Admission {
         Ok(admitted)
     }
 
-    /// Waits for the turn of an admitted short list that needs no scan: only so many keep threads
-    /// busy, and have megabytes in memory, at the same time. A page of few records needs none.
-    pub(crate) async fn turn(&self, limit: usize) -> Result<Option<AdmissionGuard<'_>>, Problem> {
-        if limit <= PAGE_SIZE_DEFAULT {
+    /// Admits the page of a short list that needs no scan: only so many keep threads busy, and have
+    /// megabytes in memory, at the same time. A page of few records is read without a place, and a
+    /// page of another class has one.
+    pub(crate) async fn admit_page(
+        &self,
+        class: Class,
+        limit: usize,
+    ) -> Result<Option<AdmissionGuard<'_>>, Problem> {
+        if class != Class::Lists || limit <= PAGE_SIZE_DEFAULT {
             return Ok(None);
         }
-        let turn = self.list_turns.admit(caller()).await;
-        turn.map(Some).ok_or_else(|| self.overloaded())
+        self.pages.admit(caller()).await.map(Some).ok_or_else(|| self.overloaded())
     }
 
     /// Admits a short page that may need a scan to the long lists. It does not yield: the page may

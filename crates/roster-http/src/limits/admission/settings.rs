@@ -25,9 +25,9 @@ pub struct AdmissionSettings {
     pub reads_max: usize,
     /// The maximum number of concurrent short lists. Default 256.
     pub lists_max: usize,
-    /// How many of the short lists that may have more than 50 records read and write their pages at
-    /// the same time. Default 8 per processor.
-    pub list_turns_max: usize,
+    /// How many pages of short lists that may have more than 50 records are read at the same time.
+    /// Default 8 per processor.
+    pub pages_max: usize,
     /// The maximum number of concurrent long lists. A list is long if its page may have more than
     /// 500 records, or if it needs a scan, which may read more rows than the page has. Default 2
     /// per processor.
@@ -46,7 +46,7 @@ impl Default for AdmissionSettings {
             log_bytes_per_hour: LOG_BYTES_PER_HOUR,
             reads_max: 1_024,
             lists_max: 256,
-            list_turns_max: 8 * processors,
+            pages_max: 8 * processors,
             long_lists_max: 2 * processors,
             writes_max: 1_024,
         }

@@ -44,10 +44,8 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     }
     let _place = if deleted_query.has_tests() {
         Some(app.admission.admit_scan().await?)
-    } else if list.class == Class::Lists {
-        app.admission.turn(deleted_query.limit).await?
     } else {
-        None
+        app.admission.admit_page(list.class, deleted_query.limit).await?
     };
     let page =
         app.directory.list_deleted(call.permit::<ReadDeletedUsers>()?, deleted_query).await?;

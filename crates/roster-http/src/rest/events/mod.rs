@@ -180,8 +180,7 @@ async fn read_page(
     selection: &Selection,
 ) -> Result<EventsPage, Problem> {
     let _admitted = app.admission.admit(class).await?;
-    let is_short = class == Class::Lists;
-    let _turn = if is_short { app.admission.turn(selection.page.limit).await? } else { None };
+    let _place = app.admission.admit_page(class, selection.page.limit).await?;
     let mut page = app.directory.events(may, selection.audit, selection.page.clone()).await?;
     selection.retain(&mut page);
     Ok(page)

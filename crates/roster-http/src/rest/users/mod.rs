@@ -35,12 +35,11 @@ pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Resp
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
-    let _place = match list.class {
-        Class::Lists if Plan::of(&page_query).is_bounded(&page_query) => {
-            app.admission.turn(page_query.limit).await?
-        }
-        Class::Lists => Some(app.admission.admit_scan().await?),
-        Class::LongLists | Class::Reads | Class::Writes => None,
+    let is_scan = list.class == Class::Lists && !Plan::of(&page_query).is_bounded(&page_query);
+    let _place = if is_scan {
+        Some(app.admission.admit_scan().await?)
+    } else {
+        app.admission.admit_page(list.class, page_query.limit).await?
     };
     let page = app.directory.list(call.permit()?, page_query).await?;
     let (position, next) = (page.position, page.next);

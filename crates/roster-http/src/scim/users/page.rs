@@ -27,14 +27,13 @@ use crate::{
     state::AppState,
 };
 
-/// The places of a request among the lists, and among the long lists.
+/// The places of a request: among the lists, the pages that are read, and the long lists.
 struct Places<'f> {
-    _admitted: AdmissionGuard<'f>,
-    /// The turn of a short page that needs no scan, until it turns out to be large.
-    turn: Option<AdmissionGuard<'f>>,
-    /// The place of a page that needs a scan or turned out to be large.
+    _list: AdmissionGuard<'f>,
+    /// That of a short page without a scan, until it turns out to be large.
+    page: Option<AdmissionGuard<'f>>,
+    /// That of a short page that needs a scan or turned out to be large.
     long: Option<AdmissionGuard<'f>>,
-    is_long: bool,
 }
 
 /// A page.
@@ -156,9 +155,9 @@ impl<'a> Steps<'a> {
             if self.reads_left == 0 && !items.is_empty() {
                 break;
             }
-            if !items.is_empty() && places.long.is_none() && !places.is_long {
+            if !items.is_empty() && places.page.is_some() {
                 places.long = Some(self.app.admission.admit_scan().await?);
-                places.turn = None;
+                places.page = None;
             }
             self.check_reads()?;
             let more = self.next(limit - items.len()).await?;
@@ -236,12 +235,14 @@ pub(super) async fn by_cursor<'f>(
 
 /// Admits a page as a list, or as a long list if it is long or needs a scan.
 async fn admit<'f>(app: &'f AppState, query: &PageQuery) -> Result<Places<'f>, ScimProblem> {
-    let is_long = query.limit > SHORT_PAGE_MAX;
-    let class = if is_long { Class::LongLists } else { Class::Lists };
-    let admitted = app.admission.admit(class).await?;
-    let is_scan = !is_long && !Plan::of(query).is_bounded(query);
-    let long = if is_scan { Some(app.admission.admit_scan().await?) } else { None };
-    let takes_turn = !is_long && !is_scan;
-    let turn = if takes_turn { app.admission.turn(query.limit).await? } else { None };
-    Ok(Places { _admitted: admitted, turn, long, is_long })
+    let many = query.limit > SHORT_PAGE_MAX;
+    let class = if many { Class::LongLists } else { Class::Lists };
+    let list = app.admission.admit(class).await?;
+    let is_scan = !many && !Plan::of(query).is_bounded(query);
+    let (page, long) = if is_scan {
+        (None, Some(app.admission.admit_scan().await?))
+    } else {
+        (app.admission.admit_page(class, query.limit).await?, None)
+    };
+    Ok(Places { _list: list, page, long })
 }
