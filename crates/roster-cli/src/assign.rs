@@ -14,7 +14,7 @@ use crate::strict_json;
 pub(crate) struct Types {
     /// Members that are `true` or `false`.
     pub(crate) switches: &'static [&'static str],
-    /// Members that are numbers.
+    /// Members that are numbers, besides `version`.
     pub(crate) numbers: &'static [&'static str],
     /// Members that are lists of texts, written with commas.
     pub(crate) lists: &'static [&'static str],
@@ -77,7 +77,7 @@ impl Assignments {
         } else if is(types.switches) {
             let value = text.parse::<bool>().map_err(|_| wrong("write true or false"))?;
             (name, value.into())
-        } else if is(types.numbers) {
+        } else if is(types.numbers) || name == "version" {
             (name, text.parse::<u64>().map_err(|_| wrong("write a number"))?.into())
         } else if is(types.lists) {
             let items = text.split(',').map(|item| Value::from(item.trim()));
@@ -165,6 +165,7 @@ mod tests {
             "attributes.n:=[1]",
             "email_verified=true",
             "users_max=7",
+            "version=3",
             "types=user.*, group.*",
             "name=a=b",
             "x@y.z",
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(
             Value::from(assignments.members),
             json!({"title": "Dr", "department": null, "attributes": {"team": "core", "n": [1]},
-                "email_verified": true, "users_max": 7, "types": ["user.*", "group.*"],
+                "email_verified": true, "users_max": 7, "version": 3, "types": ["user.*", "group.*"],
                 "name": "a=b"})
         );
     }
@@ -184,6 +185,7 @@ mod tests {
         for words in [
             &["email_verified=yes"][..],
             &["users_max=-1"],
+            &["version=two"],
             &["a:=[1"],
             &["=x"],
             &["a b=c"],

@@ -228,17 +228,18 @@ impl Collection<'_> {
 
     fn not_found(&self, name: &str) -> Failure {
         let text = format!("no {} is called {name}", self.kind.one);
+        // Of an address the first part: the rest may be wrong.
+        let word = quoted(name.split('@').next().unwrap_or_default());
+        let flags = self.remote.words();
         let next = match self.kind.path {
-            "tenants" => {
-                "roster tenants list; roster tenants deleted lists those to restore".into()
-            }
-            "deleted-tenants" => "roster tenants deleted".into(),
-            // Of an address the first part: the rest may be wrong.
+            "tenants" => format!(
+                "roster tenants list{flags}; roster tenants deleted{flags} lists those to restore"
+            ),
+            "deleted-tenants" => format!("roster tenants deleted{flags}"),
             "users" => {
-                let word = name.split('@').next().unwrap_or_default();
-                format!("roster users list {}; roster deleted-users list", quoted(word))
+                format!("roster users list {word}{flags}; roster deleted-users list{flags}")
             }
-            path => format!("roster {path} list"),
+            path => format!("roster {path} list{flags}"),
         };
         Failure::new(exit::NOT_FOUND, text).next(next)
     }

@@ -67,10 +67,9 @@ pub async fn index_step<D: IndexWriter>(
     kept: &mut IndexRows,
 ) -> Result<(IndexStep, Option<Arc<UserSchema>>), D::Error> {
     let tenant = Cell::from(db.tenant());
-    let Some(mut schema) = locked_schema(db, sql).await? else {
-        return Ok((IndexStep::Done, None));
-    };
-    let building = schema.indexes.iter().find_map(|index| match &index.status {
+    let schema = locked_schema(db, sql).await?;
+    let indexes = schema.as_ref().map(|schema| &*schema.indexes).unwrap_or_default();
+    let building = indexes.iter().find_map(|index| match &index.status {
         IndexStatus::Building { reached, users } => {
             Some(Progress { last: *reached, users: *users, is_end: false })
         }
@@ -79,6 +78,12 @@ pub async fn index_step<D: IndexWriter>(
         | IndexStatus::Failed { .. }
         | IndexStatus::Dropped => None,
     });
+    if building.is_none() && kept.tenant() == Some(db.tenant()) {
+        // They are of an index that was dropped. One that is declared afterwards may have its
+        // number.
+        kept.clear();
+    }
+    let Some(mut schema) = schema else { return Ok((IndexStep::Done, None)) };
     if let Some(from) = building {
         if !build(db, sql, &mut schema, from, kept).await? {
             return Ok((IndexStep::Pending, None));

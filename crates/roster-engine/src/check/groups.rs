@@ -20,11 +20,12 @@ pub(super) const GROUPS: &str = "SELECT id, version, record, name_key, external_
 
 /// Memberships whose group or member does not exist, or whose member has another kind.
 const LOOSE: &str = "SELECT m.group_id, m.member_id FROM group_members AS m \
-     WHERE NOT EXISTS (SELECT 1 FROM groups WHERE tenant = m.tenant AND id = m.group_id) \
+     WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = m.tenant AND status >= 2) AND ( \
+     NOT EXISTS (SELECT 1 FROM groups WHERE tenant = m.tenant AND id = m.group_id) \
      OR NOT CASE m.kind \
      WHEN 0 THEN EXISTS (SELECT 1 FROM users WHERE tenant = m.tenant AND id = m.member_id) \
      WHEN 1 THEN EXISTS (SELECT 1 FROM groups WHERE tenant = m.tenant AND id = m.member_id) \
-     ELSE false END";
+     ELSE false END)";
 
 /// Compares a row with its record, and its stored number of members with the memberships.
 pub(super) fn check_group(row: &Item, line: &mut Line) {

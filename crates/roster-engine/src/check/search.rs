@@ -3,7 +3,8 @@
 //! fewer or more rows, which are not checked.
 //!
 //! Each expected row is looked up, then all rows are counted. Only if there are more rows than
-//! expected, every row is compared with its user, to find the surplus ones.
+//! expected, every row is compared with its user, to find the surplus ones. Those of a tenant that
+//! is being erased are left out: its users are erased first.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -59,7 +60,9 @@ impl Search {
         let words = Table {
             name: "words",
             rows: "SELECT w.id, w.word, NULL, u.record, w.tenant FROM words AS w \
-                 LEFT JOIN users AS u ON u.tenant = w.tenant AND u.id = w.id",
+                 LEFT JOIN users AS u ON u.tenant = w.tenant AND u.id = w.id \
+                 WHERE NOT EXISTS (SELECT 1 FROM tenants AS t \
+                 WHERE t.id = w.tenant AND t.status >= 2)",
             line: Line::new("words"),
             expected: Vec::new(),
             unchecked: 0,
@@ -67,7 +70,9 @@ impl Search {
         let further_keys = Table {
             name: "further_keys",
             rows: "SELECT k.id, k.key, k.kind, u.record, k.tenant FROM further_keys AS k \
-                 LEFT JOIN users AS u ON u.tenant = k.tenant AND u.id = k.id",
+                 LEFT JOIN users AS u ON u.tenant = k.tenant AND u.id = k.id \
+                 WHERE NOT EXISTS (SELECT 1 FROM tenants AS t \
+                 WHERE t.id = k.tenant AND t.status >= 2)",
             line: Line::new("further keys"),
             expected: Vec::new(),
             unchecked: 0,

@@ -140,15 +140,7 @@ impl<'f, F: Facts> Batch<'f, F> {
         {
             return Ok(executed);
         }
-        let events_before = self.writes.event_count();
         let executed = self.execute(request)?;
-        // Finds the event whose record is returned to a repeated request. When a user is deleted,
-        // the events of its groups precede that of the user. When it is restored, they follow it.
-        let nth = if executed.effect == Effect::Changed(EventKind::Restored) {
-            events_before + 1
-        } else {
-            self.writes.event_count()
-        };
         // If a create was skipped, a repeated request gets the user as unchanged. The response is
         // the same.
         let effect = match executed.effect {
@@ -160,7 +152,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             at: request.command.at,
             effect,
             stored: executed.stored.clone(),
-            nth,
+            nth: self.writes.event_count(),
             replaces_record,
         };
         self.writes.idempotency.insert(idempotency.key, record);

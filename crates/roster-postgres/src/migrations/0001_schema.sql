@@ -176,7 +176,7 @@ CREATE TABLE idempotency_keys (
     at          bigint  NOT NULL,
     user_id     uuid    NOT NULL,
     version     bigint  NOT NULL CHECK (version > 0),
-    position    bigint  NOT NULL CHECK (position > 0),
+    position    bigint  NOT NULL CHECK (position >= 0),
     effect      text COLLATE "C" NOT NULL, -- the kind of the event, or 'unchanged'
     record      text COLLATE "C", -- of an unchanged user; else the event has it
     PRIMARY KEY (tenant, key)

@@ -94,14 +94,18 @@ pub(crate) const HOLDERS_OF_INDEXED_KEYS: &str = "SELECT found.* \
      (SELECT kind, key, id FROM further_keys WHERE tenant = $1 AND kind = named.kind \
      AND key = named.key ORDER BY kind, key, id LIMIT 1) AS found";
 
-/// Idempotency records. The record of a changed user is in its event. Records of a purged user that
-/// are not erased yet have the time 0.
+/// Idempotency records. The record of a changed user is in its event; when it is restored, the
+/// events of its groups follow it. Records of a purged user that are not erased yet have the time 0.
 pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \
      CASE WHEN known.effect = 'user.purged' OR (SELECT erasures.id FROM erasures \
      WHERE erasures.tenant = known.tenant AND erasures.id = known.user_id) IS NULL \
      THEN known.at ELSE 0 END, known.user_id, \
      known.version, known.position, known.effect, coalesce(known.record, events.record) \
-     FROM idempotency_keys AS known LEFT JOIN events ON events.position = known.position \
+     FROM idempotency_keys AS known LEFT JOIN events ON events.position = \
+     CASE known.effect WHEN 'user.restored' THEN (SELECT max(restored.position) \
+     FROM events AS restored WHERE restored.tenant = known.tenant \
+     AND restored.subject_id = known.user_id AND restored.position <= known.position) \
+     ELSE known.position END \
      WHERE known.tenant = $1 AND known.key = ANY($2)";
 
 pub(crate) const DELETE: &str = "DELETE FROM users WHERE ctid = ANY(ARRAY(\

@@ -16,8 +16,13 @@ async fn fill(store: &Sqlite, users: u64) {
         let user = format!(r#"{{"username":"u{n}","attributes":{{"badge":"{badge}"}}}}"#);
         apply(store, create(n, &user)).await.unwrap();
     }
-    let draft = r#"{"attributes":[{"name":"badge","type":"string","indexed":true}]}"#;
-    apply(store, command(users + 1, SchemaDraft::parse(tree(draft)))).await.unwrap();
+    declare(store, users + 1, BADGE).await;
+}
+
+const BADGE: &str = r#"{"attributes":[{"name":"badge","type":"string","indexed":true}]}"#;
+
+async fn declare(store: &Sqlite, seed: u64, draft: &str) {
+    apply(store, command(seed, SchemaDraft::parse(tree(draft)))).await.unwrap();
 }
 
 /// Executes steps of these stores in turns until nothing is due.
@@ -88,6 +93,23 @@ async fn rows_of_a_step_that_failed_are_read_again() {
     }
     assert!(failed > 1, "{failed}");
     connection.execute_batch("DROP TRIGGER refuse").unwrap();
+    build(&[&store]).await;
+    assert_eq!(rows(directory.path(), &store).unwrap(), "150");
+}
+
+#[tokio::test]
+async fn an_index_that_was_dropped_while_it_was_built_has_all_rows_when_it_is_declared_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, _) = tenants::store(directory.path()).await;
+    fill(&store, 150).await;
+    // Two steps read the users, and the second one writes the first rows.
+    for _ in 0..2 {
+        assert_eq!(store.index_step().await.unwrap(), IndexStep::Pending);
+    }
+    declare(&store, 152, r#"{"attributes":[]}"#).await;
+    build(&[&store]).await;
+    assert!(store.schema().indexes.is_empty());
+    declare(&store, 153, BADGE).await;
     build(&[&store]).await;
     assert_eq!(rows(directory.path(), &store).unwrap(), "150");
 }

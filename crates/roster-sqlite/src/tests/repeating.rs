@@ -1,10 +1,12 @@
 //! Idempotency keys: the result of a request is stored with its change, and deleted with it.
 
 use roster_core::{
-    Effect, Failure, Outcome, Outlived, Refusal, Store, Timestamp, limits::IDEMPOTENCY_KEEP_MS,
+    Effect, Failure, Outcome, Outlived, Refusal, SchemaDraft, Store, Timestamp,
+    limits::IDEMPOTENCY_KEEP_MS,
 };
 
-use super::support::{apply, column, create, delete, id, once, open, patch, purge};
+use super::support::{apply, column, command, create, delete, id, once, open, patch, purge, tree};
+use crate::check;
 
 const COUNT: &str = "SELECT count(*) FROM idempotency_keys";
 
@@ -86,4 +88,18 @@ async fn a_purge_deletes_stored_results_of_its_user_but_stores_its_own() {
     assert_eq!(column(directory.path(), records), ["0"]);
     let again = apply(&store, once(5, purge(5, 1))).await.unwrap();
     assert_eq!(again, Outcome { replayed: true, ..purged });
+}
+
+#[tokio::test]
+async fn a_schema_that_did_not_change_is_repeated_on_a_new_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    let draft = || SchemaDraft::parse(tree(r#"{"attributes":[]}"#));
+    let first = apply(&store, once(7, command(1, draft()))).await.unwrap();
+    assert_eq!(first.position, 0);
+    let again = apply(&store, once(7, command(2, draft()))).await.unwrap();
+    assert!(again.replayed);
+    drop(store);
+    let findings = check(directory.path()).unwrap();
+    assert!(findings.is_sound(), "{findings}");
 }

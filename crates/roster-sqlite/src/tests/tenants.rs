@@ -5,13 +5,13 @@ use roster_core::{
     Purged, Refusal, SchemaDraft, Store, TenantId, TenantStore as _, Timestamp,
     group::{GroupQuery, MembersQuery},
     list::{DeletedQuery, PageQuery},
-    tenant::{TenantAct, TenantChange, TenantDraft},
+    tenant::{TenantAct, TenantChange, TenantDraft, TenantName},
 };
 
 use super::support::{
     apply, command, create, create_group, delete, id, open, or, patch, purge, settings, tree,
 };
-use crate::{Sqlite, check};
+use crate::{Sqlite, check, purge::erasure};
 
 const ADA: &str = r#"{"username":"ada","email":"ada@example.com","external_id":"7","name":"Ada"}"#;
 
@@ -20,19 +20,23 @@ pub(super) async fn store(directory: &std::path::Path) -> (Sqlite, [Sqlite; 2]) 
     let store = open(directory);
     for name in ["one", "two"] {
         let draft = TenantDraft::parse(&tree(&format!(r#"{{"name":"{name}"}}"#))).unwrap();
-        let (preconditions, rules) = Default::default();
-        let change = TenantChange {
-            act: TenantAct::Create(draft),
-            preconditions,
-            rules,
-            at: Timestamp::from_millis(1),
-            caller: Caller { actor: Actor::System, request_id: "r".to_owned() },
-            is_dry_run: false,
-        };
-        store.change_tenant(change).await.unwrap();
+        change_tenant(&store, TenantAct::Create(draft)).await;
     }
     let tenants = [1, 2].map(|number| store.of(TenantId::new(number).unwrap()).unwrap());
     (store, tenants)
+}
+
+async fn change_tenant(store: &Sqlite, act: TenantAct) {
+    let (preconditions, rules) = Default::default();
+    let change = TenantChange {
+        act,
+        preconditions,
+        rules,
+        at: Timestamp::from_millis(1),
+        caller: Caller { actor: Actor::System, request_id: "r".to_owned() },
+        is_dry_run: false,
+    };
+    store.change_tenant(change).await.unwrap();
 }
 
 /// The kinds of the events about users and groups.
@@ -139,6 +143,31 @@ async fn a_purge_erases_the_history_of_one_tenant() {
     assert_eq!(records(&one).await, 0);
     drop((default, one));
     assert!(check(directory.path()).unwrap().is_sound());
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_being_erased_is_no_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    let (default, [one, _]) = store(directory.path()).await;
+    // More rows than a step erases, in each table.
+    let users: Vec<u64> = (1..=2 * erasure::SQL.rows_of_tenant_max.unsigned_abs()).collect();
+    for n in &users {
+        let user =
+            format!(r#"{{"username":"u{n}","name":"Ada {n}","phone_number":"+49301{n:05}"}}"#);
+        apply(&one, create(*n, &user)).await.unwrap();
+    }
+    apply(&one, create_group(1000, "Core", &users)).await.unwrap();
+    let name = || TenantName::parse("one").unwrap();
+    change_tenant(&default, TenantAct::Delete(name())).await;
+    change_tenant(&default, TenantAct::Purge(name())).await;
+    let whole = Purged { tenant: TenantId::new(1).unwrap(), user: None };
+    let mut steps = 0;
+    while default.erase(whole).await.unwrap() != Erasure::Done {
+        let findings = check(directory.path()).unwrap();
+        assert!(findings.is_sound(), "{findings}");
+        steps += 1;
+    }
+    assert!(steps > 10, "{steps}");
 }
 
 #[tokio::test]

@@ -54,12 +54,16 @@ pub(crate) const DROP_KEY: &str =
     "DELETE FROM further_keys WHERE tenant = ?1 AND kind = ?2 AND key = ?3 AND id = ?4";
 
 /// Finds no record of a purged user whose history is still to be erased. The record of a changed
-/// user is in its event.
+/// user is in its event. When a user is restored, the events of its groups follow it.
 pub(crate) const IDEMPOTENCY: &str = "SELECT key, fingerprint, at, user_id, version, position, \
      effect, coalesce(record, (SELECT CASE WHEN EXISTS \
      (SELECT 1 FROM erasures WHERE erasures.tenant = events.tenant \
      AND erasures.id = events.subject_id) THEN '' ELSE events.record END \
-     FROM events WHERE events.position = idempotency_keys.position)) \
+     FROM events WHERE events.position = CASE effect WHEN 'user.restored' THEN \
+     (SELECT max(restored.position) FROM events AS restored \
+     WHERE restored.tenant = $1 AND restored.subject_id = user_id \
+     AND restored.position <= idempotency_keys.position) \
+     ELSE idempotency_keys.position END)) \
      FROM idempotency_keys WHERE tenant = $1 AND key = $2 \
      AND (effect = 'user.purged' OR NOT EXISTS (SELECT 1 FROM erasures \
      WHERE erasures.tenant = idempotency_keys.tenant AND erasures.id = idempotency_keys.user_id))";

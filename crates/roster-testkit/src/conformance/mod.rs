@@ -141,6 +141,7 @@ macro_rules! conformance {
                 a_dry_run_of_a_schema_stores_nothing,
                 a_replaced_schema_is_an_event,
                 a_repeated_schema_command_is_executed_once,
+                a_schema_command_without_an_effect_is_repeated,
             }
             $crate::conformance_cases! { $factory, indexes:
                 an_index_finds_the_users_that_the_filter_matches,

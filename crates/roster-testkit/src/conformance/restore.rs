@@ -277,7 +277,9 @@ pub async fn a_restore_brings_the_groups_back_if_asked_to(harness: Harness) {
     harness.join(two, &[], &[grace]).await.expect("there");
     harness.delete(ada).await.expect("there");
     harness.join(outer, &[grace], &[]).await.expect("there");
-    let outcome = harness.act(with_groups()).await.expect("deleted");
+    let outcome = harness.act_once(with_groups(), 7, 1).await.expect("deleted");
+    let again = harness.act_once(with_groups(), 7, 1).await.expect("the stored result");
+    assert_eq!(again, Outcome { replayed: true, ..outcome.clone() });
     assert_eq!(outcome.effect, Effect::Changed(EventKind::Restored));
     assert_eq!((outcome.stored.id, outcome.stored.version), (ada, 3));
     assert_eq!(of_ada().await.collect::<Vec<_>>(), [one, two]);

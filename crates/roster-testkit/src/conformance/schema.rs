@@ -102,6 +102,15 @@ pub async fn a_replaced_schema_is_an_event(harness: Harness) {
     assert_eq!(event.record, outcome.stored.record);
 }
 
+pub async fn a_schema_command_without_an_effect_is_repeated(harness: Harness) {
+    // The log has no events.
+    let draft = || replacing(&json!({"attributes": []}));
+    let first = harness.act_once(draft(), 7, 1).await.expect("valid");
+    assert_eq!((first.position, first.effect), (0, Effect::Unchanged));
+    let again = harness.act_once(draft(), 7, 1).await.expect("the stored result");
+    assert_eq!(again, Outcome { replayed: true, ..first });
+}
+
 pub async fn a_repeated_schema_command_is_executed_once(harness: Harness) {
     let body = json!({"attributes": [{"name": "badge", "type": "string"}]});
     let first = harness.act_once(replacing(&body), 7, 1).await.expect("valid");

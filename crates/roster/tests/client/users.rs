@@ -37,6 +37,11 @@ fn users_are_created_changed_and_listed(engine: Engine) {
         assert_eq!(shell.run(&["users", "get", id, "-o", "json"]).json(), user);
     }
     shell.run(&["users", "get", "bob"]).failed(5, &["no user is called bob"]);
+    let next = format!(
+        "next: roster users list bob --url {0}; roster deleted-users list --url {0}",
+        shell.url()
+    );
+    shell.run(&["users", "get", "bob", "--url", &shell.url()]).failed(5, &[&next]);
     let set = shell.ok(&["users", "set", "ada", "title=Dr", "department="]);
     let rows: Vec<Vec<&str>> = set.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["ada:", "version", "1", "->", "2"]);
