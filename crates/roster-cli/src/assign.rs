@@ -137,8 +137,20 @@ pub(crate) fn record_of(file: Option<&Path>, with: &Assignments) -> Result<Value
     let mut record = strict_json::read(&text).map_err(|error| wrong(error.to_string()))?;
     let members = record.as_object_mut();
     let members = members.ok_or_else(|| wrong("it must contain one JSON object".to_owned()))?;
-    members.extend(with.members.clone());
+    merge(members, with.members.clone());
     Ok(record)
+}
+
+/// Sets members, and those of an object within the object that is there.
+fn merge(into: &mut Map<String, Value>, members: Map<String, Value>) {
+    for (name, value) in members {
+        match (into.get_mut(&name), value) {
+            (Some(Value::Object(inner)), Value::Object(value)) => merge(inner, value),
+            (_, value) => {
+                into.insert(name, value);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,8 +187,8 @@ mod tests {
         assert_eq!(
             Value::from(assignments.members),
             json!({"title": "Dr", "department": null, "attributes": {"team": "core", "n": [1]},
-                "email_verified": true, "users_max": 7, "version": 3, "types": ["user.*", "group.*"],
-                "name": "a=b"})
+                "email_verified": true, "users_max": 7, "version": 3,
+                "types": ["user.*", "group.*"], "name": "a=b"})
         );
     }
 

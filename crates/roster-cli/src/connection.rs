@@ -56,10 +56,17 @@ pub(crate) struct Target {
 }
 
 impl Remote {
-    /// The tenant of the flag or of the environment.
-    #[must_use]
-    pub fn tenant(&self) -> Option<String> {
-        self.tenant.clone().or_else(|| Environment::read().tenant)
+    /// With what the environment says about the service, where no flag does.
+    pub(crate) fn with_environment(&self) -> Result<Self, Failure> {
+        let Environment { url, profile, key_file, tenant } = Environment::read()?;
+        let own = self.clone();
+        Ok(Self {
+            url: own.url.or(url),
+            profile: own.profile.or(profile),
+            key_file: own.key_file.or(key_file),
+            tenant: own.tenant.or(tenant),
+            allow_http: own.allow_http,
+        })
     }
 
     /// Whether a flag names a service.
@@ -68,26 +75,19 @@ impl Remote {
     }
 
     /// Whether a service is named, by a flag, the environment or a login.
-    ///
-    /// # Errors
-    ///
-    /// The profiles cannot be read, as a text.
-    pub fn names_a_service(&self) -> Result<bool, String> {
-        let environment = Environment::read();
+    pub(crate) fn names_a_service(&self) -> Result<bool, Failure> {
+        let environment = Environment::read()?;
         if self.is_given() || environment.url.is_some() || environment.profile.is_some() {
             return Ok(true);
         }
-        let profiles = Profiles::read().map_err(|failure| failure.text)?;
-        Ok(profiles.named(None).map_err(|failure| failure.text)?.is_some())
+        Ok(Profiles::read()?.named(None)?.is_some())
     }
 
     /// Finds the service and its credential. A key of a profile is sent to the URL of that profile
     /// alone.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
-        let environment = Environment::read();
-        let url = self.url.clone().or(environment.url);
+        let Self { url, profile, key_file, tenant, allow_http } = self.with_environment()?;
         let url = url.map(|url| full_url(&url)).transpose()?;
-        let profile = self.profile.clone().or(environment.profile);
         let profiles = Profiles::read()?;
         let found = profiles.named(profile.as_deref())?;
         let found = match (&url, found) {
@@ -101,7 +101,6 @@ impl Remote {
             }
             (None, found) => found,
         };
-        let key_file = self.key_file.clone().or(environment.key_file);
         let key = match key_file {
             Some(file) => Some(read_credential(&file)?),
             None => found.and_then(|(_, profile)| profile.key.clone()),
@@ -110,9 +109,9 @@ impl Remote {
         Ok(Target {
             url: url.or_else(|| Some(stored?.url.clone())).unwrap_or_else(|| DEFAULT.to_owned()),
             key,
-            tenant: self.tenant.clone().or(environment.tenant).or_else(|| stored?.tenant.clone()),
+            tenant: tenant.or_else(|| stored?.tenant.clone()),
             profile: found.map(|(name, _)| name.to_owned()),
-            allow_http: self.allow_http || stored.is_some_and(|profile| profile.allow_http),
+            allow_http: allow_http || stored.is_some_and(|profile| profile.allow_http),
         })
     }
 

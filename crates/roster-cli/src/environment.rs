@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use etcetera::{BaseStrategy as _, choose_base_strategy};
 
+use crate::failure::{Failure, exit};
+
 /// The variables of these commands. The service ignores them.
 pub const VARIABLES: [&str; 4] = [URL, PROFILE, KEY_FILE, TENANT];
 
@@ -23,15 +25,21 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    pub(crate) fn read() -> Self {
-        let text = |name| var_os(name).and_then(|value| value.into_string().ok());
-        let given = |name| text(name).filter(|value| !value.is_empty());
-        Self {
-            url: given(URL),
-            profile: given(PROFILE),
+    /// Reads the variables. A text that is not valid UTF-8 is an error: without its tenant, a
+    /// command would change the default one.
+    pub(crate) fn read() -> Result<Self, Failure> {
+        let given = |name| var_os(name).filter(|value| !value.is_empty());
+        let text = |name| {
+            let wrong = |_| format!("environment {name}: the value is not valid UTF-8");
+            let text = given(name).map(|value| value.into_string().map_err(wrong)).transpose();
+            text.map_err(|text| Failure::new(exit::SETTINGS, text))
+        };
+        Ok(Self {
+            url: text(URL)?,
+            profile: text(PROFILE)?,
             key_file: given(KEY_FILE).map(PathBuf::from),
-            tenant: given(TENANT),
-        }
+            tenant: text(TENANT)?,
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! `roster users history`, and `roster undo`.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use futures_util::TryStreamExt as _;
 use roster_client::{Client, Event, Write};
@@ -265,6 +267,18 @@ async fn undo_one(
     }
 }
 
+/// The merge patch (RFC 7396) from a value to another one. Members of an object that the other one
+/// lacks are removed.
+fn merge_patch(from: Option<&Value>, to: Option<&Value>) -> Value {
+    let (Some(Value::Object(from)), Some(Value::Object(to))) = (from, to) else {
+        return to.cloned().unwrap_or(Value::Null);
+    };
+    let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    let differing = names.into_iter().filter(|name| from.get(*name) != to.get(*name));
+    let member = |name: &String| (name.clone(), merge_patch(from.get(name), to.get(name)));
+    Value::Object(differing.map(member).collect())
+}
+
 /// What undoes an event.
 async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Failure> {
     match &*event.r#type {
@@ -281,8 +295,8 @@ async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Fa
                 let text = format!("the log no longer has what {} was before", name_in(event));
                 return Err(Failure::new(exit::NOT_FOUND, text));
             };
-            let old = record_of(&before);
-            let value = |name: &String| old.get(name).cloned().unwrap_or(Value::Null);
+            let (old, new) = (record_of(&before), record_of(event));
+            let value = |name: &String| merge_patch(new.get(name), old.get(name));
             let names = changed(&event.data);
             Ok(Reverse::Patch(names.into_iter().map(|name| (name.clone(), value(&name))).collect()))
         }

@@ -117,10 +117,14 @@ pub fn import(flags: ImportFlags) -> ExitCode {
     finish(import::run(flags))
 }
 
-/// Runs `roster keys` on the service that is named, or else on this store. `names_store` says
-/// whether flags name the store.
+/// Runs `roster keys` on the service that is named, or else on this store, which gets the tenant
+/// that is named. `names_store` says whether flags name the store.
 #[must_use]
-pub fn keys(flags: KeysFlags, names_store: bool, store: impl Keys) -> ExitCode {
+pub fn keys<K: Keys>(
+    flags: KeysFlags,
+    names_store: bool,
+    store: impl FnOnce(Option<String>) -> K,
+) -> ExitCode {
     finish(keys::run(flags, names_store, store))
 }
 

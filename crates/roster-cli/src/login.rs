@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use clap::Args;
-use roster_client::Client;
+use roster_client::{Client, Error};
 
 use crate::connection::{Remote, Target, full_url, read_credential};
 use crate::failure::{Failure, Outcome, exit};
@@ -15,11 +15,12 @@ use crate::text::say;
 /// The flags of `roster login`.
 #[derive(Debug, Args)]
 #[command(mut_arg("profile", |flag| flag.help(
-    "The name of the profile to store [default: host, port and path of the URL]"
+    "The name of the profile to store [default: host, port and path of the URL] \
+     [env: ROSTER_PROFILE]"
 )))]
 pub struct LoginFlags {
-    /// URL of the service, such as https://directory.example.com or :8080
-    #[arg(value_name = "URL", required_unless_present = "url", conflicts_with = "url")]
+    /// URL of the service, such as https://directory.example.com or :8080 [env: ROSTER_URL]
+    #[arg(value_name = "URL", conflicts_with = "url")]
     service: Option<String>,
 
     #[command(flatten)]
@@ -44,8 +45,10 @@ pub struct WhoamiFlags {
 }
 
 pub(crate) async fn login(flags: LoginFlags) -> Outcome {
-    let LoginFlags { service, remote } = flags;
-    let service = service.or_else(|| remote.url.clone()).unwrap_or_default();
+    let remote = flags.remote.with_environment()?;
+    let Some(service) = flags.service.or_else(|| remote.url.clone()) else {
+        return Err(Failure::usage("which service?").next("roster login URL"));
+    };
     let mut target = Target {
         url: full_url(&service)?,
         key: None,
@@ -55,9 +58,14 @@ pub(crate) async fn login(flags: LoginFlags) -> Outcome {
     };
     target.key = match &remote.key_file {
         Some(file) => Some(read_credential(file)?),
-        // An open service needs none.
-        None if target.client()?.caller().await.is_ok_and(|caller| caller.open) => None,
-        None => Some(ask_for_key(&target)?),
+        None => match target.client()?.caller().await {
+            // An open service needs none.
+            Ok(caller) if caller.open => None,
+            Err(error) if !matches!(&error, Error::Problem(problem) if problem.status == 401) => {
+                return Err(error.into());
+            }
+            Ok(_) | Err(_) => Some(ask_for_key(&target)?),
+        },
     };
     let caller = target.client()?.caller().await?;
     let name = remote.profile.clone().unwrap_or_else(|| default_name(&target.url));

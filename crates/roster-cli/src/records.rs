@@ -1,5 +1,6 @@
 //! What the commands of all resources share: list, get, create, set and delete.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -210,6 +211,15 @@ impl Collection<'_> {
         self.only(name, all.iter().filter(is_named).cloned().collect())
     }
 
+    /// The records with these names, each once.
+    pub(crate) async fn find_all(&self, names: &[String]) -> Result<Vec<Record>, Failure> {
+        let mut found = Vec::new();
+        for name in names {
+            found.push(self.find(name).await?);
+        }
+        Ok(distinct(found, self.kind.key))
+    }
+
     /// The only one of the records that a name has found.
     pub(crate) fn only(&self, name: &str, mut found: Vec<Record>) -> Result<Record, Failure> {
         match (found.len(), found.pop()) {
@@ -353,10 +363,7 @@ impl Collection<'_> {
 
     /// Deletes records, after a question if there are several or one cannot be restored.
     pub(crate) async fn delete(&self, flags: &DeleteFlags) -> Outcome {
-        let mut found = Vec::new();
-        for name in &flags.names {
-            found.push(self.find(name).await?);
-        }
+        let found = self.find_all(&flags.names).await?;
         let is_final = matches!(self.kind.path, "groups" | "webhooks");
         if (found.len() > 1 || is_final) && !flags.guard.dry_run {
             let what = match found.as_slice() {
@@ -376,6 +383,13 @@ impl Collection<'_> {
         flags.guard.print_dry_run();
         Ok(0)
     }
+}
+
+/// Each record once, by a member that names it.
+pub(crate) fn distinct(mut records: Vec<Record>, key: &str) -> Vec<Record> {
+    let mut known = HashSet::new();
+    records.retain(|record| known.insert(text(record, key)));
+    records
 }
 
 /// The failure of one of several records: `done` records were changed before it, and those after it

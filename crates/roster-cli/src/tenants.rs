@@ -131,10 +131,7 @@ fn tell_scim_url(tenant: &Record) {
 }
 
 async fn restore(deleted: &Collection<'_>, flags: &NamesFlags) -> Outcome {
-    let mut found = Vec::new();
-    for name in &flags.names {
-        found.push(deleted.find(name).await?);
-    }
+    let found = deleted.find_all(&flags.names).await?;
     for read in &found {
         let name = text(read, "name");
         let write = flags.guard.write(read);
@@ -152,10 +149,7 @@ async fn restore(deleted: &Collection<'_>, flags: &NamesFlags) -> Outcome {
 
 /// Purges deleted tenants, after a question that says what is lost.
 async fn purge(deleted: &Collection<'_>, flags: &DeleteFlags) -> Outcome {
-    let mut found = Vec::new();
-    for name in &flags.names {
-        found.push(deleted.find(name).await?);
-    }
+    let found = deleted.find_all(&flags.names).await?;
     if !flags.guard.dry_run {
         let lost = found.iter().map(|one| format!("{} ({})", text(one, "name"), contents(one)));
         let question = format!(

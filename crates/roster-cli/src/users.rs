@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use roster_client::Write;
+use roster_client::{Client, Write};
 use serde_json::Value;
 
 use crate::ask::confirm;
@@ -13,7 +13,9 @@ use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::Record;
-use crate::records::{Collection, CreateFlags, Guard, ListFlags, label, of_several, text};
+use crate::records::{
+    Collection, CreateFlags, Guard, ListFlags, distinct, label, of_several, text,
+};
 use crate::resource_flags::ResourceFlags;
 use crate::text::print;
 
@@ -270,12 +272,18 @@ async fn replace(collection: &Collection<'_>, flags: &ReplaceFlags) -> Outcome {
     Ok(0)
 }
 
+/// The deleted users with these names, each once.
+async fn found_deleted(client: &Client, names: &[String]) -> Result<Vec<Record>, Failure> {
+    let mut found = Vec::new();
+    for name in names {
+        found.push(find_deleted(client, name).await?);
+    }
+    Ok(distinct(found, "id"))
+}
+
 async fn restore(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
     let deleted = collection.client.resource::<Record>("deleted-users");
-    let mut found = Vec::new();
-    for name in &flags.users {
-        found.push(find_deleted(collection.client, name).await?);
-    }
+    let found = found_deleted(collection.client, &flags.users).await?;
     for (at, user) in found.iter().enumerate() {
         let write = Write { is_dry_run: flags.dry_run, ..Write::default() };
         let restored = deleted.act(&text(user, "id"), "restore", &write).await;
@@ -289,10 +297,7 @@ async fn restore(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
 
 async fn purge(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
     let deleted = collection.client.resource::<Record>("deleted-users");
-    let mut found = Vec::new();
-    for name in &flags.users {
-        found.push(find_deleted(collection.client, name).await?);
-    }
+    let found = found_deleted(collection.client, &flags.users).await?;
     if !flags.dry_run {
         let names: Vec<String> = found.iter().map(label).collect();
         let question = format!(

@@ -194,10 +194,7 @@ async fn deliveries(collection: &Collection<'_>, name: &str) -> Outcome {
 
 async fn set_status(collection: &Collection<'_>, flags: &NamesFlags, status: &str) -> Outcome {
     let (given, _) = Assignments::divide(&[format!("status={status}")], WEBHOOKS.types)?;
-    let mut found = Vec::new();
-    for name in &flags.names {
-        found.push(collection.find(name).await?);
-    }
+    let found = collection.find_all(&flags.names).await?;
     for read in &found {
         collection.set(read, &given, &flags.guard).await?;
     }

@@ -1,13 +1,12 @@
 //! Documents that are the same for every caller: their entity tags and their compressed forms.
 //!
 //! A document is made when it is first requested, and compressed when it is first sent in a coding.
-//! Both are done again only after it changed. Each coded form has its own strong entity tag: the
-//! digest of its bytes.
+//! Both are done again only after it changed, or if other documents took its place in memory. Each
+//! coded form has its own strong entity tag: a digest of the document and the coding.
 
 use std::{
-    collections::HashMap,
     io::{self, Write as _},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use axum::{
@@ -20,6 +19,8 @@ use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH},
 };
+use quick_cache::{Weighter, sync::Cache};
+use roster_core::TenantId;
 use roster_server::{AcceptedCoding, Coding};
 use sha2::{Digest as _, Sha256};
 
@@ -36,103 +37,108 @@ const BROTLI_QUALITY_OF_SMALL: u32 = 11;
 const SMALL_BYTES_MAX: usize = 64 * 1024;
 const BROTLI_WINDOW_LOG2: u32 = 22;
 
+/// The memory for documents. The longest has less than 1 MiB; those of the default tenant and the
+/// files of the console have 4 MiB together.
+const KEPT_BYTES_MAX: u64 = 32 * 1024 * 1024;
+const KEPT_MAX: usize = 1000;
+
+/// Which document it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Name {
+    /// The path.
+    pub(crate) path: String,
+    /// Its form.
+    pub(crate) media: Media,
+    /// Another version is another document.
+    pub(crate) version: i64,
+    /// The tenant, if its documents differ from those of others.
+    pub(crate) tenant: TenantId,
+}
+
 /// The documents in the forms in which they were sent.
-#[derive(Default)]
-pub(crate) struct Documents {
-    kept: Mutex<HashMap<(String, Media), Arc<Document>>>,
+pub(crate) struct Documents(Cache<Name, Arc<Document>, AllForms>);
+
+impl Default for Documents {
+    fn default() -> Self {
+        Self(Cache::with_weighter(KEPT_MAX, KEPT_BYTES_MAX, AllForms))
+    }
 }
 
 impl Documents {
-    /// The response with a document, or 304 if the caller has it. Each document is kept in memory
-    /// and made again only for another version, so there must be few values of `path`. `make`
-    /// returns `None` if there is no such document.
+    /// The response with a document, or 304 if the caller has it. `make` returns `None` if there is
+    /// no such document.
     pub(crate) fn respond(
         &self,
-        (path, media, version): (&str, Media, i64),
+        name: &Name,
         headers: &HeaderMap,
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Result<Response, Problem> {
-        let document = self.document((path, media, version), make);
-        let document = document.ok_or_else(|| Problem::new(ProblemCode::ProblemNotFound))?;
-        let accepted = AcceptedCoding::of(headers, &[Coding::Brotli, Coding::Gzip]);
-        let form = document.form(accepted.coding);
-        let form = form.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
-        let is_known =
-            tags(headers, &IF_NONE_MATCH)?.is_some_and(|known| known.hold_weakly(form.tag()));
+        let new = || make().map(|bytes| Arc::new(Document::of(bytes))).ok_or(());
+        let document = self.0.get_or_insert_with(name, new);
+        let document = document.map_err(|()| Problem::new(ProblemCode::ProblemNotFound))?;
+        let coding = AcceptedCoding::of(headers, &[Coding::Brotli, Coding::Gzip]).coding;
+        let tag = document.tag(coding);
+        let is_known = tags(headers, &IF_NONE_MATCH)?.is_some_and(|known| known.hold_weakly(&tag));
         let mut response = if is_known {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
-            let mut response = Response::new(Body::from(form.bytes.clone()));
-            response.headers_mut().insert(CONTENT_TYPE, media.header());
-            if let Some(coding) = accepted.coding {
+            let bytes = document.form(coding).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+            let mut response = Response::new(Body::from(bytes));
+            response.headers_mut().insert(CONTENT_TYPE, name.media.header());
+            if let Some(coding) = coding {
                 response.headers_mut().insert(CONTENT_ENCODING, coding.header());
             }
             response
         };
-        response.headers_mut().insert(ETAG, form.etag.clone());
+        let etag = HeaderValue::try_from(format!("\"{tag}\""));
+        response.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
         Ok(response)
     }
+}
 
-    /// The document of this version from memory, or a new one.
-    fn document(
-        &self,
-        (path, media, version): (&str, Media, i64),
-        make: impl FnOnce() -> Option<Bytes>,
-    ) -> Option<Arc<Document>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (path.to_owned(), media);
-        if let Some(document) = kept.get(&key).filter(|document| document.version == version) {
-            return Some(Arc::clone(document));
-        }
-        let document = Arc::new(Document { version, bytes: make()?, ..Document::default() });
-        kept.insert(key, Arc::clone(&document));
-        Some(document)
+/// The memory of a document in all its forms: coded ones have less than half of its size together.
+#[derive(Clone)]
+struct AllForms;
+
+impl Weighter<Name, Arc<Document>> for AllForms {
+    fn weight(&self, name: &Name, document: &Arc<Document>) -> u64 {
+        let bytes = document.bytes.len() * 3 / 2 + name.path.len() + 200;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
 
 /// One document in its forms.
-#[derive(Default)]
 struct Document {
-    version: i64,
     bytes: Bytes,
-    plain: OnceLock<Option<Form>>,
-    gzip: OnceLock<Option<Form>>,
-    brotli: OnceLock<Option<Form>>,
+    digest: [u8; 32],
+    gzip: OnceLock<Option<Bytes>>,
+    brotli: OnceLock<Option<Bytes>>,
 }
 
 impl Document {
+    fn of(bytes: Bytes) -> Self {
+        let digest = Sha256::digest(&bytes).into();
+        Self { bytes, digest, gzip: OnceLock::new(), brotli: OnceLock::new() }
+    }
+
+    /// The entity tag of the form in a coding, without its quotation marks.
+    fn tag(&self, coding: Option<Coding>) -> String {
+        let mut digest = self.digest;
+        if let Some(coding) = coding {
+            let named = Sha256::new().chain_update(digest).chain_update(coding.name());
+            digest = named.finalize().into();
+        }
+        let (start, _) = digest.split_at(16);
+        data_encoding::HEXLOWER.encode(start)
+    }
+
     /// The form in a coding; `None` only if the encoder fails.
-    fn form(&self, coding: Option<Coding>) -> Option<&Form> {
-        let form = match coding {
-            None => self.plain.get_or_init(|| Form::of(self.bytes.clone())),
-            Some(Coding::Gzip) => {
-                self.gzip.get_or_init(|| gzip(&self.bytes).ok().and_then(Form::of))
-            }
-            Some(Coding::Brotli) => {
-                self.brotli.get_or_init(|| brotli(&self.bytes).ok().and_then(Form::of))
-            }
-        };
-        form.as_ref()
-    }
-}
-
-/// The bytes that are sent.
-struct Form {
-    bytes: Bytes,
-    etag: HeaderValue,
-}
-
-impl Form {
-    fn of(bytes: Bytes) -> Option<Self> {
-        let digest = Sha256::digest(&bytes);
-        let digest = data_encoding::HEXLOWER.encode(digest.first_chunk::<16>()?);
-        let etag = HeaderValue::try_from(format!("\"{digest}\"")).ok()?;
-        Some(Self { bytes, etag })
-    }
-
-    /// The entity tag without its quotation marks.
-    fn tag(&self) -> &str {
-        self.etag.to_str().unwrap_or_default().trim_matches('"')
+    fn form(&self, coding: Option<Coding>) -> Option<Bytes> {
+        match coding {
+            None => Some(self.bytes.clone()),
+            Some(Coding::Gzip) => self.gzip.get_or_init(|| gzip(&self.bytes).ok()).clone(),
+            Some(Coding::Brotli) => self.brotli.get_or_init(|| brotli(&self.bytes).ok()).clone(),
+        }
     }
 }
 

@@ -119,7 +119,9 @@ async fn not_found(State(app): State<AppState>, method: Method, uri: Uri) -> Res
     let base = app.settings.base_path();
     let problem = match uri.path().strip_prefix(base).and_then(similar_path) {
         Some(path) => {
-            let detail = format!("paths are compared exactly, and this one is not {base}{path}");
+            let path = format!("{base}{path}");
+            let path = app.external_path(&path);
+            let detail = format!("paths are compared exactly, and this one is not {path}");
             Problem::saying(ProblemCode::NotFound, detail)
         }
         None if base.is_empty() => Problem::new(ProblemCode::NotFound),

@@ -84,6 +84,11 @@ impl KeySet {
         Ok(Self { keys: usable, is_cut, shared_id, digest: Sha256::digest(text).into() })
     }
 
+    /// Whether the set has no usable key.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// Whether the set has a key with this id.
     pub(crate) fn names(&self, id: &str) -> bool {
         self.keys.iter().any(|key| key.id.as_deref() == Some(id))

@@ -108,7 +108,8 @@ impl State {
     }
 
     fn must_wait(&self, now: Timestamp) -> bool {
-        match self.known.as_ref().map(|known| known.age(now)) {
+        let usable = self.known.as_ref().filter(|known| !known.keys.is_empty());
+        match usable.map(|known| known.age(now)) {
             Some(age) if age < STALE_MS => age >= TTL_MS && self.rested(now) >= IDLE_MS,
             Some(_) | None => self.rested(now) >= RETRY_MS,
         }
@@ -121,8 +122,10 @@ impl State {
 }
 
 impl Known {
+    /// How old the keys are, in milliseconds. If the clock was set back, they are due.
     fn age(&self, now: Timestamp) -> i64 {
-        now.as_millis() - self.began.as_millis()
+        let age = now.as_millis() - self.began.as_millis();
+        if age < 0 { TTL_MS } else { age }
     }
 }
 

@@ -21,7 +21,7 @@ use thiserror::Error;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, join, split},
     net::{TcpStream, lookup_host},
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_rustls::{
     TlsConnector,
@@ -32,6 +32,8 @@ use tokio_rustls::{
 
 /// How long a body is received that is not read.
 const DRAIN: Duration = Duration::from_secs(1);
+/// It ends so long before the time limit of the request, which has its response.
+const DRAIN_MARGIN: Duration = Duration::from_millis(50);
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,11 +133,12 @@ impl Client {
         limits: Limits,
         admits: impl Fn(IpAddr) -> bool,
     ) -> Result<Answer, Fault> {
+        let drained_by = Instant::now() + limits.whole.saturating_sub(DRAIN_MARGIN);
         let exchange = async {
             let connected = timeout(limits.connect, connect(target, admits)).await;
             let stream = connected.map_err(|_| Fault::TimedOut(limits.connect))??;
             if !target.is_secure {
-                return ask(stream, target, request, limits).await;
+                return ask(stream, target, request, limits, drained_by).await;
             }
             let tls = self.0.as_ref().ok_or_else(|| Fault::Tls("it cannot be used".to_owned()))?;
             let name = ServerName::try_from(target.host.clone());
@@ -143,7 +146,7 @@ impl Client {
             let secured = timeout(limits.connect, tls.connect(name, stream)).await;
             let secured = secured.map_err(|_| Fault::TimedOut(limits.connect))?;
             let stream = secured.map_err(|error| Fault::Tls(tls_fault(&error)))?;
-            ask(stream, target, request, limits).await
+            ask(stream, target, request, limits, drained_by).await
         };
         let answered = timeout(limits.whole, exchange).await;
         answered.unwrap_or(Err(Fault::TimedOut(limits.whole)))
@@ -202,6 +205,7 @@ async fn ask<S>(
     target: &Target,
     request: Request<Bytes>,
     limits: Limits,
+    drained_by: Instant,
 ) -> Result<Answer, Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -225,7 +229,8 @@ where
         let body = match limits.body_bytes {
             None => {
                 // A server that still sends would see an error.
-                drop(timeout(DRAIN, body.collect()).await);
+                let end = drained_by.min(Instant::now() + DRAIN);
+                drop(timeout_at(end, body.collect()).await);
                 Bytes::new()
             }
             Some(most) => read(body, most).await?,
@@ -260,4 +265,38 @@ fn incomplete(error: &dyn Error) -> Fault {
         cause = error.source();
     }
     Fault::Response(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_is_not_read_does_not_use_up_the_time_for_the_response() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream
+                .write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nab")
+                .await
+                .unwrap();
+            pending::<()>().await;
+        });
+        let (host, authority) = ("127.0.0.1".to_owned(), format!("127.0.0.1:{port}"));
+        let target = Target { is_secure: false, host, port, authority };
+        let limits = Limits {
+            connect: Duration::from_secs(1),
+            whole: DRAIN / 2,
+            body_bytes: None,
+            traffic_bytes: 1000,
+        };
+        let client = Client::trusting(RootCertStore::empty());
+        let answer = client.send(&target, Request::new(Bytes::new()), limits, |_| true).await;
+        assert_eq!(answer.unwrap().status, StatusCode::ACCEPTED);
+    }
 }

@@ -9,11 +9,12 @@ use uuid::Uuid;
 use crate::{
     columns::uuid,
     connect::Connector,
+    connection::SNAPSHOT,
     establish::{refuse_migration, refuse_none},
     failure::QueryResult,
     migrations::refuse_other_steps,
     open_error::OpenError,
-    reads::rows::{Rows, SNAPSHOT},
+    reads::rows::Rows,
     uniqueness,
     writer::sql::POSITION,
 };

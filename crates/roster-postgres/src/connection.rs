@@ -22,6 +22,8 @@ use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::Severity};
 
 use crate::failure::QueryResult;
 
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// Begins a transaction that appends events and is no batch of commands. Such transactions run one
 /// after the other: each first locks the head of the log, as the last step of a batch does.
 pub(crate) const BEGIN_AT_HEAD: &str = "BEGIN; SELECT FROM log_head WHERE number = 1 FOR UPDATE";
@@ -81,6 +83,8 @@ struct State {
     given_up: AtomicBool,
     /// The server has warned of something.
     warned: AtomicBool,
+    /// The commit of a write was sent, and its response was not received.
+    is_in_doubt: AtomicBool,
 }
 
 impl Connection {
@@ -151,8 +155,15 @@ impl Connection {
     ) -> QueryResult<T> {
         self.client.batch_execute(begin).await?;
         let result = work.await?;
+        self.state.is_in_doubt.store(begin != SNAPSHOT, Ordering::Release);
         self.client.batch_execute("COMMIT").await?;
+        self.state.is_in_doubt.store(false, Ordering::Release);
         Ok(result)
+    }
+
+    /// Whether the last transaction may have been committed, though there was no response.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.state.is_in_doubt.load(Ordering::Acquire)
     }
 
     /// Makes it a connection of a generation.

@@ -50,7 +50,7 @@ pub(crate) const LONG: Timeouts =
 
 impl Timeouts {
     /// Runs a query on a connection that `connect` returns. After some errors it runs again, on
-    /// another connection. Returns the connection too.
+    /// another connection, unless it may have committed a change. Returns the connection too.
     async fn run<T, P, C, Q>(
         self,
         connector: &Connector,
@@ -85,7 +85,9 @@ impl Timeouts {
             if remedy == Remedy::Reconnect {
                 connection.give_up();
             }
-            if remedy == Remedy::Nothing || Instant::now() >= deadline {
+            // Executed again, a change that was made would have another result.
+            let may_be_made = remedy == Remedy::Reconnect && connection.is_in_doubt();
+            if remedy == Remedy::Nothing || may_be_made || Instant::now() >= deadline {
                 return Err(error);
             }
         }

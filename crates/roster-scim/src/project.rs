@@ -84,7 +84,9 @@ impl Projection {
         let names = names.iter().map(|name| name.trim());
         for name in names.filter(|name| known.insert(name.to_ascii_lowercase())) {
             match Named::read(resource_type, name) {
-                Some(known) => projection.names.push(known),
+                // It is always returned.
+                Some((_, Returned::Always)) => {}
+                Some((known, _)) => projection.names.push(known),
                 None => projection.others.push(name.to_owned()),
             }
         }
@@ -168,24 +170,21 @@ impl Projection {
 }
 
 impl Named {
-    /// Reads a name. A condition in brackets is ignored: RFC 7644 section 3.10 has none here, but
-    /// clients send `emails[type eq "work"]`.
-    fn read(resource_type: &ResourceType, name: &str) -> Option<Self> {
+    /// Reads a name, and when its attribute is returned. A condition in brackets is ignored: RFC
+    /// 7644 section 3.10 has none here, but clients send `emails[type eq "work"]`.
+    fn read(resource_type: &ResourceType, name: &str) -> Option<(Self, Returned)> {
         let name = name.split_once('[').map_or(name, |(name, _)| name);
         if let Some(schema) = resource_type.schema_of(name) {
-            return Some(Self { urn: schema.urn, attribute: None, part: None });
+            let named = Self { urn: schema.urn, attribute: None, part: None };
+            return Some((named, Returned::Default));
         }
         let found = resource_type.find(name).or_else(|| {
             let schema = resource_type.extension_with(name.split('.').next()?)?;
             resource_type.find(&format!("{}:{name}", schema.urn))
         })?;
-        let always = found.attribute.returned == Returned::Always;
         let part = found.sub_attribute.map(|part| part.name);
-        (!always).then_some(Self {
-            urn: found.schema.urn,
-            attribute: Some(found.attribute.name),
-            part,
-        })
+        let named = Self { urn: found.schema.urn, attribute: Some(found.attribute.name), part };
+        Some((named, found.attribute.returned))
     }
 }
 

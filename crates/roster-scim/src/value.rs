@@ -2,7 +2,8 @@
 //!
 //! Bodies and PATCH operations are read by the same functions. What cannot be read is an error, so
 //! that it never counts as "no value". `null`, `[]` and an empty string are no value (RFC 7643
-//! section 2.5). Tolerant parsing also accepts what identity providers send in place of a value.
+//! section 2.5). Tolerant parsing also accepts what identity providers send in place of a value,
+//! and takes a blank text for none: Authentik sends a space for a missing family name.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,8 +21,8 @@ use crate::{
 /// The members of an object.
 pub(crate) type Members = Vec<(String, Json)>;
 
-/// Parts that the RFC defines and the service computes: ignored.
-const FOLLOWS: &[&str] = &["$ref", "display", "displayName"];
+/// Parts of the values of any list (RFC 7643 section 2.4), which the service computes: ignored.
+const FOLLOWS: &[&str] = &["$ref", "display"];
 
 /// What each value of a list must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub(crate) fn one(
         Json::Null => return Ok(None),
         Json::Array(items) if items.is_empty() => return Ok(None),
         Json::Text(text) if text.is_empty() && !is_free => return Ok(None),
+        Json::Text(text) if tolerant && !is_free && text.chars().all(char::is_whitespace) => {
+            return Ok(None);
+        }
         // Some clients send a list of the one value, Microsoft Entra one of an object for a text.
         Json::Array(mut items)
             if tolerant && items.len() == 1 && !attribute.multi_valued && !is_free =>
@@ -314,7 +318,8 @@ fn parts(
     let mut parts: Members = Vec::with_capacity(members.len());
     for (name, value) in members {
         let Some(part) = attribute.sub_attribute(&name) else {
-            let follows = FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(&name));
+            let follows = attribute.multi_valued
+                && FOLLOWS.iter().any(|known| known.eq_ignore_ascii_case(&name));
             if strictness.is_tolerant() || follows {
                 continue;
             }

@@ -20,7 +20,8 @@ impl Coding {
         HeaderValue::from_static(self.name())
     }
 
-    const fn name(self) -> &'static str {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
             Self::Gzip => "gzip",
@@ -44,10 +45,10 @@ impl AcceptedCoding {
     pub fn of(headers: &HeaderMap, offered: &[Coding]) -> Self {
         let mut weights = Weights::default();
         for (name, weight) in codings(headers) {
-            match name {
-                "identity" => weights.identity = Some(weight),
-                "*" => weights.other = Some(weight),
-                _ => {}
+            if name.eq_ignore_ascii_case("identity") {
+                weights.identity = Some(weight);
+            } else if name == "*" {
+                weights.other = Some(weight);
             }
         }
         let identity = weights.identity.or(weights.other.filter(|weight| *weight == 0));
@@ -142,6 +143,7 @@ mod tests {
             ("identity, gzip;q=0.5", (None, false)),
             ("identity;q=0.5, gzip", (gzip, false)),
             ("identity;q=0, gzip;q=0.1", (gzip, true)),
+            ("IDENTITY;q=0, GZip;q=0.1", (gzip, true)),
             ("gzip;q=0.1, *;q=0", (gzip, true)),
             ("*;q=0", (None, true)),
             ("gzip;q=0.0000", (None, false)),

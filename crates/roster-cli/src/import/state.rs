@@ -54,7 +54,7 @@ impl State {
             stamp: source.stamp,
             line: 1,
             offset: 0,
-            before: String::new(),
+            before: hex(&[]),
             tally: Tally::default(),
             spooled: 0,
             faults: None,
@@ -77,7 +77,7 @@ impl State {
     pub(super) fn check(&self, source: &Source) -> Result<(), Failure> {
         let is_same =
             self.stamp == source.stamp && self.before == digest_before(source, self.offset)?;
-        if self.has_begun() && !is_same {
+        if !is_same {
             let text = format!("{} was changed since the import was interrupted", source.name);
             return Err(Failure::new(exit::CONFLICT, text));
         }

@@ -144,19 +144,24 @@ struct CreateKeyFlags {
 
 impl KeysFlags {
     /// The tenant that is named, by the flag or the environment.
-    #[must_use]
-    pub fn tenant(&self) -> Option<String> {
+    fn tenant(&self) -> Result<Option<String>, Failure> {
         match &self.act {
-            Act::Create(flags) if flags.all_tenants => None,
+            Act::Create(flags) if flags.all_tenants => Ok(None),
             Act::Create(_) | Act::List | Act::Rotate { .. } | Act::Revoke { .. } => {
-                self.remote.tenant()
+                Ok(self.remote.with_environment()?.tenant)
             }
         }
     }
 }
 
-/// Runs the command on the store, if flags name one or nothing names a service.
-pub(crate) async fn run(flags: KeysFlags, names_store: bool, store: impl Keys) -> Outcome {
+/// Runs the command on the store, if flags name one or nothing names a service. `store` gets the
+/// tenant that is named.
+pub(crate) async fn run<K: Keys>(
+    flags: KeysFlags,
+    names_store: bool,
+    store: impl FnOnce(Option<String>) -> K,
+) -> Outcome {
+    let tenant = flags.tenant()?;
     let KeysFlags { act, output, remote } = flags;
     if names_store && remote.is_given() {
         return Err(Failure::usage("these flags name a store and a service: give one of both")
@@ -168,13 +173,11 @@ pub(crate) async fn run(flags: KeysFlags, names_store: bool, store: impl Keys) -
     if matches!(&act, Act::Create(flags) if flags.all_tenants && remote.tenant.is_some()) {
         return Err(Failure::usage("--all-tenants and --tenant exclude each other"));
     }
-    let names_service =
-        !names_store && remote.names_a_service().map_err(|text| Failure::new(exit::OTHER, text))?;
-    if names_service {
+    if !names_store && remote.names_a_service()? {
         let is_of_service = matches!(&act, Act::Create(flags) if flags.all_tenants);
         execute(act, &output, &ServiceKeys::of(&remote, is_of_service)?).await
     } else {
-        execute(act, &output, &store).await
+        execute(act, &output, &store(tenant)).await
     }
 }
 

@@ -271,6 +271,10 @@ impl SchemaDraft {
 }
 
 fn check_name(name: &str) -> Result<(), (ViolationCode, String)> {
+    if name.eq_ignore_ascii_case("password") {
+        let detail = "Roster keeps no passwords, and SCIM discards this attribute";
+        return Err((ViolationCode::PasswordNotKept, detail.to_owned()));
+    }
     // Filters and SCIM (RFC 7643 section 2.1) can name such a member.
     if !name.contains('.') && free_path(name).is_some() {
         return Ok(());

@@ -22,22 +22,24 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict;
 
-/// The list that results from a short form and a list, given the stored list.
+/// The list that results from a short form and a list, given the stored list. Values with the same
+/// key are one value.
 pub fn resolve(
     short: Option<&str>,
     list: Option<&[Entry]>,
     stored: &[Entry],
+    key: impl Fn(&str) -> String,
 ) -> Result<Vec<Entry>, Conflict> {
     let (short, list) = match (short, list) {
         (None, None) => return Ok(Vec::new()),
         (None, Some(list)) => return Ok(list.to_vec()),
-        (Some(short), None) => return Ok(vec![only(short, stored)]),
+        (Some(short), None) => return Ok(vec![only(short, stored, key)]),
         (Some(short), Some(list)) => (short, list),
     };
     if has_value(primary(list), short) || has_value(primary(stored), short) {
         Ok(list.to_vec())
     } else if list == stored {
-        Ok(with_primary(list, short))
+        Ok(with_primary(list, short, key))
     } else {
         Err(Conflict)
     }
@@ -74,10 +76,18 @@ fn has_value(entry: Option<&Entry>, value: &str) -> bool {
     entry.and_then(|entry| entry.text(Part::Value)) == Some(value)
 }
 
+/// The entry with this value; if there is none, the first with its key.
+fn position(entries: &[Entry], value: &str, key: impl Fn(&str) -> String) -> Option<usize> {
+    let same = key(value);
+    let has_key = |entry: &Entry| entry.text(Part::Value).is_some_and(|own| key(own) == same);
+    let exact = entries.iter().position(|entry| has_value(Some(entry), value));
+    exact.or_else(|| entries.iter().position(has_key))
+}
+
 /// The single entry for a short form without a list. A stored entry with this value keeps its type
 /// and display name.
-fn only(short: &str, stored: &[Entry]) -> Entry {
-    let known = stored.iter().find(|entry| has_value(Some(entry), short)).cloned();
+fn only(short: &str, stored: &[Entry], key: impl Fn(&str) -> String) -> Entry {
+    let known = position(stored, short, key).and_then(|at| stored.get(at)).cloned();
     known
         .unwrap_or_default()
         .with(Part::Value, Scalar::Text(short.to_owned()))
@@ -86,29 +96,19 @@ fn only(short: &str, stored: &[Entry]) -> Entry {
 
 /// The list with another primary value: the flag moves to the entry with this value; if there is
 /// none, the primary entry gets the value.
-fn with_primary(list: &[Entry], short: &str) -> Vec<Entry> {
-    if list.iter().any(|entry| has_value(Some(entry), short)) {
-        let mut flagged = false;
-        return list
-            .iter()
-            .map(|entry| {
-                if !flagged && has_value(Some(entry), short) {
-                    flagged = true;
-                    entry.clone().with(Part::Primary, Scalar::Flag(true))
-                } else if entry.is_primary() {
-                    entry.clone().without(Part::Primary)
-                } else {
-                    entry.clone()
-                }
-            })
-            .collect();
-    }
-    let mut entries = list.to_vec();
-    let at = entries.iter().position(Entry::is_primary).unwrap_or(0);
-    if let Some(entry) = entries.get_mut(at) {
-        *entry = entry.clone().with(Part::Value, Scalar::Text(short.to_owned()));
-    }
-    entries
+fn with_primary(list: &[Entry], short: &str, key: impl Fn(&str) -> String) -> Vec<Entry> {
+    let known = position(list, short, key);
+    let primary = list.iter().position(Entry::is_primary).unwrap_or(0);
+    let target = known.unwrap_or(primary);
+    let change = |(at, entry): (usize, &Entry)| {
+        let entry = entry.clone();
+        if at != target {
+            return if known.is_some() { entry.without(Part::Primary) } else { entry };
+        }
+        let entry = entry.with(Part::Value, Scalar::Text(short.to_owned()));
+        if known.is_some() { entry.with(Part::Primary, Scalar::Flag(true)) } else { entry }
+    };
+    list.iter().enumerate().map(change).collect()
 }
 
 #[cfg(test)]
@@ -119,6 +119,14 @@ mod tests {
         let text = |text: &str| Scalar::Text(text.to_owned());
         let entry = Entry::new(vec![(Part::Value, text(value)), (Part::Type, text(kind))]);
         if flag { entry.with(Part::Primary, Scalar::Flag(true)) } else { entry }
+    }
+
+    fn resolve(
+        short: Option<&str>,
+        list: Option<&[Entry]>,
+        stored: &[Entry],
+    ) -> Result<Vec<Entry>, Conflict> {
+        super::resolve(short, list, stored, str::to_lowercase)
     }
 
     fn stored() -> Vec<Entry> {
@@ -141,6 +149,19 @@ mod tests {
     #[test]
     fn only_the_short_form_of_a_known_value_keeps_its_type() {
         assert_eq!(resolve(Some("a@x"), None, &stored()), Ok(vec![entry("a@x", "home", true)]));
+    }
+
+    #[test]
+    fn a_value_with_the_key_of_an_entry_is_that_entry_in_another_spelling() {
+        let expected = vec![entry("A@x", "home", true)];
+        assert_eq!(resolve(Some("A@x"), None, &stored()), Ok(expected));
+        let expected = vec![entry("A@x", "home", true), entry("b@x", "work", false)];
+        assert_eq!(resolve(Some("A@x"), Some(&stored()), &stored()), Ok(expected));
+        let expected = vec![entry("a@x", "home", false), entry("B@x", "work", true)];
+        assert_eq!(resolve(Some("B@x"), Some(&stored()), &stored()), Ok(expected));
+        let both = vec![entry("A@x", "home", false), entry("a@x", "work", false)];
+        let expected = vec![entry("A@x", "home", false), entry("a@x", "work", true)];
+        assert_eq!(resolve(Some("a@x"), Some(&both), &both), Ok(expected), "the exact one first");
     }
 
     #[test]

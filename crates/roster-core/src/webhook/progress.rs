@@ -76,6 +76,14 @@ impl Progress {
         }
     }
 
+    /// The time until the next attempt, in milliseconds. It is at most the longest pause, also if
+    /// the clock was set back.
+    pub fn pause_ms(&self, now: Timestamp) -> u64 {
+        let left = |due: Timestamp| due.as_millis().saturating_sub(now.as_millis());
+        let left = self.next_attempt_at.map_or(0, left).clamp(0, RETRY_AFTER_MAX_MS);
+        left.unsigned_abs()
+    }
+
     /// Whether its receiver has failed for so long that nothing more is sent.
     pub const fn is_hopeless(&self) -> bool {
         self.failing_ms >= PARK_AFTER_MS
@@ -116,6 +124,15 @@ mod tests {
         assert_eq!(pause(failed(progress, Some(30_000), 0)), 30_000);
         assert_eq!(pause(failed(progress, Some(i64::MAX), 0)), RETRY_AFTER_MAX_MS);
         assert_eq!(pause(failed(progress, Some(-5), 0)), 500);
+    }
+
+    #[test]
+    fn no_pause_is_longer_than_an_hour_whatever_the_clock_says() {
+        let progress = Progress::at(Position { log: LogId([0; 8]), number: 5 });
+        let progress = failed(progress, Some(30_000), 0);
+        let pause = |now| progress.pause_ms(Timestamp::from_millis(now));
+        assert_eq!([pause(1_010_000), pause(1_030_000), pause(9_000_000)], [20_000, 0, 0]);
+        assert_eq!(pause(-864_000_000), RETRY_AFTER_MAX_MS.unsigned_abs());
     }
 
     #[test]

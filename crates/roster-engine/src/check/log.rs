@@ -11,9 +11,9 @@ use crate::{
 const SPAN: &str = "SELECT count(*), min(position) FROM events";
 const POSITIONS: &str = "SELECT position FROM events ORDER BY position";
 
-/// The idempotency records, each with its event, and whether such a user or group exists or existed.
-/// Of a deleted group, only events remain. Its event is at its position, but for a restored user
-/// before the events of the groups.
+/// The idempotency records, each with its event, and whether such a user or group exists or
+/// existed. Of a deleted group, only events remain. The event is at the position of the record; for
+/// a restored user it is before those of the groups.
 const KEYS: &str = "SELECT k.position, k.user_id, k.version, k.effect, k.record, \
      e.subject_id, e.version, e.kind, \
      EXISTS (SELECT 1 FROM users WHERE tenant = k.tenant AND id = k.user_id) \

@@ -40,12 +40,24 @@ pub(crate) fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
+/// The parts of a header between separators, of which those in a quoted text are none (RFC 9110
+/// section 5.6.4).
+fn split_unquoted(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.split(move |letter| {
+        let was_escaped = is_escaped;
+        is_escaped = is_quoted && letter == '\\' && !was_escaped;
+        is_quoted ^= letter == '"' && !was_escaped;
+        letter == separator && !is_quoted
+    })
+}
+
 /// The values of a preference, in their order.
 fn values<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(PREFER).into_iter().filter_map(|line| line.to_str().ok());
-    let preferences = lines.flat_map(|line| line.split(','));
+    let preferences = lines.flat_map(|line| split_unquoted(line, ','));
     preferences
-        .filter_map(|preference| preference.split(';').next()?.trim().split_once('='))
+        .filter_map(|preference| split_unquoted(preference, ';').next()?.trim().split_once('='))
         .filter(move |(said, _)| said.trim().eq_ignore_ascii_case(name))
         .map(|(_, value)| value.trim().trim_matches('"'))
 }
@@ -76,6 +88,9 @@ mod tests {
         let both = &["respond-async", "return=representation, return=minimal"];
         assert_eq!(of(both), Some(ReturnPreference::Representation));
         assert_eq!(of(&["return=everything"]), None);
+        assert_eq!(of(&["foo=\"a, return=minimal\"; x=\"b, return=minimal\""]), None);
+        let after = &["foo=\"a\\\", b; c\", return=minimal"];
+        assert_eq!(of(after), Some(ReturnPreference::Minimal));
     }
 
     #[test]

@@ -30,21 +30,27 @@ pub(crate) struct DroppedAttributes {
 }
 
 impl DroppedAttributes {
-    /// Counts the names, and logs those that are new.
+    /// Counts the names, and logs those that are new. Providers send `password` with each user; it
+    /// cannot be declared.
     pub(crate) fn add(&self, names: &[String]) {
+        let is_password = |name: &str| {
+            let last = name.rsplit([':', '.']).next().unwrap_or_default();
+            last.eq_ignore_ascii_case("password")
+        };
+        let names: Vec<_> = names.iter().filter(|name| !is_password(name)).collect();
         if names.is_empty() {
             return;
         }
         self.count.inc_by(u64::try_from(names.len()).unwrap_or(u64::MAX));
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        for name in names.iter().filter(|name| is_name(name)) {
+        for name in names.into_iter().filter(|name| is_name(name)) {
             if logged.len() >= NAMES_MAX {
                 return;
             }
             if logged.insert(name.clone()) {
                 tracing::warn!(
                     attribute = name,
-                    "an attribute of SCIM requests is dropped: declare it with PUT /schema"
+                    "an attribute of SCIM requests is dropped; PUT /schema can declare one of users"
                 );
             }
         }
@@ -76,6 +82,9 @@ mod tests {
         dropped.add(&names);
         assert_eq!(dropped.count.get(), 300);
         assert_eq!(dropped.logged.lock().unwrap().len(), NAMES_MAX);
+        let dropped = DroppedAttributes::default();
+        dropped.add(&["password".to_owned(), "urn:x:User:Password".to_owned()]);
+        assert_eq!(dropped.count.get(), 0);
     }
 
     #[test]

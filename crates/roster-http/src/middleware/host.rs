@@ -53,8 +53,10 @@ impl Hosts {
             return Err(invalid("send exactly one Host header"));
         }
         let host = host.map(|line| authority(line.as_bytes())).transpose()?;
-        // Both are checked: a target in absolute form overrides Host (RFC 9112 section 3.2.2).
-        for named in host.iter().chain(uri.authority()) {
+        // A target in absolute form overrides Host (RFC 9112 section 3.2.2). In HTTP/2 both name
+        // the same host (RFC 9113 section 8.3.1).
+        let overridden = uri.authority().is_some() && version <= Version::HTTP_11;
+        for named in host.iter().filter(|_| !overridden).chain(uri.authority()) {
             if named.as_str().contains('@') {
                 return Err(invalid("send Host without a user name"));
             }

@@ -13,13 +13,14 @@ use http::{
     request::Parts,
 };
 use roster_core::{
-    Actor, Json,
+    Actor, Json, TenantId,
     json::{present, write_json},
 };
 
 use crate::{
     access::{bearer, nobody},
     description,
+    documents::Name,
     extract::{HTML, JSON, Media, NoParameters, PlainJson, negotiate},
     problem::{NO_STORE, Problem, ProblemCode},
     request::Call,
@@ -64,8 +65,13 @@ pub(crate) async fn get_page(
 pub(super) fn page(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let digest = roster_console::digest();
     let version = digest.get(..15).and_then(|digits| i64::from_str_radix(digits, 16).ok());
-    let kept = (call.parts.uri.path(), HTML, version.unwrap_or_default());
-    let mut response = app.documents.respond(kept, &call.parts.headers, || {
+    let name = Name {
+        path: call.parts.uri.path().to_owned(),
+        media: HTML,
+        version: version.unwrap_or_default(),
+        tenant: TenantId::DEFAULT,
+    };
+    let mut response = app.documents.respond(&name, &call.parts.headers, || {
         let base = app.settings.base_path();
         let template = roster_console::page()?;
         Some(description::render_page(&template, base, &format!("{base}/console/{digest}")))
@@ -97,8 +103,13 @@ pub(crate) async fn get_file(
         return Err(Problem::saying(ProblemCode::NotFound, detail));
     }
     let file = roster_console::file(name).ok_or_else(|| Problem::new(ProblemCode::NotFound))?;
-    let kept = (path, Media(file.media), file.version);
-    let mut response = app.documents.respond(kept, &call.parts.headers, || Some(file.bytes))?;
+    let name = Name {
+        path: path.to_owned(),
+        media: Media(file.media),
+        version: file.version,
+        tenant: TenantId::DEFAULT,
+    };
+    let mut response = app.documents.respond(&name, &call.parts.headers, || Some(file.bytes))?;
     response.headers_mut().insert(CACHE_CONTROL, FOREVER);
     Ok(response)
 }

@@ -18,7 +18,7 @@ use roster_core::{
 use crate::{
     authorization::authenticate,
     description,
-    documents::Documents,
+    documents::Name,
     extract::{HTML, JSON, Media, NoParameters, negotiate},
     problem::Problem,
     request::Call,
@@ -160,11 +160,10 @@ fn document(
         LazyLock::new(|| HeaderValue::try_from(description::content_security_policy()).ok());
     let Parts { uri, headers, .. } = &call.parts;
     let media = negotiate(headers, offered)?;
-    let kept = (uri.path(), media, version);
-    // Documents of tenants are made for each request, because there may be many tenants.
-    let own = app.tenant.as_ref().map(|_| Documents::default());
-    let documents = own.as_ref().unwrap_or(&app.documents);
-    let mut response = documents.respond(kept, headers, || made(media))?;
+    // The name of a tenant may belong to another one later.
+    let tenant = app.directory.tenant_id();
+    let name = Name { path: uri.path().to_owned(), media, version, tenant };
+    let mut response = app.documents.respond(&name, headers, || made(media))?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, NO_CACHE);
     let varies = if offered.len() > 1 { "Accept, Accept-Encoding" } else { "Accept-Encoding" };

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::{
     columns::{ABSENT, uuid},
-    connection::Connection,
+    connection::{Connection, SNAPSHOT},
     failure::{QueryError, QueryResult},
 };
 
@@ -157,8 +157,6 @@ impl IndexWriter for Rows<'_> {
 const ADD_INDEX_ROWS: &str = "INSERT INTO further_keys (tenant, kind, key, id) \
      SELECT $1::integer, * FROM unnest($2::smallint[], $3::bytea[], $4::uuid[]) \
      ON CONFLICT DO NOTHING";
-
-pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Reads in one snapshot with the head of the log.
 pub(crate) async fn snapshot<'c, T, F: Future<Output = QueryResult<T>>>(

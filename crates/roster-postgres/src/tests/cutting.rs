@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use roster_core::{Outcome, Store};
+use roster_core::{
+    Actor, Caller, EventKind, EventsQuery, Outcome, Preconditions, Rules, Store, StoreError,
+    TenantStore as _, Timestamp, WebhookStore as _,
+    access::AuditView,
+    tenant::{TenantAct, TenantChange, TenantDraft, TenantFailure},
+    webhook::{WebhookAct, WebhookChange, WebhookDraft, WebhookFailure, WebhookId, WebhookSecret},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{
@@ -19,7 +25,9 @@ use tokio::{
     time::sleep,
 };
 
-use super::support::{apply, assert_sound, create, id, is_unavailable, once, open, patch, schema};
+use super::support::{
+    apply, assert_sound, create, id, is_unavailable, once, open, patch, schema, tree,
+};
 
 /// The next commit is forwarded normally.
 const NOWHERE: u8 = 0;
@@ -125,6 +133,52 @@ async fn a_commit_without_a_response_is_in_doubt_and_not_repeated() {
     let batch = (10..200).map(|n| create(n, &format!(r#"{{"username":"u{n}"}}"#))).collect();
     assert!(store.apply(batch).await.iter().all(is_unavailable));
     assert_eq!(assert_sound(&schema.url()).await, 5 + 190);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_a_webhook_or_a_tenant_that_may_be_made_is_not_made_again() {
+    let schema = schema();
+    let place = Arc::new(AtomicU8::new(NOWHERE));
+    let store = open(&wire(&schema.url(), Arc::clone(&place)).await).await;
+    let caller = || Caller { actor: Actor::System, request_id: "r".to_owned() };
+    let at = Timestamp::from_millis(1);
+    for (n, cut) in [(1, BEHIND), (2, SILENT)] {
+        let body =
+            format!(r#"{{"name":"w{n}","url":"https://h.example.com/r","types":["user.*"]}}"#);
+        let draft = WebhookDraft::parse(&tree(&body)).unwrap();
+        let change = WebhookChange {
+            act: WebhookAct::Create { id: WebhookId(id(n)), draft, secret: WebhookSecret([7; 32]) },
+            preconditions: Preconditions::default(),
+            at,
+            caller: caller(),
+            audit: AuditView::Own,
+            all_tenants: true,
+            is_dry_run: false,
+        };
+        place.store(cut, Ordering::SeqCst);
+        let made = store.change(change).await;
+        let is_away = matches!(made, Err(WebhookFailure::Store(StoreError::Unavailable(_))));
+        assert!(is_away, "{made:?}");
+        assert!(store.webhook(WebhookId(id(n))).await.unwrap().is_some());
+        let change = TenantChange {
+            act: TenantAct::Create(
+                TenantDraft::parse(&tree(&format!(r#"{{"name":"t{n}"}}"#))).unwrap(),
+            ),
+            preconditions: Preconditions::default(),
+            rules: Rules::default(),
+            at,
+            caller: caller(),
+            is_dry_run: false,
+        };
+        place.store(cut, Ordering::SeqCst);
+        let made = store.change_tenant(change).await;
+        let is_away = matches!(made, Err(TenantFailure::Store(StoreError::Unavailable(_))));
+        assert!(is_away, "{made:?}");
+    }
+    let page = store.events(EventsQuery::after(0, 100)).await.unwrap();
+    let kinds: Vec<EventKind> = page.events.iter().map(|(_, event)| event.kind).collect();
+    let pair = [EventKind::WebhookCreated, EventKind::TenantCreated];
+    assert_eq!(kinds, [pair, pair].concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -95,7 +95,8 @@ pub(crate) const HOLDERS_OF_INDEXED_KEYS: &str = "SELECT found.* \
      AND key = named.key ORDER BY kind, key, id LIMIT 1) AS found";
 
 /// Idempotency records. The record of a changed user is in its event; when it is restored, the
-/// events of its groups follow it. Records of a purged user that are not erased yet have the time 0.
+/// events of its groups follow it. Records of a purged user that are not erased yet have the time
+/// 0.
 pub(crate) const IDEMPOTENCY: &str = "SELECT known.key, known.fingerprint, \
      CASE WHEN known.effect = 'user.purged' OR (SELECT erasures.id FROM erasures \
      WHERE erasures.tenant = known.tenant AND erasures.id = known.user_id) IS NULL \

@@ -21,10 +21,10 @@ use super::{
     sql,
 };
 use crate::{
-    connection::Connection,
+    connection::{Connection, SNAPSHOT},
     failure::{QueryError, QueryResult, Remedy, remedy, superseded, too_slow, was_idle},
     in_force::{InForce, RulesInForce},
-    reads::rows::{Rows, SNAPSHOT},
+    reads::rows::Rows,
 };
 
 /// Why a transaction failed.

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 
 use roster_core::Json;
 
+use crate::schema::{ENTERPRISE_URN, GROUP_URN, USER_URN};
+
 const PREFIX: &str = "bulkId:";
 
 /// The name of the operation, if the text is a reference.
@@ -53,6 +55,9 @@ fn visit(value: &mut Json, has_ids: bool, id_of: IdOf<'_>) {
                     *path = resolved_path(path, id_of);
                     continue;
                 }
+                if is_free(name) {
+                    continue;
+                }
                 let is_value = path_has_ids && name.eq_ignore_ascii_case("value");
                 visit(value, has_ids || is_value || leads_to_ids(name), id_of);
             }
@@ -64,9 +69,26 @@ fn visit(value: &mut Json, has_ids: bool, id_of: IdOf<'_>) {
 /// Whether a name or a path, perhaps with the URN of a schema, is of an attribute that has ids.
 fn leads_to_ids(path: &str) -> bool {
     let path = path.split('[').next().unwrap_or_default();
-    let name = path.rsplit(':').next().unwrap_or_default();
+    // Clients send a dot after the URN too.
+    let name = match below_urn(path) {
+        Some(below) => below.trim_start_matches([':', '.']),
+        None => path,
+    };
     let name = name.split('.').next().unwrap_or_default();
     ["members", "manager", "$ref"].iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Whether an object of a resource has this name, in which every text is one of the caller.
+fn is_free(name: &str) -> bool {
+    name.eq_ignore_ascii_case("attributes") || (name.contains(':') && below_urn(name).is_none())
+}
+
+/// What follows the URN of a schema whose attributes can have ids.
+fn below_urn(name: &str) -> Option<&str> {
+    [USER_URN, ENTERPRISE_URN, GROUP_URN].iter().find_map(|urn| {
+        let (start, rest) = name.split_at_checked(urn.len())?;
+        start.eq_ignore_ascii_case(urn).then_some(rest)
+    })
 }
 
 /// The path with the references of its condition replaced, as `members[value eq "bulkId:ada"]`.

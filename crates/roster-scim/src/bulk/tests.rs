@@ -3,7 +3,7 @@
 use roster_core::{Json, json, json::write_json};
 
 use super::*;
-use crate::{ResourceType, ScimError, ScimType, Strictness};
+use crate::{ResourceType, ScimError, ScimType, Strictness, schema::ENTERPRISE_URN};
 
 fn tree(text: &str) -> Json {
     json::read(text.as_bytes()).unwrap_or_else(|fault| panic!("{text}: {}", fault.detail))
@@ -155,25 +155,32 @@ fn a_chain_of_references_runs_from_its_end_and_fails_in_linear_time() {
 
 #[test]
 fn a_text_is_a_reference_only_where_ids_are() {
-    let patch = |data: &str| format!(r#"{{"method":"PATCH","path":"/Groups/g","data":{data}}}"#);
-    let operations = [
-        post("a", "/Users", r#"{"userName":"bulkId:a","title":"bulkId:nobody"}"#),
-        patch(r#"{"Operations":[{"op":"add","path":"Members","value":[{"value":"bulkId:a"}]}]}"#),
-        patch(r#"{"op":"remove","path":"members[value eq \"bulkId:a\"]"}"#),
-        patch(r#"{"path":"displayName","value":"bulkId:a"}"#),
-        patch(r#"{"path":"urn:x:2.0:User:manager.value","value":"bulkId:a"}"#),
-        patch(r#"{"urn:x:2.0:User":{"manager":{"$ref":"bulkId:a"}},"roles":["bulkId:a"]}"#),
+    let urn = ENTERPRISE_URN;
+    let free = r#"{"attributes":{"manager":"bulkId:nobody"},"urn:x:User":{"members":"bulkId:no"},
+        "urn:x:User:manager":"bulkId:no"}"#;
+    let cases = [
+        (r#"{"Operations":[{"path":"Members","value":[{"value":"bulkId:a"}]}]}"#, true),
+        (r#"{"op":"remove","path":"members[value eq \"bulkId:a\"]"}"#, true),
+        (r#"{"path":"displayName","value":"bulkId:a"}"#, false),
+        (&format!(r#"{{"path":"{urn}:manager.value","value":"bulkId:a"}}"#), true),
+        (&format!(r#"{{"path":"{urn}.manager","value":"bulkId:a"}}"#), true),
+        (&format!(r#"{{"{urn}.manager":{{"value":"bulkId:a"}}}}"#), true),
+        (&format!(r#"{{"{urn}":{{"manager":{{"$ref":"bulkId:a"}}}}}}"#), true),
+        (r#"{"roles":["bulkId:a"]}"#, false),
+        (&free.replace(['\n', ' '], ""), false),
     ];
+    let user = r#"{"userName":"bulkId:a","title":"bulkId:nobody"}"#;
+    let patch = |(data, _): &(&str, bool)| {
+        format!(r#"{{"method":"PATCH","path":"/Groups/g","data":{data}}}"#)
+    };
+    let operations: Vec<String> =
+        [post("a", "/Users", user)].into_iter().chain(cases.iter().map(patch)).collect();
     let (steps, _) = execute(&operations.join(","), "");
-    let expected = [
-        r#"create User {"userName":"bulkId:a","title":"bulkId:nobody"}"#,
-        r#"patch g {"Operations":[{"op":"add","path":"Members","value":[{"value":"id1"}]}]}"#,
-        r#"patch g {"op":"remove","path":"members[value eq \"id1\"]"}"#,
-        r#"patch g {"path":"displayName","value":"bulkId:a"}"#,
-        r#"patch g {"path":"urn:x:2.0:User:manager.value","value":"id1"}"#,
-        r#"patch g {"urn:x:2.0:User":{"manager":{"$ref":"id1"}},"roles":["bulkId:a"]}"#,
-    ];
-    assert_eq!(steps, expected);
+    assert_eq!(steps[0], format!("create User {user}"));
+    for ((data, has_ids), step) in cases.iter().zip(&steps[1..]) {
+        let data = if *has_ids { data.replace("bulkId:a", "id1") } else { (*data).to_owned() };
+        assert_eq!(*step, format!("patch g {data}"));
+    }
 }
 
 #[test]

@@ -180,9 +180,9 @@ pub(crate) fn nearly_members() -> ScimError {
 fn require_schemas(schemas: Option<&Json>) -> Result<(), ScimError> {
     let says = |urn: &Json| matches!(urn, Json::Text(urn) if urn.eq_ignore_ascii_case(GROUP_URN));
     match schemas {
-        Some(Json::Array(urns)) if urns.iter().any(says) => Ok(()),
+        Some(Json::Array(urns)) if !urns.is_empty() && urns.iter().all(says) => Ok(()),
         _ => {
-            let detail = "schemas: the URN of a group is missing";
+            let detail = format!("schemas: send {GROUP_URN} alone");
             Err(ScimError::new(ScimType::InvalidSyntax, detail))
         }
     }

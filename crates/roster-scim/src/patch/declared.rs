@@ -27,11 +27,19 @@ pub(crate) fn of_attributes(
     }
     let extensions = Extensions::of(schema);
     let (named, rewritten) = (Vec::new(), Vec::new());
-    let mut rewriting =
-        Rewriting { extensions, strictness, work, named, operations: rewritten, dropped };
+    let mut rewriting = Rewriting {
+        extensions,
+        strictness,
+        work,
+        number: 0,
+        named,
+        operations: rewritten,
+        dropped,
+    };
     for operation in operations {
-        rewriting.named.clear();
-        rewriting.add(operation)?;
+        let number = operation.number;
+        (rewriting.number, rewriting.named) = (number, Vec::new());
+        rewriting.add(operation).map_err(|error| error.of_operation(number))?;
     }
     Ok(rewriting.operations)
 }
@@ -53,6 +61,8 @@ struct Rewriting<'s> {
     extensions: Extensions<'s>,
     strictness: Strictness,
     work: &'s Work,
+    /// The number of the operation.
+    number: usize,
     /// The attributes to which an operation gives a value.
     named: Vec<String>,
     operations: Vec<Operation>,
@@ -63,6 +73,10 @@ impl<'s> Rewriting<'s> {
     fn add(&mut self, operation: Operation) -> Result<(), ScimError> {
         let Operation { op, path, value, .. } = operation;
         match (path, value) {
+            (Some(path), value) if path.eq_ignore_ascii_case("schemas") => {
+                let value = value.map(|value| self.without_declared(value));
+                self.push_as_it_is(op, Some(path), value);
+            }
             (Some(path), value) => {
                 let at = path.find('[').unwrap_or(path.len());
                 let (name, condition) = path.split_at_checked(at).unwrap_or((&path, ""));
@@ -94,6 +108,10 @@ impl<'s> Rewriting<'s> {
                     let at = name.find('[').unwrap_or(name.len());
                     let (whole, condition) = name.split_at_checked(at).unwrap_or((&name, ""));
                     match self.resolve(whole) {
+                        Some(Named::Attribute(_)) if !self.strictness.is_tolerant() => {
+                            let detail = format!("{name}: send it below the URN of its schema");
+                            return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+                        }
                         Some(Named::Attribute(member)) => {
                             self.change(op, member, condition, Some(value))?;
                         }
@@ -101,6 +119,9 @@ impl<'s> Rewriting<'s> {
                         Some(Named::Unknown(urn)) => {
                             let known = &self.extensions;
                             unknown(known, urn, &name, self.strictness, self.dropped)?;
+                        }
+                        None if name.eq_ignore_ascii_case("schemas") => {
+                            others.push((name, self.without_declared(value)));
                         }
                         None => {
                             self.refuse_below(&name)?;
@@ -116,6 +137,15 @@ impl<'s> Rewriting<'s> {
             (None, value) => self.push_as_it_is(op, None, value),
         }
         Ok(())
+    }
+
+    /// The value of `schemas` without the URNs of declared extensions, which are known.
+    fn without_declared(&self, schemas: Json) -> Json {
+        let Json::Array(mut urns) = schemas else { return schemas };
+        let is_declared =
+            |urn: &str| matches!(self.extensions.resolve(urn), Some(Named::Extension(_)));
+        urns.retain(|urn| !matches!(urn, Json::Text(urn) if is_declared(urn)));
+        Json::Array(urns)
     }
 
     /// Resolves a name. In tolerant parsing an attribute needs no URN, if no other has the name.
@@ -185,7 +215,7 @@ impl<'s> Rewriting<'s> {
     }
 
     fn push_as_it_is(&mut self, op: Op, path: Option<String>, value: Option<Json>) {
-        self.operations.push(Operation { op, path, value, declared: None });
+        self.operations.push(Operation { number: self.number, op, path, value, declared: None });
     }
 
     fn push(
@@ -205,7 +235,7 @@ impl<'s> Rewriting<'s> {
         }
         let path = Some(format!("{ROSTER_URN}:attributes.{name}{condition}"));
         let declared = (!condition.is_empty()).then(|| Box::new(member.clone()));
-        self.operations.push(Operation { op, path, value, declared });
+        self.operations.push(Operation { number: self.number, op, path, value, declared });
         Ok(())
     }
 

@@ -34,7 +34,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupOperations {
     /// The operations with their numbers, without what they do to the members.
-    operations: Vec<(usize, Operation)>,
+    operations: Vec<Operation>,
     /// What they do to the members, whatever these are.
     members: MembersChange,
     /// The names of the attributes that no schema has. Tolerant parsing drops them.
@@ -150,7 +150,7 @@ pub fn apply(
 ) -> Result<GroupPatch, ScimError> {
     let members = object(Some(tree));
     let resource = Patch::new(&GROUP, members, strictness, work);
-    let tree = resource.apply_all(patch.operations.iter().cloned())?;
+    let tree = resource.apply_all(patch.operations.clone())?;
     Ok(GroupPatch { tree, members: patch.members.clone() })
 }
 
@@ -192,9 +192,8 @@ impl GroupOperations {
         if count == 0 {
             return Err(invalid("send at least one operation").into());
         }
-        let operations: Vec<_> = patch.operations.iter().map(|(_, one)| one.clone()).collect();
         let work = Work::new(COMPARISONS_MAX);
-        patch.dropped = dropped(&GROUP, &operations, strictness, &work)?;
+        patch.dropped = dropped(&GROUP, &patch.operations, strictness, &work)?;
         Ok(patch)
     }
 
@@ -224,7 +223,7 @@ impl GroupOperations {
         let of_members = self.take_members(op, path.as_deref(), value, strictness);
         let rest = of_members.map_err(|fault| fault.of_operation(number))?;
         if let Rest::Value(value) = rest {
-            self.operations.push((number, Operation { op, path, value, declared: None }));
+            self.operations.push(Operation { number, op, path, value, declared: None });
         }
         Ok(())
     }
@@ -296,8 +295,7 @@ impl GroupOperations {
                 rest.push((name, Json::Object(inner)));
                 return Ok(());
             }
-            let path = below.map_or_else(|| name.clone(), |urn| format!("{urn}:{name}"));
-            match Target::of_member(&GROUP, &path, strictness) {
+            match Target::of_member(&GROUP, below, &name, strictness) {
                 Ok(Some(target)) if target.is_members() => {
                     let is_whole = target.condition.is_none();
                     if is_whole && std::mem::replace(&mut named.exactly, true) {
@@ -306,7 +304,8 @@ impl GroupOperations {
                     self.members.step(op, &target, Some(sent), strictness)
                 }
                 Ok(None) => {
-                    named.nearly |= is_misspelt(&path);
+                    let path = below.map(|urn| format!("{urn}:{name}"));
+                    named.nearly |= is_misspelt(path.as_ref().unwrap_or(&name));
                     unknown.push((name, stream::small(sent)?));
                     Ok(())
                 }

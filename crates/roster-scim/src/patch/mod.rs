@@ -10,6 +10,7 @@
 mod change;
 mod complete;
 mod declared;
+mod dropped;
 mod entries;
 mod free;
 pub mod group;
@@ -20,11 +21,12 @@ mod same;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use roster_core::{Json, Work};
 
 pub(crate) use declared::of_attributes;
+pub(crate) use dropped::dropped;
 pub(crate) use parts::given;
 pub use request::{Op, Operation, PATCH_URN, read};
 
@@ -56,53 +58,7 @@ pub fn apply(
 ) -> Result<Json, ScimError> {
     let members = object(Some(tree));
     let patch = Patch::new(resource_type, members, strictness, work);
-    patch.apply_all((1..).zip(operations))
-}
-
-/// The names of attributes that no schema has, which tolerant parsing ignores.
-pub(crate) fn dropped(
-    resource_type: &'static ResourceType,
-    operations: &[Operation],
-    strictness: Strictness,
-    work: &Work,
-) -> Result<Vec<String>, ScimError> {
-    let mut dropped = Vec::new();
-    if !strictness.is_tolerant() {
-        return Ok(dropped);
-    }
-    let mut look = |path: &str, is_member: bool| {
-        work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
-        let parse = if is_member { Target::of_member } else { Target::parse };
-        // An error is reported when the operation is applied.
-        if matches!(parse(resource_type, path, strictness), Ok(None)) {
-            dropped.push(path.split('[').next().unwrap_or_default().to_owned());
-        }
-        Ok::<_, ScimError>(())
-    };
-    for Operation { path, value, .. } in operations {
-        let schema = match path {
-            Some(path) => resource_type.schema_of(path),
-            None => Some(resource_type.schema),
-        };
-        let (Some(schema), Some(Json::Object(members))) = (schema, value) else {
-            path.iter().try_for_each(|path| look(path, false))?;
-            continue;
-        };
-        let of_urn = |name: &str| match resource_type.schema_of(name) {
-            Some(_) => name.to_owned(),
-            None if path.is_none() => name.to_owned(),
-            None => format!("{}:{name}", schema.urn),
-        };
-        for (name, value) in members {
-            match (resource_type.schema_of(name), value) {
-                (Some(below), Json::Object(members)) => members
-                    .iter()
-                    .try_for_each(|(name, _)| look(&format!("{}:{name}", below.urn), true))?,
-                _ => look(&of_urn(name), true)?,
-            }
-        }
-    }
-    Ok(dropped)
+    patch.apply_all(operations)
 }
 
 /// The number of comparisons that reading a value of this many bytes of JSON counts as.
@@ -118,8 +74,9 @@ struct Patch<'w> {
     members: Members,
     /// The idle entries that were there before or were sent as entries.
     idle: Idle,
-    /// The attributes that the `value` of the operation has named: schema, name and part.
-    in_value: HashSet<(&'static str, &'static str, String)>,
+    /// The attributes that the `value` of the operation has named, by schema and name, with their
+    /// parts; the empty part is the whole attribute.
+    in_value: HashMap<(&'static str, &'static str), HashSet<String>>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
     /// The addresses without a type that have the type of responses until the end.
@@ -142,16 +99,14 @@ impl<'w> Patch<'w> {
         strictness: Strictness,
         work: &'w Work,
     ) -> Self {
-        let (idle, in_value) = (idle(resource_type.schema, &members), HashSet::new());
+        let (idle, in_value) = (idle(resource_type.schema, &members), HashMap::new());
         let (index, untyped) = (None, HashSet::new());
         Self { resource_type, strictness, work, members, idle, in_value, index, untyped }
     }
 
-    fn apply_all(
-        mut self,
-        operations: impl Iterator<Item = (usize, Operation)>,
-    ) -> Result<Json, ScimError> {
-        for (number, operation) in operations {
+    fn apply_all(mut self, operations: Vec<Operation>) -> Result<Json, ScimError> {
+        for operation in operations {
+            let number = operation.number;
             self.step(operation).map_err(|error| error.of_operation(number))?;
             self.show_type()?;
         }
@@ -177,7 +132,7 @@ impl<'w> Patch<'w> {
     }
 
     fn step(&mut self, operation: Operation) -> Result<(), ScimError> {
-        let Operation { op, path, value, declared } = operation;
+        let Operation { op, path, value, declared, .. } = operation;
         self.work.spend(cost(value.as_ref().map_or(0, Json::size)))?;
         self.in_value.clear();
         let Some(path) = path else { return self.apply_members(op, None, value) };
@@ -223,12 +178,10 @@ impl<'w> Patch<'w> {
                 }
                 continue;
             }
-            let path = match below {
-                Some(schema) => format!("{}:{name}", schema.urn),
-                None => name,
-            };
-            self.work.spend(SEARCH_COMPARISONS + cost(path.len()))?;
-            if let Some(target) = Target::of_member(self.resource_type, &path, self.strictness)? {
+            let below = below.map(|schema| schema.urn);
+            self.work.spend(SEARCH_COMPARISONS + cost(below.map_or(0, str::len) + name.len()))?;
+            let target = Target::of_member(self.resource_type, below, &name, self.strictness)?;
+            if let Some(target) = target {
                 is_readable = true;
                 self.must_be_first(&target, &value)?;
                 if op == Op::Remove {
@@ -297,21 +250,28 @@ impl<'w> Patch<'w> {
         Ok(())
     }
 
-    /// Fails if `value` has named the attribute or the part before, by another name.
+    /// Fails if `value` has named the attribute, the part or the whole of it before.
     fn must_be_first(&mut self, target: &Target, value: &Json) -> Result<(), ScimError> {
         let attribute = target.attribute.filter(|it| it.mutability != Mutability::ReadOnly);
         let Some(attribute) = attribute.filter(|_| target.condition.is_none()) else {
             return Ok(());
         };
+        let known = self.in_value.entry((target.schema.urn, attribute.name)).or_default();
+        let had_whole = known.contains("");
+        let had_any = !known.is_empty();
         let mut name = |part: String| {
-            let is_first = self.in_value.insert((target.schema.urn, attribute.name, part));
-            if is_first { Ok(()) } else { Err(twice(attribute.name)) }
+            let is_clash = had_whole || (part.is_empty() && had_any);
+            if is_clash || !known.insert(part) { Err(twice(attribute.name)) } else { Ok(()) }
         };
         match (&target.part, value) {
             (Some(Part::Known(part)), _) => name(part.name.to_owned()),
             (Some(Part::Free(keys)), _) => name(keys.join(".")),
             (None, Json::Object(parts)) if !attribute.multi_valued => {
                 parts.iter().try_for_each(|(part, _)| name(as_known(attribute, part)))
+            }
+            // The id of a manager as a text.
+            (None, Json::Text(_)) if attribute.is_complex() && !attribute.multi_valued => {
+                name("value".to_owned())
             }
             (None, _) => name(String::new()),
         }

@@ -234,13 +234,17 @@ impl Target {
         })
     }
 
-    /// Parses the name of a member of `value`. In tolerant parsing it may be a path, as Microsoft
-    /// Entra sends it.
+    /// Parses the name of a member of `value`, below the URN of a schema if one is given. In
+    /// tolerant parsing it may be a path, as Microsoft Entra sends it.
     pub(super) fn of_member(
         resource_type: &'static ResourceType,
+        below: Option<&str>,
         name: &str,
         strictness: Strictness,
     ) -> Result<Option<Self>, ScimError> {
+        let is_qualified = below.is_none() && name.contains(':');
+        let path = below.map(|urn| format!("{urn}:{name}"));
+        let name = path.as_deref().unwrap_or(name);
         if strictness.is_tolerant() {
             let names = PathNames::new(resource_type, strictness, None);
             let is_part = || names.whole(name).is_err();
@@ -257,7 +261,8 @@ impl Target {
                 parsed => parsed,
             };
         }
-        let found = resource_type.split_urn(name, strictness).and_then(|(schema, rest)| {
+        let found = resource_type.split_urn(name, strictness).filter(|_| !is_qualified);
+        let found = found.and_then(|(schema, rest)| {
             Some(Self {
                 schema,
                 attribute: Some(schema.attribute(rest)?),

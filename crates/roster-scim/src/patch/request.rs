@@ -21,6 +21,8 @@ pub enum Op {
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
+    /// Its number in the request, from 1.
+    pub number: usize,
     /// What it does.
     pub op: Op,
     /// The path; `None` if `value` names the attributes.
@@ -107,7 +109,7 @@ pub(super) fn operation(
         let detail = format!("{label}: unknown member; an operation has op, path and value");
         return Err(invalid(detail));
     }
-    Ok(Operation { op, path, value, declared: None })
+    Ok(Operation { number, op, path, value, declared: None })
 }
 
 /// Parses `op`. Microsoft Entra capitalises it.

@@ -82,12 +82,12 @@ pub fn read(
     let members = reading.record();
     let Reading { changes, as_sent, dropped, .. } = reading;
     let attributes = members.iter().find(|(name, _)| name == Attribute::Attributes.name());
-    let is_free = |name: &str| {
-        attributes.and_then(|(_, free)| free.member(name)).is_some_and(|free| *free != Json::Null)
+    // A response may have had both, with the same value.
+    let differs = |(name, sent): &&(String, Json)| {
+        let free = attributes.and_then(|(_, free)| free.member(name));
+        *sent != Json::Null && free.is_some_and(|free| *free != Json::Null && free != sent)
     };
-    if let Some((name, _)) =
-        changes.iter().find(|(name, sent)| *sent != Json::Null && is_free(name))
-    {
+    if let Some((name, _)) = changes.iter().find(differs) {
         return Err(twice(name));
     }
     let sends_username = sent == Sent::Replaced;
@@ -191,6 +191,10 @@ impl Reading<'_> {
     ) -> Result<(), ScimError> {
         let strictness = self.strictness;
         match named {
+            Named::Attribute(_) if strictness == Strictness::Strict => {
+                let detail = format!("{name}: send it below the URN of its schema");
+                return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+            }
             Named::Attribute(member) => self.change(member, value)?,
             Named::Unknown(urn) => {
                 unknown(&self.extensions, urn, name, strictness, &mut self.dropped)?;

@@ -27,6 +27,8 @@ pub(crate) fn begin(connection: &Connection, rules: Rules) -> rusqlite::Result<(
         ("users_username", true),
         ("users_email", rules.email == Sharing::Unique),
         ("users_external_id", rules.external_id == Sharing::Unique),
+        // A create that keeps its id looks whether another record has had it.
+        ("events_subject", true),
     ];
     for (index, _) in is_read.iter().filter(|(_, is_read)| *is_read) {
         connection.execute("DELETE FROM temp.postponed WHERE name = ?1", [index])?;

@@ -41,9 +41,8 @@ pub(super) struct KeysCommand {
 
 /// Runs the command on a service, if one is named and no store, else on the store.
 pub(super) fn run(flags: KeysCommand) -> ExitCode {
-    let (names_store, tenant) = (flags.store.is_given(), flags.ask.tenant());
-    let store = StoreKeys { flags: flags.store, tenant };
-    roster_cli::keys(flags.ask, names_store, store)
+    let KeysCommand { store, ask } = flags;
+    roster_cli::keys(ask, store.is_given(), |tenant| StoreKeys { flags: store, tenant })
 }
 
 /// The keys of a store, which is opened by each operation for what it does.

@@ -190,10 +190,7 @@ impl Delivery {
     async fn step(&mut self) -> Result<Next, StoreError> {
         let directory = self.directory().await?;
         let progress = self.served.stored.progress;
-        if let Some(due) = progress.next_attempt_at {
-            let left = due.as_millis() - directory.now().as_millis();
-            sleep(Duration::from_millis(u64::try_from(left).unwrap_or_default())).await;
-        }
+        sleep(Duration::from_millis(progress.pause_ms(directory.now()))).await;
         sleep_until(self.send_at).await;
         // Taken before the read, so that the memory of all pages is bounded.
         let attempts = progress.attempts;

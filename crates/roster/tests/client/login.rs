@@ -1,6 +1,8 @@
 //! Logging in, and where a key goes.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use roster_testkit::over_each_engine;
@@ -36,6 +38,22 @@ fn a_login_is_remembered(engine: Engine) {
         .failed(2, &["the profiles are 127.0.0.1:"]);
     run(&mut shell.command(&["logout"]), "").succeeded();
     run(&mut shell.command(&["logout"]), "").failed(5, &["not logged in"]);
+    // What the environment names counts as a flag does.
+    run(&mut shell.command(&["login"]), "").failed(2, &["roster login URL"]);
+    let mut login = shell.command(&["login"]);
+    let file = shell.file("key", &key);
+    login.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", &file);
+    run(login.env("ROSTER_TENANT", "acme").env("ROSTER_PROFILE", "work"), "")
+        .failed(5, &["no such tenant"]);
+    run(login.env_remove("ROSTER_TENANT"), "").failed(0, &["profile work"]);
+    for name in ["ROSTER_TENANT", "ROSTER_URL", "ROSTER_PROFILE"] {
+        let mut list = shell.command(&["users", "list"]);
+        list.env(name, OsStr::from_bytes(b"acm\xe9"));
+        run(&mut list, "").failed(78, &[name, "UTF-8"]);
+    }
+    run(&mut shell.command(&["logout"]), "").succeeded();
+    // Nobody is asked for a key of a service that is not there.
+    run(&mut shell.command(&["login", "127.0.0.1:1"]), "").failed(8, &["cannot be reached"]);
     shell.run(&["users", "list"]).failed(3, &["roster login"]);
     shell.service.stop();
 }

@@ -117,7 +117,7 @@ fn a_user_is_deleted_restored_and_purged(engine: Engine) {
         (deleted.succeeded(), names()),
         ("ada: deleted\ngrace: deleted\n".to_owned(), "USERNAME\nmary\n".to_owned(),)
     );
-    assert_eq!(shell.ok(&["users", "restore", "ada"]), "ada: restored\n");
+    assert_eq!(shell.ok(&["users", "restore", "ada", "ada"]), "ada: restored\n");
     shell.run(&["users", "restore", "ada"]).failed(5, &["no deleted user is called ada"]);
     shell.run(&["users", "purge", "grace"]).failed(2, &["Erase grace permanently", "--yes"]);
     assert_eq!(shell.ok(&["users", "purge", "grace", "--yes"]), "grace: purged\n");
@@ -128,6 +128,9 @@ fn a_user_is_deleted_restored_and_purged(engine: Engine) {
 
 fn a_user_is_replaced_by_a_file(engine: Engine) {
     let shell = Shell::new(engine);
+    let file = shell.file("bob.json", r#"{"username":"bob","attributes":{"a":"1"}}"#);
+    let create = ["users", "create", "-f", file.to_str().unwrap(), "attributes.b=2", "-o", "json"];
+    assert_eq!(shell.run(&create).json()["attributes"], json!({"a": "1", "b": "2"}));
     shell.ok(&["users", "create", "username=ada", "title=Dr", "nickname=Ada"]);
     let record = shell.ok(&["users", "get", "ada", "-o", "json"]);
     let file = shell.file("ada.json", &record.replace("Dr", "Prof").replace("nickname", "name"));
@@ -206,6 +209,16 @@ fn a_change_is_undone(engine: Engine) {
     after["version"] = json!(1);
     after["updated_at"] = before["updated_at"].clone();
     assert_eq!(after, before);
+    // Parts of a member get their values of before, and new ones go.
+    shell.ok(&["users", "set", "ada", "attributes.role=user", "manager:={\"id\":\"m1\"}"]);
+    let before = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    let boss = r#"manager:={"id":"m2","display_name":"Boss"}"#;
+    shell.ok(&["users", "set", "ada", "attributes.role=admin", "attributes.sudo:=true", boss]);
+    shell.ok(&["undo", "ada"]);
+    let after = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    for member in ["attributes", "manager"] {
+        assert_eq!(after[member], before[member], "{member}");
+    }
     shell.ok(&["users", "delete", "ada"]);
     assert_eq!(shell.ok(&["undo", "ada"]), "ada: restored\n");
     // The undo of a creation deletes the user.

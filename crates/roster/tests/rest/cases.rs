@@ -56,6 +56,8 @@ macro_rules! with_all_cases {
                 scopes_are_read_from_the_configured_claim,
                 with_an_issuer_every_request_needs_a_credential,
                 the_change_log_names_the_subject_that_acted,
+                a_set_without_a_key_is_fetched_again_after_a_second,
+                keys_are_fetched_again_after_the_clock_was_set_back,
                 rotated_issuer_keys_are_fetched,
                 a_token_is_rejected_once_its_key_leaves_the_set,
                 an_unreachable_issuer_is_503_until_it_responds,

@@ -1,5 +1,6 @@
 //! Lists of groups, of their members, and of the groups of a user.
 
+use roster_core::limits::PAGE_BYTES_MAX;
 use serde_json::{Value, json};
 
 use crate::{
@@ -74,15 +75,27 @@ pub(crate) async fn members_have_their_records_on_request(backend: Backend) {
     }
     // Users with large records, so that they are read on several pages.
     let large = "x".repeat(15_000);
+    let role = |n: usize| json!({"value": format!("{n} {}", "x".repeat(500))});
+    let roles: Vec<Value> = (0..60).map(role).collect();
     for number in 0..98 {
         let attributes = json!({"a": large, "n": number});
-        let body = json!({"username": format!("u{number}"), "attributes": attributes});
+        let username = format!("u{number}");
+        let body = json!({"username": username, "attributes": attributes, "roles": roles});
         service.join(&group, &service.user(body).await).await.expect(200);
     }
-    let all = format!("{}/members?limit=100&fields=username,attributes", group_path(&group));
-    let page = service.get(&all).await.expect(200).json();
-    let items = page["items"].as_array().expect("items");
-    assert_eq!(items.iter().filter(|item| item["user"]["username"].is_string()).count(), 99);
+    let all = format!("{}/members?limit=100&fields=username,attributes,roles", group_path(&group));
+    let mut path = all.clone();
+    let mut found = Vec::new();
+    loop {
+        let page = service.get(&path).await.expect(200).json();
+        assert!(page.to_string().len() < PAGE_BYTES_MAX + 1000);
+        let items = page["items"].as_array().expect("items");
+        found.extend(items.iter().map(|item| item["user"]["username"].clone()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("{all}&cursor={cursor}");
+    }
+    assert_eq!(found.iter().filter(|name| name.is_string()).count(), 99, "{found:?}");
+    assert!(path != all, "a page was shortened");
 }
 
 pub(crate) async fn groups_are_paged_and_found(backend: Backend) {

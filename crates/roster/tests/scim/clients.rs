@@ -5,12 +5,10 @@ use serde_json::{Value, json};
 use crate::{
     service::{Backend, Setup},
     support::{
-        ENTERPRISE_URN, ROSTER_URN, ask, at, create, escaped, get, named, names, post, put, read,
-        refused, send, with,
+        ENTERPRISE_URN, GROUP_URN, ROSTER_URN, ask, at, create, escaped, get, named, names, post,
+        put, read, refused, send, with,
     },
 };
-
-const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 
 /// The ids of the users that a filter finds.
 async fn found(service: &crate::service::Service, filter: &str) -> Vec<String> {

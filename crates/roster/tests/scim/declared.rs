@@ -183,8 +183,26 @@ pub(crate) async fn declared_attributes_are_checked_and_others_are_dropped(backe
     let schemas = json!([crate::support::USER_URN, URN]);
     let typed = with(named("cid"), json!({"schemas": schemas, URN: {"level": "3"}}));
     refused(send(typed).await, 400, Some("invalidValue"));
-    let schemas = json!({"schemas": [crate::support::USER_URN, URN], URN: {"level": 3}});
-    send(with(named("cid"), schemas)).await.expect(201);
+    let both = json!([crate::support::USER_URN, URN]);
+    let qualified = json!({"schemas": both, format!("{URN}:level"): 3});
+    refused(send(with(named("cid"), qualified)).await, 400, Some("invalidSyntax"));
+    let schemas = json!({"schemas": both, URN: {"level": 3}});
+    let cid = send(with(named("cid"), schemas)).await.expect(201).json();
+    // A PATCH may name the schemas, and no qualified key.
+    let patch = async |operation: Value| {
+        let body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+            "Operations": [operation]});
+        super::support::send(&service, "PATCH", &at(&cid), &body).bearer(&strict).send().await
+    };
+    let schemas = json!({"op": "replace", "path": "schemas", "value": both});
+    patch(schemas).await.expect(200);
+    let value = json!({"schemas": both, URN: {"level": 4}});
+    let patched = patch(json!({"op": "replace", "value": value})).await.expect(200).json();
+    assert_eq!(patched[URN], json!({"level": 4}));
+    let unknown = json!({"op": "replace", "path": "schemas", "value": [URN, "urn:x:y"]});
+    refused(patch(unknown).await, 400, Some("invalidValue"));
+    let qualified = json!({"op": "replace", "value": {format!("{URN}:level"): 5}});
+    refused(patch(qualified).await, 400, Some("invalidSyntax"));
 }
 
 /// How many attributes were dropped.

@@ -7,8 +7,8 @@ use crate::{
     client::Reply,
     service::{Backend, Service},
     support::{
-        ENTERPRISE_URN, ROSTER_URN, USER_URN, ask, at, create, escaped, named, names, post, read,
-        refused, send, with,
+        ENTERPRISE_URN, GROUP_URN, ROSTER_URN, USER_URN, ask, at, create, escaped, named, names,
+        post, read, refused, send, with,
     },
 };
 
@@ -210,6 +210,10 @@ pub(crate) async fn strict_parsing_rejects_deviations(backend: Backend) {
     let good = json!({"schemas": [USER_URN, ENTERPRISE_URN], "USERNAME": "ada", "id": "x",
         "groups": [], "meta": {}, ENTERPRISE_URN: {"manager": {"value": "7", "$ref": "x"}}});
     strictly(&service, token, &good).await.expect(201);
+    let group = json!({"schemas": [GROUP_URN, "urn:x:bogus"], "displayName": "team"});
+    let request = ask(&service, "POST", "/Groups").bearer(token);
+    let request = request.body("application/scim+json", group.to_string());
+    refused(request.send().await, 400, Some("invalidSyntax"));
     let bare = ask(&service, "POST", "/Users").bearer(token).bytes(named("bob").to_string());
     refused(bare.send().await, 415, None);
     // A body with deviations, from a client with tolerant parsing.

@@ -8,6 +8,7 @@ use crate::{
 };
 
 pub(crate) const USER_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
+pub(crate) const GROUP_URN: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 pub(crate) const ENTERPRISE_URN: &str =
     "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 pub(crate) const ROSTER_URN: &str = "urn:ietf:params:scim:schemas:extension:roster:2.0:User";

@@ -173,7 +173,16 @@ fn resolve_short_form(
     };
     let sent = profile.get(list).is_some().then(|| profile.entries(list));
     let stored = current.map_or(&[][..], |current| current.profile.entries(list));
-    if let Ok(entries) = short_form::resolve(short, sent, stored) {
+    let key = |value: &str| {
+        if list == Attribute::Emails {
+            email_key(value)
+        } else if list == Attribute::PhoneNumbers {
+            phone_key(value)
+        } else {
+            value.to_owned()
+        }
+    };
+    if let Ok(entries) = short_form::resolve(short, sent, stored, key) {
         profile.set(list, (!entries.is_empty()).then_some(Value::Many(entries)));
     } else {
         let (short, list) = (short_form.name(), list.name());

@@ -10,7 +10,7 @@ use roster_core::{
     access::{Permit, ReadUsers, WriteUsers},
     filter::Expression,
     group::{GroupDraft, GroupEdit, GroupQuery, MembersEdit, MembersQuery},
-    limits::{ID_PARAMETERS_MAX, NESTED_MEMBERSHIPS_MAX},
+    limits::{ID_PARAMETERS_MAX, NESTED_MEMBERSHIPS_MAX, PAGE_BYTES_MAX},
     list::{PageKey, PageQuery, SortKey, Total},
     project::Members,
 };
@@ -193,17 +193,29 @@ pub(crate) async fn list_members(
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
+    let records_max = if shown.is_some() { query.limit } else { 0 };
+    let _place = app.admission.admit_page(list.class, records_max).await?;
     let members_query = MembersQuery { group, after, limit: query.limit };
-    let page = app.directory.list_members(permit, members_query).await?.ok_or_else(not_found)?;
-    let total = query.count.then_some(Total::Exactly(page.total));
-    let (position, next) = (page.position, page.next.map(key_of));
-    let facts = PageFacts { position, next, total, examined: None };
+    let mut page =
+        app.directory.list_members(permit, members_query).await?.ok_or_else(not_found)?;
     let records = match &shown {
         Some(shown) => records_of(&app, permit, &page.items, shown).await?,
         None => BTreeMap::new(),
     };
-    let bytes: usize = records.values().map(Vec::len).sum();
-    let items = (page.items.as_slice(), page.items.len() * MEMBER_BYTES + bytes);
+    let mut bytes = 0;
+    let fits = |member: &&Member| {
+        bytes += MEMBER_BYTES + records.get(&member.id).map_or(0, Vec::len);
+        bytes <= PAGE_BYTES_MAX
+    };
+    let count = page.items.iter().take_while(fits).count().max(1);
+    if count < page.items.len() {
+        page.items.truncate(count);
+        page.next = page.items.last().map(|member| member.id);
+    }
+    let total = query.count.then_some(Total::Exactly(page.total));
+    let (position, next) = (page.position, page.next.map(key_of));
+    let facts = PageFacts { position, next, total, examined: None };
+    let items = (page.items.as_slice(), bytes);
     list.respond((&query, &cursors), facts, items, |member, out| {
         let (id, kind) = (member.id, member.kind.as_str());
         out.extend_from_slice(format!("{{\"id\":\"{id}\",\"type\":\"{kind}\"").as_bytes());

@@ -58,8 +58,7 @@ fn too_many_operations_are_rejected() {
 fn without_a_path_each_member_of_the_value_is_an_attribute() {
     let list = format!(
         r#"{{"op":"replace","value":{{"title":"A","NAME":{{"givenName":"G"}},"active":false,
-            "{ENTERPRISE}":{{"department":"D","manager":{{"value":"m"}}}},
-            "{ENTERPRISE}:division":"V"}}}}"#
+            "{ENTERPRISE}":{{"department":"D","manager":{{"value":"m"}},"division":"V"}}}}}}"#
     );
     let tree = both(&list);
     holds(&tree, &["title"], r#""A""#);
@@ -69,6 +68,21 @@ fn without_a_path_each_member_of_the_value_is_an_attribute() {
     both_refuse(r#"{"op":"add","value":"x"}"#, ScimType::InvalidValue);
     both_refuse(r#"{"op":"replace"}"#, ScimType::InvalidValue);
     both_refuse(r#"{"op":"replace","path":"title"}"#, ScimType::InvalidValue);
+}
+
+#[test]
+fn strict_parsing_knows_no_qualified_key_and_no_part_that_a_schema_lacks() {
+    for (value, is_list) in [
+        (format!(r#"{{"{ENTERPRISE}:department":"D"}}"#), false),
+        (r#"{"name":{"displayName":"x","givenName":"g"}}"#.to_owned(), false),
+        (r#"{"emails":[{"value":"q@x.example","displayName":"x"}]}"#.to_owned(), false),
+        // Parts of any list (RFC 7643 section 2.4), which the service computes.
+        (r#"{"emails":[{"value":"q@x.example","display":"x","$ref":"y"}]}"#.to_owned(), true),
+    ] {
+        let list = format!(r#"{{"op":"add","value":{value}}}"#);
+        assert!(patched(&list, Strictness::Tolerant).is_ok(), "{value}");
+        assert_eq!(patched(&list, Strictness::Strict).is_ok(), is_list, "{value}");
+    }
 }
 
 #[test]

@@ -23,6 +23,28 @@ pub(crate) async fn rotated_issuer_keys_are_fetched(backend: Backend) {
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
 }
 
+pub(crate) async fn a_set_without_a_key_is_fetched_again_after_a_second(backend: Backend) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&backend, vec![]).await;
+    let token = trusting.token(&signer, "one");
+    for _ in 0..3 {
+        trusting.ask(&token).await.refused(401, "unauthenticated");
+    }
+    assert_eq!(trusting.issuer.fetches(), 1);
+    trusting.issuer.set(|answers| answers.keys.push(signer.jwk("one")));
+    trusting.service.clock.step(1000);
+    trusting.ask(&token).await.expect(200);
+}
+
+pub(crate) async fn keys_are_fetched_again_after_the_clock_was_set_back(backend: Backend) {
+    let signer = Signer::p256();
+    let trusting = Trusting::new(&backend, vec![signer.jwk("one")]).await;
+    trusting.ask(&trusting.token(&signer, "one")).await.expect(200);
+    trusting.service.clock.step(-24 * HOUR);
+    trusting.issuer.set(|answers| answers.keys.clear());
+    trusting.wait_for_status(&trusting.token(&signer, "one"), 401).await;
+}
+
 pub(crate) async fn a_token_is_rejected_once_its_key_leaves_the_set(backend: Backend) {
     let (one, two) = (Signer::p256(), Signer::p256());
     let trusting = Trusting::new(&backend, vec![one.jwk("one"), two.jwk("two")]).await;

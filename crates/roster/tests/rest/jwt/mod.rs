@@ -6,8 +6,10 @@ mod issuer_keys;
 
 pub(crate) use issuer_keys::{
     a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
+    a_set_without_a_key_is_fetched_again_after_a_second,
     a_token_is_rejected_once_its_key_leaves_the_set,
     an_unreachable_issuer_is_503_until_it_responds, invalid_documents_of_an_issuer_are_rejected,
+    keys_are_fetched_again_after_the_clock_was_set_back,
     keys_of_an_unreachable_issuer_are_used_for_a_day,
     keys_that_cannot_be_used_do_not_refuse_the_others, rotated_issuer_keys_are_fetched,
 };

@@ -79,7 +79,7 @@ pub(super) fn rows() -> Vec<Row> {
 }
 
 pub(super) fn absolute() -> Vec<Row> {
-    let overrides = "RFC 9112 section 3.2.2: the target overrides Host; we hold both to our names";
+    let overrides = "RFC 9112 section 3.2.2: the target overrides Host, which is ignored";
     let scheme = "RFC 9110 section 7.4: https that did not come through TLS must be refused";
     let misdirected = || problem(421, "misdirected-request");
     vec![
@@ -100,7 +100,13 @@ pub(super) fn absolute() -> Vec<Row> {
             "absolute: ours, with a foreign Host",
             overrides,
             "GET http://<host>/users/<id> HTTP/1.1\r\nHost: evil.example\r\n\r\n",
-            misdirected(),
+            ours(200),
+        ),
+        row(
+            "absolute: ours, with an invalid Host",
+            "RFC 9112 section 3.2: an invalid Host is 400",
+            "GET http://<host>/users/<id> HTTP/1.1\r\nHost: a b\r\n\r\n",
+            problem(400, "invalid-request"),
         ),
         row(
             "absolute: without Host",
