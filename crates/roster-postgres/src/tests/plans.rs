@@ -378,7 +378,10 @@ fn writes() -> Vec<Statement> {
         at_key(&["deleted_users_pkey"], sql::LOAD_DELETED),
         at_key(&["deleted_users_pkey"], sql::LOCK_DELETED),
         at_key(&["users_username", "users_email"], sql::HOLDERS),
-        at_key(&["idempotency_keys_pkey", "events_pkey", "erasures_pkey"], sql::IDEMPOTENCY),
+        at_key(
+            &["idempotency_keys_pkey", "events_pkey", "events_subject", "erasures_pkey"],
+            sql::IDEMPOTENCY,
+        ),
         at_key(&["users_pkey"], sql::DELETE),
         at_key(&["deleted_users_pkey"], sql::DROP_DELETED),
         at_key(&["users_pkey"], sql::REPLACE),
