@@ -119,7 +119,7 @@ async fn create(collection: &Collection<'_>, flags: CreateFlags) -> Outcome {
     if !flags.dry_run {
         let name = text(&tenant, "name");
         tell_scim_url(&tenant);
-        let next = "next: roster keys create NAME --scope scim,users:read";
+        let next = "next: roster keys create NAME --scope scim";
         let remote = Remote { tenant: Some(name), ..collection.remote.clone() };
         remote.suggest(next);
     }

@@ -1,5 +1,7 @@
 //! One request and its response.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -67,6 +69,14 @@ impl Call {
         self
     }
 
+    /// The time that the request asks the service to wait for its response.
+    pub(crate) fn wait(&self) -> Duration {
+        let found = self.query.iter().find(|(name, _)| name == "wait");
+        Duration::from_secs(
+            found.and_then(|(_, seconds)| seconds.parse::<u8>().ok()).unwrap_or(0).into(),
+        )
+    }
+
     /// With a body of this media type.
     #[must_use]
     pub fn body(mut self, media_type: &'static str, body: impl Into<Bytes>) -> Self {
@@ -90,8 +100,17 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// If this system has no random numbers.
+    /// If this system has no random numbers, or if the key of `write` cannot be sent or is not
+    /// taken.
     pub fn write(mut self, write: &Write, is_keyed: bool) -> Result<Self, Error> {
+        if let Some(key) = &write.idempotency_key {
+            let is_sendable = HeaderValue::try_from(key).is_ok() && !key.contains(['"', '\\']);
+            if !is_keyed || !is_sendable {
+                let why =
+                    if is_keyed { "cannot be sent" } else { "is not taken by this operation" };
+                return Err(Error::Request(format!("the idempotency key {key:?} {why}")));
+            }
+        }
         if let Some(version) = write.version {
             self = self.header(reqwest::header::IF_MATCH, &format!("\"{version}\""));
         }
@@ -138,8 +157,14 @@ impl Answer {
     ///
     /// If the content is another one.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Error::Strange { url: self.url.clone(), why: error.to_string() })
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let why = if self.status == 204 {
+                "the request was executed, and the key may not read the record".to_owned()
+            } else {
+                error.to_string()
+            };
+            Error::Strange { url: self.url.clone(), why }
+        })
     }
 
     /// A header field.

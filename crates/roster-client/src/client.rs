@@ -187,7 +187,8 @@ impl Client {
             let response = self.request(call, call.body.clone().into()).await?;
             self.answer(response).await
         };
-        tokio::time::timeout(WHOLE, whole).await.unwrap_or_else(|_| Err(self.late(WHOLE)))
+        let time = WHOLE + call.wait();
+        tokio::time::timeout(time, whole).await.unwrap_or_else(|_| Err(self.late(time)))
     }
 
     /// Sends a request whose body and response have no limits, such as an import. Once only.

@@ -30,6 +30,8 @@ struct Reader {
     /// All events up to it were returned or are in `ready`.
     position: Option<String>,
     ready: VecDeque<Event>,
+    /// Whether there was a response. If there was none, a strange one is not of Roster.
+    has_read: bool,
 }
 
 impl Client {
@@ -45,7 +47,8 @@ impl Client {
         query: &[(&str, &str)],
     ) -> impl Stream<Item = Result<Event, Error>> + use<> {
         let (client, position) = (self.clone(), after.map(ToOwned::to_owned));
-        let reader = Reader { client, query: owned(query), position, ready: VecDeque::new() };
+        let (ready, has_read) = (VecDeque::new(), false);
+        let reader = Reader { client, query: owned(query), position, ready, has_read };
         stream::try_unfold(reader, |mut reader| async {
             let mut attempt = 1;
             loop {
@@ -53,8 +56,8 @@ impl Client {
                     return Ok(Some((event, reader)));
                 }
                 match reader.read().await {
-                    Ok(()) => attempt = 1,
-                    Err(error) if can_heal(&error) => {
+                    Ok(()) => (attempt, reader.has_read) = (1, true),
+                    Err(error) if can_heal(&error, reader.has_read) => {
                         if let Some(notice) =
                             reader.client.settings.on_wait.filter(|_| attempt == 1)
                         {
@@ -96,9 +99,10 @@ impl Reader {
 }
 
 /// Whether the same request may succeed later.
-fn can_heal(error: &Error) -> bool {
+fn can_heal(error: &Error, has_read: bool) -> bool {
     match error {
-        Error::Connect { .. } | Error::Broken { .. } | Error::Strange { .. } => true,
+        Error::Connect { .. } | Error::Broken { .. } => true,
+        Error::Strange { .. } => has_read,
         Error::Problem(problem) => matches!(problem.status, 429 | 500..),
         Error::Request(_) => false,
     }

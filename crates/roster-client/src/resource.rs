@@ -129,6 +129,8 @@ impl<T> Resource<T> {
     }
 }
 
+/// The writes need a key that may also read. Without that scope the service returns no record,
+/// which is an error here: [`Client::send`] takes the answer as it is.
 impl<T: DeserializeOwned> Resource<T> {
     /// All records of a list, page by page, in the order of the list. An error ends it.
     pub fn list(&self, query: &[(&str, &str)]) -> impl Stream<Item = Result<T, Error>> + use<T> {
@@ -145,12 +147,14 @@ impl<T: DeserializeOwned> Resource<T> {
         call.query = owned(query);
         let first = Some((self.client.clone(), call, None::<String>));
         stream::try_unfold(first, |state| async {
-            let Some((client, call, cursor)) = state else { return Ok(None) };
+            let Some((client, mut call, cursor)) = state else { return Ok(None) };
             let page = match &cursor {
                 Some(cursor) => client.send(&call.clone().query("cursor", cursor.as_str())).await?,
                 None => client.send(&call).await?,
             };
             let page: Page<T> = page.json()?;
+            // A list may begin at a cursor that was kept.
+            call.query.retain(|(name, _)| name != "cursor");
             if page.next_cursor.is_some() && page.next_cursor == cursor {
                 return Err(client.strange("the next page is the same page"));
             }

@@ -58,7 +58,8 @@ export function url(path, query = {}, service = false, of = here().tenant) {
  * the fragment; `quiet`: no sign-in. */
 export async function send(method, path, /** @type {any} */ options = {}) {
     const { query, body, lines, version, ifNone, signal, service, quiet, tenant } = options;
-    const [address, used] = [url(path, query, service, tenant), session];
+    const address = url(path, query, service, tenant);
+    let used = session;
     const type = lines === undefined ? "application/json" : "application/x-ndjson";
     const ask = () => fetch(address, { method, signal, body: lines ?? toJson(body),
         headers: Object.entries({ Accept: `${type}, */*;q=0.5`, "X-Request-Id": newKey(),
@@ -67,6 +68,12 @@ export async function send(method, path, /** @type {any} */ options = {}) {
             "If-Match": version && `"${version}"`, ...options.headers })
             .filter(([, value]) => value) });
     let response = await ask();
+    const kept = response.status === 401 && caller() && JSON.parse(localStorage.getItem(STORE));
+    if (kept && kept.proof !== session?.proof && kept.tenant === session?.tenant) {
+        // Another tab has signed in.
+        session = used = kept;
+        response = await ask();
+    }
     // Without a session the service was open, until somebody made the first key.
     if (response.status === 401 && caller() && !quiet) {
         await ((!session || session === used) && sessionEnd.ask());

@@ -92,11 +92,10 @@ export const toCsv = (rows, cells = false) => rows.map((row) => `${row.map((valu
         : safeCell(value, cells))).join(",")}\r\n`).join("");
 
 /** The header row with members in place of the names, and `map` for the columns to leave out, whose
- * member is null. */
+ * member is null: they have no name. */
 export function newHeader({ width, delimiter }, members) {
-    const names = Array.from({ length: width }, (_, at) => members[at] ?? `left_out_${at + 1}`);
-    return { header: `${names.join(delimiter)}\n`,
-        map: names.filter((_, at) => !members[at]).map((name) => `${name}:`) };
+    const names = Array.from({ length: width }, (_, at) => members[at] ?? "");
+    return { header: `${names.join(delimiter)}\n`, map: names.includes("") ? ":" : "" };
 }
 
 /** Words that make the path of an attribute: "Room no." -> "attributes.room_no". */

@@ -6,7 +6,7 @@ const OWN = new Set(("id version created_at updated_at username_from_email delet
     + "parents member_count position lag failing_since attempts next_attempt_at deliveries")
     .split(" "));
 /** The short form of each list: its primary value. */
-const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "picture" };
+export const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "picture" };
 
 const names = (pointer) => pointer.slice(1).split("/")
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));

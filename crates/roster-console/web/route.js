@@ -7,12 +7,15 @@
 const decode = (text) =>
     new URLSearchParams(`x=${text.replace(/[+&]/g, encodeURIComponent)}`).get("x");
 
+/** A part that can be a segment of a path of the API: a link could name another path by it. */
+const segment = (part) => (/^[\w~-][\w.~-]*$/.test(part) ? part : "-");
+
 /** @param {string} fragment @returns {Route} */
 export function parseRoute(fragment) {
     const [, path, search] = fragment.match(/^#?([^?]*)\??(.*)$/s);
     const names = path.split("/").filter(Boolean).map(decode);
     const [, tenant = ""] = names[0] === "t" && names.length > 1 ? names.splice(0, 2) : [];
-    return { tenant, screen: names[0] ?? "users", parts: names.slice(1),
+    return { tenant, screen: names[0] ?? "users", parts: names.slice(1).map(segment),
         query: Object.fromEntries(new URLSearchParams(search)) };
 }
 

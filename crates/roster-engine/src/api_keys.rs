@@ -151,22 +151,24 @@ pub async fn change_keys<D: Database>(
     change: &KeyChange,
 ) -> Result<Result<ApiKey, KeyRefusal>, D::Error> {
     let mut concerned = match &change.act {
-        KeyAct::Create(new) => match new.reach {
+        KeyAct::Create(new) | KeyAct::CreateFirst(new) => match new.reach {
             Reach::Tenant(tenant) => read(db, KEYS_OF_TENANT, &[tenant.into()]).await?,
             Reach::All => read(db, KEYS_OF_OPERATOR, &[]).await?,
         },
         KeyAct::Rotate { .. } | KeyAct::Revoke { .. } => Vec::new(),
     };
     let id = match &change.act {
-        KeyAct::Create(new) => new.id,
+        KeyAct::Create(new) | KeyAct::CreateFirst(new) => new.id,
         KeyAct::Rotate { id, .. } | KeyAct::Revoke { id } => *id,
     };
     concerned.extend(key(db, id).await?);
     let keys = concerned.into_iter().map(|key| (key.id, key)).collect();
     let decided = decide_keys(&Keyring { generation: generation(db).await?, keys }, change);
     if let Ok(KeyDecision { key, displaced, changes: true }) = &decided {
-        if let (KeyAct::Create(_) | KeyAct::Rotate { .. }, Reach::Tenant(tenant)) =
-            (&change.act, key.reach)
+        if let (
+            KeyAct::Create(_) | KeyAct::CreateFirst(_) | KeyAct::Rotate { .. },
+            Reach::Tenant(tenant),
+        ) = (&change.act, key.reach)
             && !tenant.is_default()
             && !is_live(db.of(tenant)).await?
         {

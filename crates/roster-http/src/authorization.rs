@@ -175,11 +175,9 @@ async fn attempt(
     authority
 }
 
-/// The part of a credential that identifies it before it is verified: the id of a key, or the whole
-/// token.
+/// The credential: only the one that was accepted is exempt at a locked address, no other secret
+/// with the same id.
 fn name(headers: &HeaderMap) -> Option<&str> {
     let line = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
-    let token = line.rsplit(' ').next().unwrap_or_default();
-    let id = token.strip_prefix("rst_").and_then(|rest| rest.split('_').next());
-    Some(id.unwrap_or(token))
+    line.rsplit(' ').next()
 }

@@ -158,12 +158,15 @@ impl Sessions {
 
 /// The contents of the cookies that may be a session's.
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
+    // Others may have values that are no text.
+    let lines = headers.get_all(COOKIE).into_iter().map(HeaderValue::as_bytes);
+    let texts = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    let pairs = texts.filter_map(|pair| str::from_utf8(pair).ok()?.split_once('='));
     pairs.filter(|(name, _)| is_name(name.trim())).map(|(_, value)| value.trim())
 }
 
-/// Whether a cookie may be a session's: a service on another port of the host has its own.
+/// Whether a cookie may be a session's: a service on another port of the host, or below another
+/// path, has its own.
 fn is_name(name: &str) -> bool {
     name.starts_with("__Host-roster-") || name.starts_with("roster-")
 }
@@ -178,7 +181,7 @@ pub(crate) fn set_cookie(
     client: IpAddr,
 ) -> Option<HeaderValue> {
     let (scheme, rest) = base_url.split_once("://")?;
-    let authority = rest.split('/').next()?;
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
         _ => (authority, if scheme == "https" { "443" } else { "80" }),
@@ -190,9 +193,15 @@ pub(crate) fn set_cookie(
     } else {
         return None;
     };
+    // Characters of a path that a name of a cookie cannot have.
+    let place: String = format!("{port}/{path}")
+        .trim_end_matches('/')
+        .chars()
+        .map(|one| if one.is_ascii_alphanumeric() || one == '.' { one } else { '-' })
+        .collect();
     let age = if content.is_empty() { "; Max-Age=0" } else { "" };
     let cookie =
-        format!("{prefix}roster-{port}={content}; {secure}HttpOnly; SameSite=Strict; Path=/{age}");
+        format!("{prefix}roster-{place}={content}; {secure}HttpOnly; SameSite=Strict; Path=/{age}");
     let mut value = HeaderValue::try_from(cookie).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -217,11 +226,11 @@ mod tests {
         let name = |name: &str| Some(name.to_owned());
         let (here, away) = ("127.0.0.1", "192.0.2.7");
         assert_eq!(start("https://a.example", false, away), name("__Host-roster-443"));
-        assert_eq!(start("https://a.example:8443/v1", true, away), name("__Host-roster-8443"));
+        assert_eq!(start("https://a.example:8443/v1", true, away), name("__Host-roster-8443-v1"));
         assert_eq!(start("http://a.example", true, away), name("__Host-roster-80"));
         assert_eq!(start("http://127.0.0.1:8080", false, here), name("roster-8080"));
         assert_eq!(start("http://[::1]:8080", false, "::1"), name("roster-8080"));
-        assert_eq!(start("http://localhost/v1", false, here), name("roster-80"));
+        assert_eq!(start("http://localhost/v1/a_b", false, here), name("roster-80-v1-a-b"));
         assert_eq!(start("http://127.0.0.1:8080", false, away), None);
         assert_eq!(start("http://a.example", false, here), None);
         assert_eq!(start("http://0.0.0.0:8080", false, here), None);

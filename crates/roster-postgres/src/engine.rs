@@ -58,6 +58,8 @@ pub(crate) const PROBE: &str = "WITH of_users AS (DELETE FROM users WHERE ctid =
 /// The maximum number of users of a page that is read on a shared connection: a larger page would
 /// delay the queries behind it.
 const SHARED_PAGE_MAX: usize = 100;
+/// The same, if the records of the tenant are large.
+const SHARED_PAGE_OF_LARGE_MAX: usize = 4;
 
 impl Store for Postgres {
     fn apply(&self, commands: Vec<Command>) -> Answer<'_, Vec<Result<Outcome, Failure>>> {
@@ -80,14 +82,15 @@ impl Store for Postgres {
 
     fn page(&self, query: PageQuery) -> Answer<'_, Result<Page, StoreError>> {
         Box::pin(async move {
+            let is_large = self.large_pages.expects(self.tenant);
+            let most = if is_large { SHARED_PAGE_OF_LARGE_MAX } else { SHARED_PAGE_MAX };
             let page = match Direct::of(self.tenant, &query) {
-                Some(direct) if query.limit <= SHARED_PAGE_MAX => {
-                    self.shared.run(|c| direct.read(c)).await?
-                }
+                Some(direct) if query.limit <= most => self.shared.run(|c| direct.read(c)).await?,
                 Some(direct) => self.exclusive.run(LONG, |c| direct.read(c)).await?,
                 None => None,
             };
             if let Some(page) = page {
+                self.large_pages.note(self.tenant, &page);
                 return Ok(page);
             }
             let query = Arc::new(query);

@@ -33,7 +33,8 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
         return Remedy::Wait;
     }
     let class = state.code().get(..2).unwrap_or_default();
-    if RECONNECT.contains(state) || class == "08" { Remedy::Reconnect } else { Remedy::Nothing }
+    let is_ended = RECONNECT.contains(state) || state.code() == TRANSACTION_TIMEOUT;
+    if is_ended || class == "08" { Remedy::Reconnect } else { Remedy::Nothing }
 }
 
 /// Errors after which a transaction is repeated. A unique violation is caused by a concurrent
@@ -60,6 +61,9 @@ const RECONNECT: &[SqlState] = &[
     SqlState::TOO_MANY_CONNECTIONS,
     SqlState::QUERY_CANCELED,
 ];
+
+/// The server ended the session, because a transaction lasted too long (PostgreSQL 17).
+const TRANSACTION_TIMEOUT: &str = "25P04";
 
 /// Whether the server has ended a session that sent nothing for too long, in a transaction.
 pub(crate) fn was_idle(error: &Error) -> bool {

@@ -62,13 +62,25 @@ impl Timeouts {
         Q: Future<Output = QueryResult<T>>,
     {
         let deadline = Instant::now() + self.total;
+        // Says more than that the time is over.
+        let mut last = None;
         loop {
             let (connection, permit) = match timeout_at(deadline.into(), connect()).await {
                 Ok(Ok(connected)) => connected,
                 // Another server may become the primary.
-                Ok(Err(_)) if Instant::now() < deadline => continue,
+                Ok(Err(error)) if Instant::now() < deadline => {
+                    last = Some(error);
+                    continue;
+                }
                 Ok(Err(error)) => return Err(error),
-                Err(_) => return Err(connector.too_slow()),
+                Err(_) => {
+                    return Err(match (connector.too_slow(), last) {
+                        (StoreError::Unavailable(_), Some(last @ StoreError::Unavailable(_))) => {
+                            last
+                        }
+                        (other, _) => other,
+                    });
+                }
             };
             let end = deadline.min(Instant::now() + self.attempt);
             let result = timeout_at(end.into(), query(Arc::clone(&connection))).await;
@@ -90,6 +102,7 @@ impl Timeouts {
             if remedy == Remedy::Nothing || may_be_made || Instant::now() >= deadline {
                 return Err(error);
             }
+            last = Some(error);
         }
     }
 }

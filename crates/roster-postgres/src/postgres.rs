@@ -16,7 +16,9 @@ use crate::{
     migrations::migrate,
     open_error::OpenError,
     pool::{ExclusivePool, SHORT, SharedPool},
-    reads::{log_end::LogEnd, long_reads::LongReads, user_lookups::UserLookups},
+    reads::{
+        large_pages::LargePages, log_end::LogEnd, long_reads::LongReads, user_lookups::UserLookups,
+    },
     settings::Settings,
     writer::{Counters, Writer, dry_run},
 };
@@ -41,6 +43,7 @@ pub struct OpenStore {
     /// A connection for checks of the store, which must not wait for long reads.
     pub(crate) probe: ExclusivePool,
     pub(crate) long_reads: LongReads,
+    pub(crate) large_pages: LargePages,
     pub(crate) in_force: Arc<RulesInForce>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) log_end: LogEnd,
@@ -87,6 +90,7 @@ impl Postgres {
             exclusive: ExclusivePool::new(connector.clone(), settings.own_connections),
             probe: ExclusivePool::new(connector, 1),
             long_reads,
+            large_pages: LargePages::default(),
             in_force,
             counters,
             log_end: LogEnd::new(shared),

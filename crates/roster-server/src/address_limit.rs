@@ -35,8 +35,8 @@ impl AddressLimit {
     /// Counts a connection from this address. Returns `None` if the address has reached its limit.
     pub(crate) fn take(&self, address: IpAddr) -> Option<AddressPermit> {
         let is_proxy = self.trusted_proxies.contains(address);
+        let is_exempt = is_proxy || (address.to_canonical().is_loopback() && !self.caps_loopback);
         let address = network(address);
-        let is_exempt = is_proxy || (address.is_loopback() && !self.caps_loopback);
         match self.limit.as_ref().filter(|_| !is_exempt) {
             Some(limit) => limit.take(address).map(Some),
             None => Some(None),
@@ -56,6 +56,16 @@ mod tests {
 
     fn ip(text: &str) -> IpAddr {
         text.parse().unwrap()
+    }
+
+    #[test]
+    fn loopback_is_not_counted() {
+        for own in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+            let limit = addresses(1);
+            for _ in 0..3 {
+                assert!(limit.take(ip(own)).unwrap().is_none(), "{own}");
+            }
+        }
     }
 
     #[test]

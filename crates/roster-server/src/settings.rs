@@ -131,9 +131,10 @@ impl Floor {
         milliseconds(self.grace_ms)
     }
 
-    /// The minimum number of bytes in one window; at least 1.
+    /// The minimum number of bytes in one window: 0, or at least 1.
     pub(crate) fn bytes_per_window(self) -> u64 {
-        (u64::from(self.bytes_per_s) * u64::from(self.grace_ms) / 1_000).max(1)
+        let bytes = u64::from(self.bytes_per_s) * u64::from(self.grace_ms) / 1_000;
+        if self.bytes_per_s == 0 { 0 } else { bytes.max(1) }
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::Context;
 use roster_core::access::{
-    Authority, Expiry, KeyDraft, KeyFailure, KeyService, Permit, Scopes, Token,
+    Authority, Expiry, KeyDraft, KeyFailure, KeyRefusal, KeyService, Permit, Scopes, Token,
 };
 use roster_core::{Clock, StoreError};
 
@@ -54,7 +54,7 @@ async fn create_in(
     let draft = KeyDraft { has_all_tenants: true, ..draft };
     let (permit, authority) = (Permit::of_the_service(), Authority::of_the_service());
     let keep = |token: &Token| keep(&mut file, token.reveal(), path).map_err(Failure::File);
-    let made = desk.create_kept(permit, draft, &authority, "start", keep);
+    let made = desk.create_first(permit, draft, &authority, "start", keep);
     let file_name = path.display();
     match made.await {
         Ok((key, _)) => {
@@ -66,6 +66,10 @@ async fn create_in(
                 fs::remove_file(path).unwrap_or_default();
             }
             Err(match failure {
+                Failure::Key(KeyFailure::Refused(KeyRefusal::Closed)) => {
+                    tracing::info!(file = %file_name, "another process has created the first key");
+                    return Ok(());
+                }
                 Failure::Key(KeyFailure::Refused(_)) => {
                     anyhow::anyhow!("the first key was rejected")
                 }

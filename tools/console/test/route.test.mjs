@@ -22,9 +22,13 @@ test("an empty fragment is the list of users, and empty values are left out", ()
     assert.equal(formatRoute({ screen: "users", query: { q: "", f: undefined } }), "#/users");
 });
 
-test("names with slashes and broken escapes", () => {
-    assert.deepEqual(parseRoute(formatRoute({ screen: "keys", parts: ["a/b%"] })).parts, ["a/b%"]);
-    assert.deepEqual(parseRoute("#/keys/%zz").parts, ["%zz"]);
+test("a part that would lead to another path of the API is nothing", () => {
+    for (const part of ["..%2Ftenants%2Facme", "%2e%2e", "..", ".", "a%2Fb", "a%5Cb", "a%3Fb", "%zz",
+        "a%23b", "%252e"]) {
+        assert.deepEqual(parseRoute(`#/users/${part}`).parts, ["-"], part);
+    }
+    const parts = ["01a22bc6-dfdd-717a-8022-a15a942d8a41", "rst.a_b~c"];
+    assert.deepEqual(parseRoute(formatRoute({ screen: "users", parts })).parts, parts);
 });
 
 test("the same place has the same tenant, screen and parts", () => {

@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use super::source::{LineReader, Source};
 use super::spool::{Fault, Spool};
-use super::table::{RESULTS, ROW_BYTES_MAX};
+use super::table::{DELIMITERS, RESULTS, ROW_BYTES_MAX};
 use crate::environment::working_directory;
 use crate::failure::{Failure, exit};
 use crate::output::unformula;
@@ -61,8 +61,12 @@ pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Resu
     }
     let mut file = NamedTempFile::new_in(parent(path))?;
     io::Write::write_all(&mut file, MARK)?;
+    let delimiter = source.header.as_ref().map_or(b',', |header| header.delimiter);
+    if !DELIMITERS.contains(&delimiter) {
+        io::Write::write_all(&mut file, &[b"sep=", &[delimiter][..], b"\r\n"].concat())?;
+    }
     let mut table = csv::WriterBuilder::new()
-        .delimiter(source.header.as_ref().map_or(b',', |header| header.delimiter))
+        .delimiter(delimiter)
         .terminator(csv::Terminator::CRLF)
         .from_writer(io::BufWriter::new(&mut file));
     table.write_record(columns(source))?;

@@ -5,6 +5,9 @@ use std::io;
 
 use super::bytes::{newlines_in, read_at};
 
+/// The delimiters that are recognised without a line `sep=`.
+pub(super) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+
 /// Columns with the results of an earlier import. The service ignores them at the end of a file.
 pub(super) const RESULTS: [&str; 5] = ["status", "code", "line", "column", "detail"];
 
@@ -97,8 +100,8 @@ fn most_frequent(row: &[u8]) -> u8 {
         });
         outside.count()
     };
-    let mut best = (b',', count(b','));
-    for delimiter in [b';', b'\t'] {
+    let mut best = (b',', 0);
+    for delimiter in DELIMITERS {
         let found = count(delimiter);
         if found > best.1 {
             best = (delimiter, found);

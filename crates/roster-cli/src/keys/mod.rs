@@ -119,7 +119,7 @@ struct CreateKeyFlags {
     #[arg(value_parser = name)]
     name: String,
 
-    /// Its scopes, separated by commas; scim,users:read for an identity provider such as Okta, and
+    /// Its scopes, separated by commas; scim for an identity provider such as Okta, and
     /// all for all but scim:strict
     #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
     #[arg(value_parser = PossibleValuesParser::new([ALL_BUT.0].iter().chain(&SCOPES)))]

@@ -88,10 +88,13 @@ async function guess(job, open) {
         if (error.code !== "invalid-columns") {
             throw error;
         }
-        // Ask again without the columns that are not known.
-        const known = error.errors.reduce((rest, { column }) => rest.toSpliced(
-            rest.findLastIndex((at) => columns[at] === column), 1), open);
-        if (known.length) {
+        // Ask again without the columns that are not known. The service reads their names so too.
+        const nameOf = (at) => columns[at].trim().replace(/^'/, "");
+        const known = error.errors.reduce((rest, { column }) => {
+            const last = rest.findLastIndex((at) => nameOf(at) === column.replace(/^'/, ""));
+            return last < 0 ? rest : rest.toSpliced(last, 1);
+        }, open);
+        if (known.length && known.length < open.length) {
             await guess(job, known);
         }
     }
@@ -103,7 +106,7 @@ async function sendPiece(job, signal, dry) {
     const size = dry ? rows.length : PIECE;
     const from = next - next % size;
     const to = Math.min(rows.length, from + size);
-    const { header, map } = table ? newHeader(table, members) : { header: "", map: [] };
+    const { header, map } = table ? newHeader(table, members) : { header: "", map: "" };
     const shift = rows[from].line - (table ? 2 : 1);
     // The service knows a row that it stored by the key, the number of the line and the text.
     const gap = "\n".repeat(rows[next].line - rows[from].line);
@@ -216,7 +219,8 @@ function rowOf({ rows, text, table }, { at }) {
         return { row };
     }
 }
-const textOf = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
+const textOf = (value) => (typeof value === "string" ? value
+    : (value ?? null) === null ? "" : JSON.stringify(value));
 
 /** What a refused row has at the fault. */
 export function valueOf(job, one) {

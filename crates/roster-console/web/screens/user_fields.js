@@ -1,7 +1,7 @@
 // The fields of a user, a new one or a stored one.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
-import { changedPointers, equal, valueAt } from "../merge.js";
+import { SHORT, changedPointers, equal, valueAt } from "../merge.js";
 import { refresh } from "../page.js";
 import { pointerLabel } from "../texts.js";
 import { checkbox, field, focusField, select, textarea } from "../ui/fields.js";
@@ -49,8 +49,9 @@ export function userFields(form, left = undefined) {
     }
 
     function member(pointer) {
-        if (form.base[`${pointer.slice(1)}s`]?.length > 1) {
-            return entries(`${pointer}s`);
+        const list = Object.keys(SHORT).find((name) => `/${SHORT[name]}` === pointer);
+        if (form.base[list]?.length > 1) {
+            return entries(`/${list}`);
         }
         if (LISTS.test(pointer)) {
             return textarea(parsed(pointer, (text) => jsonOf(text) ?? text,

@@ -70,9 +70,9 @@ export function webhookFields(one) {
 }
 
 /** Where the log begins and ends. */
-async function readEnds() {
+async function readEnds(tenants) {
     const [first, end] = await Promise.all(["", "latest"].map((after) =>
-        get("/events", { query: { after, limit: 1 } })));
+        get("/events", { query: { after, limit: 1, tenants } })));
     return { begin: positionBefore(first.data.items[0]?.id) || first.position, end: end.position };
 }
 
@@ -97,7 +97,7 @@ export function newWebhook() {
         async write(edits) {
             const { way, ...body } = { ...one.base, ...edits };
             return (await post("/webhooks", { ...body, after: goal({ way, ...body },
-                { end: "latest", begin: way === "begin" && (await readEnds()).begin }) })).data;
+                { end: "latest", begin: way === "begin" && (await readEnds(body.tenants)).begin }) })).data;
         },
         async saved(webhook) {
             await tellSecret("The secret", webhook);
@@ -116,8 +116,8 @@ export function newWebhook() {
 }
 
 /** Ask from where the webhook goes on; `from` is the id of a delivery. */
-export async function replay({ id, name, status, position }, from) {
-    const ends = reading(async () => ({ ...await readEnds(), delivery: positionBefore(from) }));
+export async function replay({ id, name, status, position, tenants }, from) {
+    const ends = reading(async () => ({ ...await readEnds(tenants), delivery: positionBefore(from) }));
     const done = await formDialog({ title: `Replay ${name}`, action: "Replay",
         lead: () => `The webhook goes on after another position${status === "stale"
             ? ", and is active again" : ""}.`,

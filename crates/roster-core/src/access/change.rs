@@ -18,6 +18,8 @@ use crate::{
 pub enum KeyAct {
     /// Create a key.
     Create(Box<ApiKey>),
+    /// Create the first key of the store.
+    CreateFirst(Box<ApiKey>),
     /// Replace its secret. The previous one stays valid for a limited time.
     Rotate {
         /// The key's id.
@@ -95,7 +97,8 @@ pub enum KeyRefusal {
     NotOperator,
     /// The tenant of a key that is to be created or rotated was deleted.
     TenantNotFound,
-    /// The caller has no credential, and another one has created the first key meanwhile.
+    /// Another caller has created the first key meanwhile. This one has no credential, or was to
+    /// create the first key.
     Closed,
 }
 
@@ -128,12 +131,13 @@ pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, Ke
         keys.keys.get(id).filter(|key| view.has(key)).cloned().ok_or(KeyRefusal::NotFound)
     };
     match &change.act {
-        KeyAct::Create(key) => {
+        KeyAct::Create(key) | KeyAct::CreateFirst(key) => {
             if let Some(found) = keys.keys.get(&key.id) {
                 let again = found.secret == key.secret;
                 return if again { Ok(unchanged(found)) } else { Err(KeyRefusal::IdTaken) };
             }
-            if change.caller.actor == Actor::Anonymous && !keys.is_open() {
+            let is_first = matches!(change.act, KeyAct::CreateFirst(_));
+            if (is_first || change.caller.actor == Actor::Anonymous) && !keys.is_open() {
                 return Err(KeyRefusal::Closed);
             }
             if !view.has(key) {

@@ -62,6 +62,29 @@ impl KeyService {
         draft: KeyDraft,
         authority: &Authority,
         request_id: &str,
+        keep: impl FnMut(&Token) -> Result<(), E>,
+    ) -> Result<(ApiKey, Token), E> {
+        self.create_by(KeyAct::Create, draft, authority, request_id, keep).await
+    }
+
+    /// Creates the first key of the store, as `create_kept` does, unless there was one before.
+    pub async fn create_first<E: From<KeyFailure>>(
+        &self,
+        _may: Permit<RunKeys>,
+        draft: KeyDraft,
+        authority: &Authority,
+        request_id: &str,
+        keep: impl FnMut(&Token) -> Result<(), E>,
+    ) -> Result<(ApiKey, Token), E> {
+        self.create_by(KeyAct::CreateFirst, draft, authority, request_id, keep).await
+    }
+
+    async fn create_by<E: From<KeyFailure>>(
+        &self,
+        act_of: fn(Box<ApiKey>) -> KeyAct,
+        draft: KeyDraft,
+        authority: &Authority,
+        request_id: &str,
         mut keep: impl FnMut(&Token) -> Result<(), E>,
     ) -> Result<(ApiKey, Token), E> {
         loop {
@@ -71,7 +94,7 @@ impl KeyService {
             keep(&token)?;
             let (presented, actor) = (token.presented(), authority.actor());
             let key = draft.clone().into_key(self.tenant, presented, actor, at);
-            let act = KeyAct::Create(Box::new(key));
+            let act = act_of(Box::new(key));
             match self.change(act, authority, request_id, at).await {
                 Err(KeyFailure::Refused(KeyRefusal::IdTaken)) => {}
                 made => return Ok((made?, token)),

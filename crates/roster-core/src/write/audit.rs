@@ -107,7 +107,7 @@ impl AuditView {
 /// The event of a change of the keys, and the tenant in whose log it is.
 pub fn key_event(change: &KeyChange, key: &ApiKey) -> (TenantId, Event) {
     let kind = match change.act {
-        KeyAct::Create(_) => EventKind::KeyCreated,
+        KeyAct::Create(_) | KeyAct::CreateFirst(_) => EventKind::KeyCreated,
         KeyAct::Rotate { .. } => EventKind::KeyRotated,
         KeyAct::Revoke { .. } => EventKind::KeyRevoked,
     };

@@ -78,6 +78,16 @@ pub enum Actor {
     },
 }
 
+impl Actor {
+    /// The actor for lines of the log, without the subject of a token: it may be a person.
+    pub fn log_name(&self) -> String {
+        match self {
+            Self::Subject { issuer, .. } => issuer.to_string(),
+            Self::Anonymous | Self::System | Self::Expiry | Self::Key(_) => self.to_string(),
+        }
+    }
+}
+
 /// The actor as the change log writes it.
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,7 @@
 //! Reads: their statements, single reads gathered into one, and the threads for long ones.
 
 pub(crate) mod events;
+pub(crate) mod large_pages;
 pub(crate) mod log_end;
 pub(crate) mod long_reads;
 pub(crate) mod page;

@@ -319,8 +319,9 @@ impl List<'_> {
             }
         }
         self.remove(&emptied);
-        // Values are equal by these parts.
-        if part.is_none_or(|part| matches!(part.name, "value" | "type")) {
+        // Values are equal by these parts; those without a value, by all.
+        let has_value = self.attribute.sub_attribute("value").is_some();
+        if !has_value || part.is_none_or(|part| matches!(part.name, "value" | "type")) {
             self.merge_equal()?;
         }
         Ok(())

@@ -352,9 +352,13 @@ impl<'w> Patch<'w> {
         if let Some(part) = target.known_part() {
             current = current.and_then(|current| current.member(part.name));
         }
-        let same = match current {
-            Some(current) => is_within(&value, current),
-            None => value == Json::Null,
+        let same = match (current, &value) {
+            // An id is read in any case (RFC 9562 section 4).
+            (Some(Json::Text(id)), Json::Text(sent)) if attribute.name == "id" => {
+                id.eq_ignore_ascii_case(sent)
+            }
+            (Some(current), _) => is_within(&value, current),
+            (None, _) => value == Json::Null,
         };
         if same { Ok(()) } else { Err(fault()) }
     }

@@ -25,9 +25,10 @@ pub fn refused(refusal: &Refusal) -> ScimError {
                 "the user is at version W/\"{current}\"; fetch it and apply your change to that"
             ),
         ),
-        Refusal::PreconditionRequired { .. } => {
-            ScimError::of_status(428, "send If-Match with the version that you want to change")
-        }
+        Refusal::PreconditionRequired { .. } => ScimError::of_status(
+            428,
+            "send If-Match, in a Bulk operation version, with the version that you want to change",
+        ),
         Refusal::Invalid(violations) => invalid(violations),
         Refusal::Taken(taken) => is_taken(taken),
         // SCIM creates no user with the id of a client.

@@ -77,8 +77,7 @@ impl Attempts {
         }
     }
 
-    /// Whether an attempt is allowed; if not, returns the seconds to wait. `credential` is the part
-    /// of a credential that is known before it is verified, such as the id of a key.
+    /// Whether an attempt with a credential is allowed; if not, returns the seconds to wait.
     pub fn may_try(&self, address: IpAddr, credential: &str) -> Result<(), u32> {
         self.may_try_at(address, credential, now_ns())
     }

@@ -200,6 +200,22 @@ pub async fn an_unknown_key_cannot_be_rotated_or_revoked(harness: Harness) {
     assert!(keyring(&harness).await.is_open(), "nothing was changed");
 }
 
+pub async fn only_one_key_is_the_first(harness: Harness) {
+    let first = || {
+        let token = Token::new(&*harness.clock).expect("a clock with bytes");
+        let (presented, at) = (token.presented(), harness.clock.now());
+        let key =
+            draft(&harness, "first key").into_key(TenantId::DEFAULT, presented, &Actor::System, at);
+        KeyAct::CreateFirst(Box::new(key))
+    };
+    let (one, other) = (first(), first());
+    let made = change(&harness, one.clone()).await.expect("there is none");
+    assert_eq!(change(&harness, other).await, Err(KeyRefusal::Closed));
+    assert_eq!(change(&harness, one).await, Ok(made.clone()), "the same again");
+    let keys: Vec<ApiKey> = keyring(&harness).await.keys.into_values().collect();
+    assert_eq!(keys, [made]);
+}
+
 pub async fn a_repeated_key_change_has_no_effect(harness: Harness) {
     let (key, _) = create(&harness, "one").await;
     let generation = keyring(&harness).await.generation;

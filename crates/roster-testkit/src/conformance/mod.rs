@@ -321,6 +321,7 @@ macro_rules! conformance {
                 a_wrong_secret_is_rejected,
                 an_unknown_key_cannot_be_rotated_or_revoked,
                 a_repeated_key_change_has_no_effect,
+                only_one_key_is_the_first,
                 a_full_keyring_replaces_the_key_that_ended_first,
                 the_use_of_a_key_is_noted_and_is_no_change,
             }

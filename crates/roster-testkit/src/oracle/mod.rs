@@ -301,8 +301,10 @@ impl KeyStore for Oracle {
         Box::pin(async move {
             let mut keyring = self.keyring();
             let KeyDecision { key, displaced, changes } = decide_keys(&keyring, &change)?;
-            if let (KeyAct::Create(_) | KeyAct::Rotate { .. }, Reach::Tenant(tenant)) =
-                (&change.act, key.reach)
+            if let (
+                KeyAct::Create(_) | KeyAct::CreateFirst(_) | KeyAct::Rotate { .. },
+                Reach::Tenant(tenant),
+            ) = (&change.act, key.reach)
                 && self.shared.is_deleted(tenant)
             {
                 return Err(KeyRefusal::TenantNotFound.into());

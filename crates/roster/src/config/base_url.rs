@@ -101,7 +101,9 @@ fn mount_of(text: &str) -> Result<String, String> {
         !matches!(segment, "" | "." | "..")
             && segment.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
     };
-    if path.is_empty() || path.split('/').skip(1).all(plain) {
+    if ["/livez", "/readyz", "/metrics"].contains(&path) {
+        Err("must have another path: this one is that of a probe".to_owned())
+    } else if path.is_empty() || path.split('/').skip(1).all(plain) {
         Ok(path.to_owned())
     } else {
         Err("must have a path of plain segments, as in /v1 or /directory/v1".to_owned())

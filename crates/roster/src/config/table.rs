@@ -262,7 +262,7 @@ pub static SETTINGS: &[Setting] = &[
         group: Group::Limits,
         kind: Kind::Bytes {
             min: 65_536,
-            max: 67_108_864,
+            max: 16_777_216,
             slot: |config| &mut config.body_bytes_max,
         },
         default: "1048576",

@@ -131,7 +131,7 @@ pub(crate) async fn a_session_needs_both_halves_and_its_own_page(backend: Backen
         foreign.send().await.refused(403, "foreign-origin");
     }
     // Two cookies, one of them of another service on the host.
-    let cookies = format!("roster-81=AAAA; theme=dark; {}", session.cookie);
+    let cookies = format!("roster-81=AAAA; theme=dark; who=Zo\u{eb}; {}", session.cookie);
     proving(get().header("cookie", &cookies), &session.proof).send().await.expect(200);
     let damaged = session.cookie.replacen('=', "=A", 1);
     proving(get().header("cookie", &damaged), &session.proof)
@@ -223,7 +223,7 @@ pub(crate) async fn in_clear_text_only_this_machine_signs_in(backend: Backend) {
     let key = key["key"].as_str().expect("a key");
     let request =
         service.request("POST", "/v1/console/session").bearer(key).send().await.expect(200);
-    assert!(request.header("set-cookie").starts_with("roster-7667="));
+    assert!(request.header("set-cookie").starts_with("roster-7667-v1="));
     assert!(!request.header("set-cookie").contains("Secure"));
 }
 

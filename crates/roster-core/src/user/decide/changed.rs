@@ -1,8 +1,11 @@
 //! The members that differ between two states of a user, with their REST names.
 
+use std::collections::HashSet;
+
 use crate::user::{
     User,
     attribute::{Attribute, Kind},
+    profile::Value,
 };
 
 /// The members that differ, in table order: with short forms, without the members that the server
@@ -28,10 +31,21 @@ pub(super) fn changed_members(before: Option<&User>, after: &User) -> Vec<Attrib
     Attribute::ALL.iter().filter(differs).copied().collect()
 }
 
-/// The members of the client that lost their value, in table order.
+/// The members of the client that lost their value, in table order. `attributes` is one of them if
+/// any of its members did.
 pub(super) fn cleared_members(before: &User, after: &User) -> Vec<Attribute> {
-    let gone = |(attribute, _): &(Attribute, _)| {
-        !matches!(attribute.kind(), Kind::Mark) && after.profile.get(*attribute).is_none()
+    let gone = |(attribute, value): &(Attribute, &Value)| {
+        !matches!(attribute.kind(), Kind::Mark) && has_lost(value, after.profile.get(*attribute))
     };
     before.profile.iter().filter(gone).map(|(attribute, _)| attribute).collect()
+}
+
+fn has_lost(before: &Value, after: Option<&Value>) -> bool {
+    match (before, after) {
+        (Value::Object(before), Some(Value::Object(after))) => {
+            let kept: HashSet<&str> = after.iter().map(|(name, _)| name.as_str()).collect();
+            before.iter().any(|(name, _)| !kept.contains(name.as_str()))
+        }
+        (_, after) => after.is_none(),
+    }
 }

@@ -26,7 +26,7 @@ pub(super) use rows::Rows;
 use crate::problem::{Problem, ProblemCode};
 
 /// The delimiters that are recognised, the one of RFC 4180 first.
-const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+pub(super) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
 /// The beginning of a file: its columns, and the rows as far as they have arrived.
 pub(super) struct Beginning {

@@ -1,13 +1,17 @@
 //! The results of rows, as the rows themselves with five more columns.
 
 use super::{
+    DELIMITERS,
     cells::write,
     columns::{Columns, RESULT_COLUMNS},
 };
 use crate::{problem::Problem, rest::bulk::line_result::LineResult};
 
-/// The header row of results.
+/// The header row of results, after a line `sep=` if the file had one that is needed.
 pub(in super::super) fn header_of_results(columns: &Columns, out: &mut Vec<u8>) {
+    if !DELIMITERS.contains(&columns.delimiter) {
+        out.extend_from_slice(&[b"sep=", &[columns.delimiter][..], b"\r\n"].concat());
+    }
     write_row(columns, columns.headers().chain(RESULT_COLUMNS), out);
 }
 
