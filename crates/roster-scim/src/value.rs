@@ -3,7 +3,7 @@
 //! Bodies and PATCH operations are read by the same functions. What cannot be read is an error, so
 //! that it never counts as "no value". `null`, `[]` and an empty string are no value (RFC 7643
 //! section 2.5). Tolerant parsing also accepts what identity providers send in place of a value,
-//! and takes a blank text for none: Authentik sends a space for a missing family name.
+//! and takes a blank name for none: Authentik sends a space for a missing family name.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -36,6 +36,14 @@ pub(crate) enum Needs {
     Part,
 }
 
+/// Whether it is a name of a person, which cannot be blank. Other texts can be.
+fn is_name(attribute: &AttributeSchema) -> bool {
+    // The other attribute with the name `formatted`, an address, has lines.
+    let of_person = ["formatted", "displayName", "nickName"].contains(&attribute.name);
+    let of_name = ["familyName", "givenName", "middleName", "honorificPrefix", "honorificSuffix"];
+    !attribute.has_lines && (of_person || of_name.contains(&attribute.name))
+}
+
 /// One value of the attribute; `None` for no value. A part without a value is null in it. `path` is
 /// the attribute's path for errors, formatted only if one occurs.
 pub(crate) fn one(
@@ -52,7 +60,7 @@ pub(crate) fn one(
         Json::Null => return Ok(None),
         Json::Array(items) if items.is_empty() => return Ok(None),
         Json::Text(text) if text.is_empty() && !is_free => return Ok(None),
-        Json::Text(text) if tolerant && !is_free && text.chars().all(char::is_whitespace) => {
+        Json::Text(text) if tolerant && is_name(attribute) && text.trim().is_empty() => {
             return Ok(None);
         }
         // Some clients send a list of the one value, Microsoft Entra one of an object for a text.

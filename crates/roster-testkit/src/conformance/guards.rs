@@ -20,6 +20,14 @@ pub async fn a_guarded_replace_that_clears_members_names_them(harness: Harness) 
     assert!(cleared.contains(&Attribute::Name) && cleared.contains(&Attribute::Emails));
     assert!(!cleared.contains(&Attribute::Title) && !cleared.contains(&Attribute::Username));
     assert_eq!(harness.image().await, before);
+    // A member of `attributes` counts.
+    let body = json!({"username": "grace", "attributes": {"badge": "7", "free": 1}});
+    let grace = harness.user(body).await;
+    let result = harness.replace(grace.id, json!({"attributes": {"free": 2}})).await;
+    let cleared = vec![Attribute::Attributes];
+    assert_eq!(result, Err(Refusal::PreconditionRequired { cleared }));
+    let both = json!({"attributes": {"free": 2, "badge": "8", "new": 1}});
+    assert_eq!(harness.replace(grace.id, both).await.expect("it is kept").stored.version, 2);
 }
 
 pub async fn a_guarded_replace_that_clears_nothing_needs_no_precondition(harness: Harness) {

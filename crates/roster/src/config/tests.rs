@@ -388,3 +388,11 @@ fn dev_and_a_data_flag_are_a_fault() {
     sources.given.dev = true;
     assert!(sources.config().dev);
 }
+
+#[test]
+fn a_base_url_is_not_at_the_path_of_a_probe() {
+    for path in ["livez", "readyz", "metrics", "metrics/"] {
+        assert!(BaseUrl::parse(&format!("http://a.example/{path}")).is_err(), "{path}");
+    }
+    assert!(BaseUrl::parse("http://a.example/v1/metrics").is_ok());
+}

@@ -141,7 +141,8 @@ pub(crate) async fn a_table_of_results_can_be_corrected_and_sent_again(backend: 
     let reply = file(&service, "POST", "", text).header("accept", CSV).send().await.expect(200);
     let again = reply.text().to_owned();
     assert!(again.starts_with("sep=|\r\nusername|email|status|"), "{again}");
-    let reply = file(&service, "POST", "", again.as_str()).header("accept", CSV).send().await.expect(200);
+    let reply =
+        file(&service, "POST", "", again.as_str()).header("accept", CSV).send().await.expect(200);
     assert_eq!(reply.text(), again);
     let text = "Login;email;title;phone_number;nickname\r\n\
         ada;bad;'=1+1;'+1 22;\"x;\"\"y\"\"\"\r\nben;b@x.org;''=1;+1 23;'\r\ncyd;worse;-;;''n\r\n";
