@@ -281,10 +281,12 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            stream
-                .write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nab")
-                .await
-                .unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                stream.read_buf(&mut head).await.unwrap();
+            }
+            let answer = b"HTTP/1.1 202 Accepted\r\nContent-Length: 5\r\n\r\nab";
+            stream.write_all(answer).await.unwrap();
             pending::<()>().await;
         });
         let (host, authority) = ("127.0.0.1".to_owned(), format!("127.0.0.1:{port}"));
