@@ -45,29 +45,17 @@ impl KeyService {
     /// credentials.
     pub async fn create(
         &self,
-        may: Permit<RunKeys>,
-        draft: KeyDraft,
-        authority: &Authority,
-        request_id: &str,
-    ) -> Result<(ApiKey, Token), KeyFailure> {
-        self.create_kept(may, draft, authority, request_id, |_| Ok(())).await
-    }
-
-    /// Creates a key, as `create` does, and calls `keep` with its text before it is stored: no key
-    /// exists whose text nobody has. If `keep` fails, no key is created. `keep` is called again in
-    /// the unlikely case that the id is taken.
-    pub async fn create_kept<E: From<KeyFailure>>(
-        &self,
         _may: Permit<RunKeys>,
         draft: KeyDraft,
         authority: &Authority,
         request_id: &str,
-        keep: impl FnMut(&Token) -> Result<(), E>,
-    ) -> Result<(ApiKey, Token), E> {
-        self.create_by(KeyAct::Create, draft, authority, request_id, keep).await
+    ) -> Result<(ApiKey, Token), KeyFailure> {
+        self.create_by(KeyAct::Create, draft, authority, request_id, |_| Ok(())).await
     }
 
-    /// Creates the first key of the store, as `create_kept` does, unless there was one before.
+    /// Creates the first key of the store, unless there was one before, and calls `keep` with its
+    /// text before it is stored: no key exists whose text nobody has. If `keep` fails, no key is
+    /// created. `keep` is called again in the unlikely case that the id is taken.
     pub async fn create_first<E: From<KeyFailure>>(
         &self,
         _may: Permit<RunKeys>,

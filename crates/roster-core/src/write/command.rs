@@ -79,8 +79,8 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// The actor for lines of the log, without the subject of a token: it may be a person.
-    pub fn log_name(&self) -> String {
+    /// The actor for a log line: of a token only the issuer, since its subject may be a person.
+    pub fn without_subject(&self) -> String {
         match self {
             Self::Subject { issuer, .. } => issuer.to_string(),
             Self::Anonymous | Self::System | Self::Expiry | Self::Key(_) => self.to_string(),

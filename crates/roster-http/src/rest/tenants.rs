@@ -287,7 +287,7 @@ async fn change(
     let decision = app.admission.with_admission(Class::Writes, change).await?;
     if decision.changes && !options.is_dry_run() {
         app.tenants.changed();
-        let (request_id, actor) = (call.request_id(), call.authority().actor().log_name());
+        let (request_id, actor) = (call.request_id(), call.authority().actor().without_subject());
         let (tenant, version) = (decision.tenant.name.as_str(), decision.tenant.version);
         tracing::info!(request_id, actor, tenant, version, "a tenant was {done}");
     }

@@ -221,7 +221,7 @@ pub(crate) async fn test(
     };
     let delivery = app.settings.webhooks.send_test(&stored, of, app.directory.now()).await;
     drop(place);
-    let (request_id, actor) = (call.request_id(), call.authority().actor().log_name());
+    let (request_id, actor) = (call.request_id(), call.authority().actor().without_subject());
     tracing::info!(request_id, actor, webhook = %id, "a test was sent to a webhook");
     let mut body = Vec::with_capacity(DELIVERY_BYTES);
     write_json(&mut body, &delivery.to_json());
@@ -324,7 +324,7 @@ async fn change(
     let change = WebhookChange { is_dry_run: false, ..change };
     let done = app.directory.change_webhook(permit, change);
     let decision = app.admission.with_admission(Class::Writes, done).await?;
-    let (request_id, actor) = (call.request_id(), authority.actor().log_name());
+    let (request_id, actor) = (call.request_id(), authority.actor().without_subject());
     let version = decision.stored.webhook.version;
     tracing::info!(request_id, actor, webhook = %id, version, "a webhook was changed");
     Ok(decision.stored)

@@ -41,3 +41,25 @@ impl LargePages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use roster_core::{Stored, UserId};
+
+    use super::*;
+
+    #[test]
+    fn a_large_page_concerns_its_tenant_alone() {
+        let page = |bytes: usize| {
+            let id = UserId::from_bytes([1; 16]);
+            let items = vec![Stored { id, version: 1, record: vec![b' '; bytes].into() }];
+            Page { items, next: None, position: 1, total: None, examined: None }
+        };
+        let (one, other) = (TenantId::new(1).unwrap(), TenantId::new(2).unwrap());
+        let pages = LargePages::default();
+        pages.note(one, &page(BYTES_MAX));
+        assert!(!pages.expects(one));
+        pages.note(one, &page(BYTES_MAX + 1));
+        assert_eq!([pages.expects(one), pages.expects(other)], [true, false]);
+    }
+}

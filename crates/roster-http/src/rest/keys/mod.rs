@@ -235,7 +235,7 @@ fn answer(status: StatusCode, body: &Json) -> Response {
 
 /// Logs a change.
 fn note(call: &Call, what: &str, key: KeyId) {
-    let (request_id, actor) = (call.request_id(), call.authority().actor().log_name());
+    let (request_id, actor) = (call.request_id(), call.authority().actor().without_subject());
     tracing::info!(request_id, actor, key = key.as_str(), "{what}");
 }
 
