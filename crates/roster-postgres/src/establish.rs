@@ -34,6 +34,8 @@ const KEEP_FIRST: &str = "INSERT INTO settings (tenant, name, value) VALUES (0, 
 const CREATE_HEAD: &str = "INSERT INTO log_head (number, era, log_id, position) \
      VALUES (1, 1, $1, 0) ON CONFLICT (number) DO NOTHING";
 const HEAD: &str = "SELECT era, log_id FROM log_head WHERE number = 1";
+
+/// Begins an era in which the policy of the store is another one.
 pub(crate) const NEXT_ERA: &str =
     "UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1";
 

@@ -2,18 +2,21 @@
 //! guards of this process.
 //!
 //! Every write states the era under which it was decided, and the database rejects a write of
-//! another era. A process whose era has ended reads the policy and decides again. If it cannot
+//! another era. A process whose era has ended reads the policy, and the schemas of the tenants in
+//! use that changed since its own era, and decides again. If it cannot
 //! apply the new state, because a newer release changed the schema or another store replaced this
 //! one, it rejects all further writes and is not ready.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, Weak},
     time::{Duration, Instant},
 };
 
 use roster_core::{LogId, PolicyKey, Position, Rules, Sharing, StoreError, TenantId, UserSchema};
-use roster_engine::{INDEXES_SETTING, SCHEMA_SETTING, Values, corrupt, schema_of};
+use roster_engine::{
+    Database as _, INDEXES_SETTING, SCHEMA_SETTING, Values, corrupt, rows, schema_of,
+};
 use tokio::time::sleep;
 
 use crate::{
@@ -21,7 +24,7 @@ use crate::{
     failure::{QueryResult, superseded},
     migrations,
     pool::SharedPool,
-    reads::rows::values,
+    reads::rows::{Rows, values},
 };
 
 /// How often the state is read again while the log changes.
@@ -30,6 +33,9 @@ const TRIES: u32 = 3;
 /// How often the state is read in the time of a lease of the schema, so that requests need not read
 /// it.
 const READS_PER_LEASE: u32 = 3;
+
+/// The maximum number of schemas that are read in one statement.
+const SCHEMAS_PER_READ: usize = 32;
 
 /// The shortest interval between these reads.
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
@@ -47,6 +53,15 @@ pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM sch
      FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, (SELECT value \
      FROM settings WHERE tenant = used.tenant AND name = 'indexes') AS indexes, deleted_at \
      FROM tenants WHERE id = used.tenant OFFSET 0) AS found";
+
+/// Begins an era in which a tenant has another schema, or was deleted or restored. The other
+/// processes read only the rules of this tenant again.
+pub(crate) const NEXT_ERA_OF_TENANT: &str = "WITH head AS (\
+     UPDATE log_head SET era = era + 1, writer_era = NULL WHERE number = 1 RETURNING era) \
+     UPDATE tenants SET rules_era = head.era FROM head WHERE id = $1";
+
+/// The tenants whose rules are of a later era than `$1`.
+pub(crate) const CHANGED: &str = "SELECT id FROM tenants WHERE rules_era > $1 ORDER BY rules_era";
 
 /// The rules of a tenant, and the era that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,18 +151,16 @@ impl RulesInForce {
             {
                 return Ok(());
             }
-            let State { era, end, schemas, .. } = self.read(vec![tenant]).await?;
-            let is_known = {
+            let State { era, end, schemas, .. } = self.read(&[tenant]).await?;
+            {
                 let mut known = self.lock();
-                if era == known.era && end.log == known.log {
+                if known.log == end.log && era >= known.era {
                     known.schemas.extend(schemas);
+                    return Ok(());
                 }
-                known.is_not_before(era, end.log)
-            };
-            // The schema is kept with those of its era, so they are read again first.
-            if !is_known {
-                self.refresh().await?;
             }
+            // Another task has read a later era, or this log is new.
+            self.refresh().await?;
         }
     }
 
@@ -161,11 +174,11 @@ impl RulesInForce {
     pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
         loop {
             let began = Instant::now();
-            let State { era, end, .. } = self.read(Vec::new()).await?;
-            if self.note_read(began, era, end.log) {
+            let state = self.read(&[]).await?;
+            if self.note_read(began, state.era, state.end.log) {
                 return Ok(());
             }
-            self.read_all().await?;
+            self.follow_state(state).await?;
         }
     }
 
@@ -179,28 +192,47 @@ impl RulesInForce {
         is_current
     }
 
-    /// Reads the rules, and the schemas of all tenants in use. Keeps them unless another task has
-    /// read newer ones, or of more tenants, meanwhile.
-    async fn read_all(&self) -> Result<(), StoreError> {
-        let tenants = self.lock().schemas.keys().copied().collect::<Vec<_>>();
-        let State { era, end, policy, schemas } = self.read(tenants).await?;
+    /// Keeps the rules of a newer state, after it has read the schemas that changed since the known
+    /// one, or all of those in use if the log is another one. Keeps nothing if another task has
+    /// read more meanwhile. A schema may be newer than the era it is kept with: a write that was
+    /// decided by it is rejected, and a later read has it again.
+    async fn follow_state(&self, state: State) -> Result<(), StoreError> {
+        let (era, log, used) = {
+            let known = self.lock();
+            (known.era, known.log, known.schemas.keys().copied().collect::<Vec<_>>())
+        };
+        let State { end: Position { log: new_log, .. }, era: new_era, policy, .. } = state;
+        let mut changed = used.clone();
+        if log == new_log {
+            let since = self.shared.run(|c| changed_since(c, era)).await?;
+            changed.retain(|tenant| since.contains(tenant));
+        }
+        let mut schemas = Schemas::new();
+        for some in changed.chunks(SCHEMAS_PER_READ) {
+            let state = self.read(some).await?;
+            if state.end.log != new_log {
+                return Ok(());
+            }
+            schemas.extend(state.schemas);
+        }
         let mut known = self.lock();
-        let is_complete = known.schemas.keys().all(|tenant| schemas.contains_key(tenant));
         let with = |rules: Rules, (key, sharing)| rules.with_sharing(key, sharing);
         let rules = policy.into_iter().fold(known.rules, with);
-        let in_force = InForce { rules, schema: None, era, log: end.log };
-        let is_newer = era >= known.era || known.log != end.log;
-        if is_newer && is_complete && self.is_of_current_log(&in_force) {
-            *known = Known { rules, schemas, era, log: end.log, read: known.read };
+        let in_force = InForce { rules, schema: None, era: new_era, log: new_log };
+        let is_unchanged = known.log == log && known.schemas.len() == used.len();
+        let is_newer = new_era >= known.era || log != new_log;
+        if is_unchanged && is_newer && self.is_of_current_log(&in_force) {
+            known.schemas.extend(schemas);
+            (known.rules, known.era, known.log) = (rules, new_era, new_log);
         }
         Ok(())
     }
 
     /// Reads the state of the store. Fails if this process may not write any more.
-    async fn read(&self, tenants: Vec<TenantId>) -> Result<State, StoreError> {
+    async fn read(&self, tenants: &[TenantId]) -> Result<State, StoreError> {
         let connector = self.shared.connector();
         for _ in 0..TRIES {
-            let state = self.shared.run(|c| read_state(c, &tenants)).await?;
+            let state = self.shared.run(|c| read_state(c, tenants)).await?;
             let state = state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))?;
             if connector.log().is_some_and(|known| known.log == state.end.log) {
                 connector.note_position(state.end);
@@ -279,4 +311,16 @@ async fn read_state(
     }
     let end = Position { log: row.log_id(1)?, number: row.number(6, "log_head.position")? };
     Ok(Some(State { end, era: row.number(0, "log_head.era")?, policy, schemas }))
+}
+
+/// Begins an era because the rules of a tenant change.
+pub(crate) async fn begin_era(rows: Rows<'_>) -> QueryResult<()> {
+    rows.execute(NEXT_ERA_OF_TENANT, &[rows.1.into()]).await?;
+    Ok(())
+}
+
+/// The tenants whose rules changed after this era.
+async fn changed_since(connection: Arc<Connection>, era: i64) -> QueryResult<HashSet<TenantId>> {
+    let changed = rows(Rows::of_store(&connection), CHANGED, &[era.into()]).await?;
+    changed.iter().map(|row| Ok(row.tenant(0, "tenants.id")?)).collect()
 }

@@ -7,14 +7,12 @@
 use std::sync::Arc;
 
 use roster_core::{IndexStep, StoreError, UserId, UserSchema};
-use roster_engine::{
-    Database as _, IndexRows, IndexSql, end_index_check, end_index_work, index_step,
-};
+use roster_engine::{IndexRows, IndexSql, end_index_check, end_index_work, index_step};
 
 use crate::{
     connection::Connection,
-    establish::NEXT_ERA,
-    failure::{QueryError, QueryResult, Remedy, remedy},
+    failure::{QueryError, Remedy, remedy},
+    in_force::begin_era,
     pool::LONG,
     postgres::Postgres,
     reads::rows::Rows,
@@ -87,8 +85,12 @@ pub(crate) async fn end_check(
 async fn end_work(store: &Postgres) -> Result<(), StoreError> {
     let tenant = store.tenant;
     let end = |c: Arc<Connection>| async move {
-        let begin = format!("BEGIN; {NEXT_ERA}");
-        c.transaction(&begin, end_index_work(Rows(&c, tenant), &SQL)).await
+        let rows = Rows(&c, tenant);
+        let work = async {
+            begin_era(rows).await?;
+            end_index_work(rows, &SQL).await
+        };
+        c.transaction("BEGIN", work).await
     };
     store.exclusive.run(LONG, end).await?;
     store.in_force.refresh().await
@@ -96,10 +98,7 @@ async fn end_work(store: &Postgres) -> Result<(), StoreError> {
 
 /// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.
 async fn end_era(store: &Postgres) -> Result<(), StoreError> {
-    let end = |c: Arc<Connection>| async move {
-        let end: QueryResult<u64> = Rows::of_store(&c).execute(NEXT_ERA, &[]).await;
-        end
-    };
-    store.exclusive.run(LONG, end).await?;
+    let tenant = store.tenant;
+    store.exclusive.run(LONG, |c| async move { begin_era(Rows(&c, tenant)).await }).await?;
     store.in_force.refresh().await
 }

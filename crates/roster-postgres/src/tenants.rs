@@ -13,7 +13,7 @@ use roster_engine::{change_tenant, tenant, tenants, tenants_generation, totals};
 
 use crate::{
     connection::{BEGIN_AT_HEAD, Connection},
-    establish::NEXT_ERA,
+    in_force::begin_era,
     pool::{LONG, SHORT},
     postgres::Postgres,
     reads::rows::Rows,
@@ -72,16 +72,18 @@ impl TenantStore for Postgres {
             };
             // One that deletes or restores a tenant ends the era, so that batches of the tenant are
             // decided again.
-            let begin = match is_live_changed {
-                _ if change.is_dry_run => "BEGIN".to_owned(),
-                true => format!("{BEGIN_AT_HEAD}; {NEXT_ERA}"),
-                false => BEGIN_AT_HEAD.to_owned(),
-            };
             let write = |c: Arc<Connection>| {
-                let (change, begin) = (change.clone(), begin.clone());
+                let change = change.clone();
                 async move {
-                    let work = change_tenant(Rows::of_store(&c), &change);
-                    c.transaction(&begin, work).await
+                    let work = async {
+                        let decision = change_tenant(Rows::of_store(&c), &change).await?;
+                        if is_live_changed && let Ok(TenantDecision { tenant, .. }) = &decision {
+                            begin_era(Rows(&c, tenant.id)).await?;
+                        }
+                        Ok(decision)
+                    };
+                    let begin = if change.is_dry_run { "BEGIN" } else { BEGIN_AT_HEAD };
+                    c.transaction(begin, work).await
                 }
             };
             let decision = self.exclusive.run(SHORT, write).await?;

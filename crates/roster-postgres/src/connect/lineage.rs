@@ -7,7 +7,8 @@
 //! - A server that has an earlier timeline than the last one, or a log that does not continue the
 //!   known one, is refused.
 //! - If the log came to another server, timeline or table since it was last used, or if it ends
-//!   before a position that was read from it, a transaction begins a new log there (`fork`).
+//!   before a position that was read from it, a transaction begins a new log there (`fork`). In a
+//!   copy, which is in another cluster or table, it also pauses the webhooks.
 //! - Once a connection has another log than those before, they are no longer used.
 
 use std::sync::{
@@ -16,7 +17,7 @@ use std::sync::{
 };
 
 use roster_core::{LogId, Position, StoreError, Timestamp};
-use roster_engine::{Values, first, fork};
+use roster_engine::{Values, first, fork, pause_webhooks};
 
 use crate::{
     connection::{Connection, Generation},
@@ -46,12 +47,15 @@ const NAME: &str = "(SELECT concat_ws('-', \
      (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()), \
      'log_head'::regclass::oid))";
 
-/// The end of the log, whether it is on the server that it was last on, and whether it continues
-/// the log `$1`.
+/// The end of the log, whether it continues the log `$1`, and where it was last served. A promotion
+/// keeps the cluster and the table, and a copy has another of them.
 fn log_of_server() -> String {
     format!(
-        "SELECT log_id, position, server IS NOT NULL AND server <> {NAME}, server IS NULL, \
-         EXISTS (SELECT FROM former_logs WHERE log_id = $1) FROM log_head WHERE number = 1"
+        "SELECT log_id, position, EXISTS (SELECT FROM former_logs WHERE log_id = $1), \
+         (CASE WHEN server IS NULL THEN 3 WHEN server = here THEN 0 \
+         WHEN split_part(server, '-', 1) = split_part(here, '-', 1) \
+         AND split_part(server, '-', 4) = split_part(here, '-', 4) THEN 1 ELSE 2 END)::bigint \
+         FROM log_head, (SELECT {NAME} AS here) AS named WHERE number = 1"
     )
 }
 
@@ -106,19 +110,34 @@ struct Known {
 /// The log of a server.
 struct Found {
     end: Position,
-    /// Whether it was last on another server, or on none.
-    has_moved: bool,
-    is_new: bool,
+    came: Came,
     continues_known: bool,
+}
+
+/// Where a log was last served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Came {
+    /// Here.
+    Nowhere,
+    /// On a server of this cluster that had another timeline.
+    ByPromotion,
+    /// In another cluster or table, of which this is a copy.
+    AsCopy,
+    /// It was not served.
+    New,
 }
 
 impl Found {
     fn of(row: &Values) -> QueryResult<Self> {
         Ok(Self {
             end: Position { log: row.log_id(0)?, number: row.number(1, "log_head.position")? },
-            has_moved: row.number(2, "log_head.server")? != 0,
-            is_new: row.number(3, "log_head.server")? != 0,
-            continues_known: row.number(4, "former_logs")? != 0,
+            continues_known: row.number(2, "former_logs")? != 0,
+            came: match row.number(3, "log_head.server")? {
+                0 => Came::Nowhere,
+                1 => Came::ByPromotion,
+                2 => Came::AsCopy,
+                _ => Came::New,
+            },
         })
     }
 
@@ -126,7 +145,7 @@ impl Found {
     fn is_to_be_forked(&self, known: Option<Position>) -> bool {
         let is_behind =
             |known: Position| known.log == self.end.log && known.number > self.end.number;
-        self.has_moved || known.is_some_and(is_behind)
+        matches!(self.came, Came::ByPromotion | Came::AsCopy) || known.is_some_and(is_behind)
     }
 }
 
@@ -201,7 +220,7 @@ impl Lineage {
             if known.is_some_and(|known| known.log != found.end.log && !found.continues_known) {
                 break;
             }
-            if found.is_new {
+            if found.came == Came::New {
                 connection.client().execute(&note_server(), &[]).await?;
             } else if found.is_to_be_forked(known) {
                 connection.transaction(BEGIN, fork_if_needed(connection, known)).await?;
@@ -247,12 +266,14 @@ async fn fork_if_needed(connection: &Connection, known: Option<Position>) -> Que
     let Some(locked) = first(rows, LOCK, &[]).await? else { return Ok(()) };
     let at = Timestamp::from_millis(locked.number(0, "the time")?);
     let found = find(connection, known).await?;
-    if !found.is_some_and(|found| found.is_to_be_forked(known)) {
-        return Ok(());
-    }
+    let Some(found) = found.filter(|found| found.is_to_be_forked(known)) else { return Ok(()) };
     let mut log = [0; 8];
     getrandom::fill(&mut log).map_err(|error| StoreError::Internal(error.into()))?;
     fork(rows, LogId(log), at).await?;
+    if found.came == Came::AsCopy {
+        // Their receivers follow the store that was copied.
+        Box::pin(pause_webhooks(rows, at)).await?;
+    }
     connection.client().execute(&move_to_server(), &[]).await?;
     Ok(())
 }

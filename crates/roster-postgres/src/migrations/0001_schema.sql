@@ -129,10 +129,13 @@ CREATE TABLE tenants (
     active       bigint   NOT NULL CONSTRAINT tenants_quota CHECK (active >= 0),
     suspended    bigint   NOT NULL CHECK (suspended >= 0),
     deleted      bigint   NOT NULL CHECK (deleted >= 0),
-    groups       bigint   NOT NULL CHECK (groups >= 0)
+    groups       bigint   NOT NULL CHECK (groups >= 0),
+    rules_era    bigint   NOT NULL DEFAULT 0 -- the era that its last change of schema, its deletion
+                                  -- or its restoration began
 ) WITH (fillfactor = 50);
 
 CREATE UNIQUE INDEX tenants_name ON tenants (name);
+CREATE INDEX tenants_rules_era ON tenants (rules_era);
 CREATE INDEX tenants_live ON tenants (name) WHERE deleted_at IS NULL;
 CREATE INDEX tenants_deleted ON tenants (name) WHERE deleted_at IS NOT NULL;
 

@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use roster_core::{
-    EventKind, EventsQuery, LogId, PolicyKey, Position, Sharing, Store, StoreError,
-    event::LOG_SUBJECT, list::PageQuery,
+    EventKind, EventsQuery, LogId, PolicyKey, Position, SchemaDraft, Sharing, Store, StoreError,
+    event::LOG_SUBJECT, list::PageQuery, webhook::WebhookId,
 };
 use roster_testkit::postgres::Cluster;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Client;
 
 use super::support::{
-    AT, apply, assert_sound, beside, column, create, is_unavailable, named, open, schema,
+    AT, apply, assert_sound, beside, column, command, create, id, is_unavailable, named,
+    new_webhook, open, schema, tree,
 };
 use crate::{ConnectError, Connector, Postgres, change_policy};
 
@@ -142,7 +143,7 @@ async fn a_log_that_lost_events_under_a_process_gets_a_new_identity() {
 
 /// The era of the lost change is that of the rules before it, as if another change had come since.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_the_policy_that_is_lost_is_forgotten() {
+async fn a_change_of_the_policy_and_of_a_schema_that_is_lost_is_forgotten() {
     let schema = schema();
     let url = schema.url();
     let (store, name, client) = store_of_five(&url).await;
@@ -151,10 +152,16 @@ async fn a_change_of_the_policy_that_is_lost_is_forgotten() {
     change_policy(&Connector::parse(&url).unwrap(), PolicyKey::Email, Sharing::Shared, AT)
         .await
         .unwrap();
+    let declared = r#"{"attributes":[{"name":"badge","type":"string"}]}"#;
+    apply(&store, command(1, SchemaDraft::parse(tree(declared)))).await.unwrap();
     read(&store).await;
     assert_eq!(store.rules().email, Sharing::Shared);
-    let lose =
-        format!("UPDATE settings SET value = '\\x{before}' WHERE name = 'email_sharing'; {MOVE}");
+    assert_eq!(store.schema().version, 2);
+    let lose = format!(
+        "UPDATE settings SET value = '\\x{before}' WHERE name = 'email_sharing'; \
+         DELETE FROM settings WHERE name IN ('user_schema', 'indexes'); \
+         UPDATE tenants SET rules_era = 0; {MOVE}"
+    );
     client.batch_execute(&lose).await.unwrap();
     cut(&client, &name).await;
     let user = |n| create(n, &format!(r#"{{"username":"v{n}","email":"v@example.com"}}"#));
@@ -162,6 +169,7 @@ async fn a_change_of_the_policy_that_is_lost_is_forgotten() {
     assert!(store.preview(user(7)).await.is_err());
     assert!(apply(&store, user(7)).await.is_err());
     assert_eq!(store.rules().email, Sharing::Unique);
+    assert_eq!(store.schema().version, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,4 +214,30 @@ async fn hosts_of_two_clusters_are_refused() {
     // One of them may be down.
     let gone = both.replacen(host, "127.0.0.1:1", 1);
     Connector::parse(&gone).unwrap().connect().await.unwrap();
+}
+
+/// Whether the webhook of a store is active after its log was found in this place.
+async fn is_active_after(place: &str) -> bool {
+    let schema = schema();
+    let (store, name, client) = store_of_five(&schema.url()).await;
+    store.webhooks().change(new_webhook(WebhookId(id(1)))).await.unwrap();
+    let before = store.log_id();
+    client.batch_execute(&format!("UPDATE log_head SET server = {place}")).await.unwrap();
+    cut(&client, &name).await;
+    read(&store).await;
+    assert_ne!(store.log_id(), before);
+    !store.webhooks().served().await.unwrap().is_empty()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn webhooks_are_paused_in_a_copy_and_not_after_a_promotion() {
+    let with = |part, value| {
+        format!(
+            "array_to_string((string_to_array(server, '-'))[:{part} - 1] || '{value}'::text \
+             || (string_to_array(server, '-'))[{part} + 1:], '-')"
+        )
+    };
+    assert!(is_active_after(&with(2, "00000000")).await);
+    assert!(!is_active_after(&with(1, "7")).await);
+    assert!(!is_active_after(&with(4, "7")).await);
 }

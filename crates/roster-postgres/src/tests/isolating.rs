@@ -1,6 +1,8 @@
 //! Tenants of one store: no read and no write of one sees the rows of another, whatever ids and
 //! names these have.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
 use roster_core::{
     Command, Effect, Erasure, EventKind, EventKinds, EventsQuery, Failure, GroupStore, Purged,
@@ -333,6 +335,20 @@ async fn a_schema_of_users_is_that_of_its_tenant_in_every_process() {
     let late = open(&url).await.of(TenantId::new(7).unwrap()).await.unwrap();
     assert_eq!(late.schema(), other.schema());
     assert_sound(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_reads_only_the_schemas_that_changed() {
+    let (schema, [_one, other]) = two_tenants().await;
+    let process = open(&schema.url()).await;
+    let same = process.of(TenantId::new(7).unwrap()).await.unwrap();
+    let [before, changed] = [process.schema(), same.schema()];
+    let declared = r#"{"attributes":[{"name":"badge","type":"string"}]}"#;
+    apply(&other, command(1, SchemaDraft::parse(tree(declared)))).await.unwrap();
+    same.renew_schema().await.unwrap();
+    assert!(Arc::ptr_eq(&process.schema(), &before));
+    assert_ne!(same.schema(), changed);
+    assert_eq!(same.schema(), other.schema());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,12 @@
 //! One process at a time sends to webhooks.
 
 use roster_core::{
-    Actor, Caller, Preconditions, Store as _, Timestamp, WebhookStore as _,
-    access::AuditView,
+    Store as _, WebhookStore as _,
     store::Lease,
-    webhook::{Progress, WebhookAct, WebhookChange, WebhookDraft, WebhookId, WebhookSecret},
+    webhook::{Progress, WebhookId},
 };
 
-use super::support::{beside, id, open, schema, tree};
+use super::support::{beside, id, new_webhook, open, schema};
 
 const EXPIRE: &str = "UPDATE leases SET until = until - 60000";
 
@@ -19,21 +18,8 @@ async fn progress_is_stored_by_the_process_that_has_the_lease_alone() {
     assert_eq!(other.take_lease([2; 16]).await.unwrap(), None);
     assert_eq!(one.take_lease([1; 16]).await.unwrap(), Some(first), "it is renewed");
 
-    let draft = tree(r#"{"name":"search","url":"https://h.example.com"}"#);
-    let (at, webhook) = (Timestamp::from_millis(1), WebhookId(id(1)));
-    let change = WebhookChange {
-        act: WebhookAct::Create {
-            id: webhook,
-            draft: WebhookDraft::parse(&draft).unwrap(),
-            secret: WebhookSecret([7; 32]),
-        },
-        preconditions: Preconditions::default(),
-        at,
-        caller: Caller { actor: Actor::System, request_id: "r".to_owned() },
-        audit: AuditView::Nothing,
-        all_tenants: true,
-        is_dry_run: false,
-    };
+    let webhook = WebhookId(id(1));
+    let change = new_webhook(webhook);
     let created = one.webhooks().change(change).await.unwrap().stored;
     let progress = Progress { attempts: 3, ..created.progress };
     let save =

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     api_keys,
     engine::PROBE,
-    in_force::STATE,
+    in_force::{CHANGED, NEXT_ERA_OF_TENANT, STATE},
     reads::{
         events::{self, Scope, Shape},
         page::with_head,
@@ -338,6 +338,7 @@ fn reads() -> Vec<Statement> {
         at_key(&["deleted_users_pkey"], engine::DELETED_USER),
         at_key(&["tenants_pkey"], engine::HEAD),
         at_start(&["settings_pkey", "tenants_pkey"], STATE),
+        at_key(&["tenants_rules_era"], CHANGED),
     ];
     let of_events: [(_, &'static [&'static str]); 4] = [
         (Scope::All, &["events_pkey", "erasures_pkey", "tenants_pkey"]),
@@ -394,6 +395,7 @@ fn writes() -> Vec<Statement> {
         at_key(&["idempotency_keys_pkey"], sql::DELETE_EXPIRED_IDEMPOTENCY),
         at_key(&[], sql::APPEND),
         at_key(&["tenants_pkey"], sql::COUNT),
+        at_key(&["tenants_pkey"], NEXT_ERA_OF_TENANT),
         at_key(&[], sql::POSITION),
     ]
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use roster_core::{
     Act, Actor, Caller, Command, Draft, Failure, Idempotency, Json, OnConflict, Outcome, PolicyKey,
-    Rules, Store, StoreError, Timestamp, UserAct, UserId, json,
+    Preconditions, Rules, Store, StoreError, Timestamp, UserAct, UserId,
+    access::AuditView,
+    json,
+    webhook::{WebhookAct, WebhookChange, WebhookDraft, WebhookId, WebhookSecret},
 };
 use roster_testkit::postgres::{Cluster, Schema};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -113,6 +116,21 @@ pub(super) fn once(key: u64, command: Command) -> Command {
     bytes[..8].copy_from_slice(&key.to_be_bytes());
     let mark = Idempotency { key: bytes, fingerprint: [1; 32] };
     Command { idempotency: Some(mark), ..command }
+}
+
+/// Creates a webhook.
+pub(super) fn new_webhook(id: WebhookId) -> WebhookChange {
+    let draft = tree(r#"{"name":"search","url":"https://h.example.com"}"#);
+    let draft = WebhookDraft::parse(&draft).unwrap();
+    WebhookChange {
+        act: WebhookAct::Create { id, draft, secret: WebhookSecret([7; 32]) },
+        preconditions: Preconditions::default(),
+        at: Timestamp::from_millis(1),
+        caller: Caller { actor: Actor::System, request_id: "r".to_owned() },
+        audit: AuditView::Nothing,
+        all_tenants: true,
+        is_dry_run: false,
+    }
 }
 
 /// Executes one command.

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     connection::Connection,
     erasure,
-    establish::NEXT_ERA,
     failure::{QueryError, QueryResult},
+    in_force::NEXT_ERA_OF_TENANT,
     reads::rows::Rows,
     uniqueness::KEEP,
 };
@@ -137,7 +137,7 @@ fn replace_schema(tenant: TenantId, writes: &Writes) -> Vec<Step<'static>> {
     let mut steps = vec![
         step_of(tenant, KEEP, setting),
         step_of(tenant, KEEP, indexes),
-        Step { sql: NEXT_ERA.into(), parameters: Vec::new() },
+        step_of(tenant, NEXT_ERA_OF_TENANT, []),
     ];
     if schema.has_index_work() {
         let work: [Parameter<'_>; 2] = [Box::new(INDEX_WORK_SETTING), Box::new(Vec::<u8>::new())];
