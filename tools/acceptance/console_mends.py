@@ -4,10 +4,12 @@ import contextlib
 import json
 
 from console_sessions import press_escape
+from console_stage import sign_in
 from tenants_client import expect
 
 BIG, TEXTS = 9007199254740993, ["Smith, John", "b", " [1]"]
-EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant")
+EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant",
+         "alike", "lines", "unticked", "broken", "operator")
 # In a slice.
 SOME_MENDS = ("busy", "undo")
 
@@ -268,3 +270,82 @@ class Mends:
         page.evaluate("() => { location.hash = '#/t/acme/users'; }")
         page.get_by_role("region", name="Tenant").wait_for()
         expect(undo.count() == 0, "the Undo of another tenant is offered")
+
+    def alike(self):
+        """After two people saved the same value, no edit of it is left."""
+        page = self.at()
+        page.locator("#f-title").fill("Engineer")
+        self.stage.change(f"/users/{self.user}", {"title": "Engineer"})
+        self.save("")
+        page.locator("dialog .primary").click()
+        page.locator("dialog").wait_for(state="detached")
+        expect(page.locator(".savebar").count() == 0, "an edit of a stored value is left")
+
+    def lines(self):
+        """A text with line breaks keeps them when it is edited."""
+        self.stage.change(f"/users/{self.user}", {"attributes": {"note": "Call\nDo not mail"}})
+        page = self.at()
+        page.locator("#f-attributes-note").fill("Call first\nDo not mail")
+        self.save()
+        expect(self.stored("attributes")["note"] == "Call first\nDo not mail", "lines are joined")
+
+    def ticking(self, count):
+        """The list of so many new users, all of which are selected."""
+        self.stage.lines("/bulk/users", [{"username": f"tick{count}-{one}", "title": f"Tick {count}"}
+                                         for one in range(count)])
+        page = self.at(f"users?f=title+eq+%22Tick+{count}%22")
+        page.get_by_label("Select the loaded users").check()
+        if count > 100:
+            self.button(f"Select all {count}").click()
+        return page
+
+    def unticked(self):
+        """A row that is unticked after all were selected is not selected."""
+        page = self.ticking(150)
+        grid = page.locator("#users-grid")
+        for rows in ("-1", "151"):
+            grid.and_(page.locator(f"[aria-rowcount='{rows}']")).wait_for()
+            grid.evaluate("(grid) => { grid.scrollTop = grid.scrollHeight; }")
+        box = page.locator("#row-149 input")
+        box.uncheck()
+        expect(not box.is_checked(), "the row is ticked again")
+        told = page.locator(".bulk .what").inner_text()
+        expect(told == "149 selected", f"after a row was unticked: {told}")
+
+    def broken(self):
+        """A change of many users whose response ends early says for how many it is unknown."""
+        page = self.ticking(60)
+
+        # Requests that the test library sends are none of the page, and have no session.
+        page.evaluate("""() => {
+            const ask = window.fetch;
+            window.fetch = async (...request) => {
+                const answer = await ask(...request);
+                if (request[1].method !== "PATCH") {
+                    return answer;
+                }
+                const lines = (await answer.text()).split("\\n").slice(0, 20);
+                window.fetch = ask;
+                return new Response(lines.join("\\n"), answer);
+            };
+        }""")
+        self.button("Suspend").click()
+        page.locator(".toast").filter(has_text="20 users suspended").filter(
+            has_text="40 users may be changed too").wait_for()
+        asked = "title eq %22Tick 60%22 and status eq %22suspended%22"
+        expect(self.stage.count(asked) == 60, "not all are suspended")
+
+    def operator(self):
+        """An operator who signs in at the place of a tenant is in all tenants."""
+        for name in ("mend-a", "mend-b"):
+            self.stage.ask("POST", "/tenants", {"name": name})
+            self.stage.ask("POST", f"/tenants/{name}/users", {"username": f"of-{name}"})
+        context = self.theatre.context(self.stage)
+        page = context.new_page()
+        sign_in(page, self.stage, self.stage.key, "#/t/mend-a/users")
+        for name in ("mend-a", "mend-b"):
+            page.evaluate("(name) => { location.hash = `#/t/${name}/users`; }", name)
+            page.locator("#row-0").filter(has_text=f"of-{name}").wait_for()
+        page.get_by_role("link", name="Back to the default tenant").click()
+        page.get_by_role("region", name="Tenant").wait_for(state="detached")
+        context.close()

@@ -35,8 +35,9 @@ export const asProblem = (error) => (error instanceof Problem ? error
             detail: "The request got no response. Check your network, then try again." }
         : { title: "The page has a fault", detail: String(error?.message ?? error) }));
 
-/** `ask` is called after a 401 of a signed-in page, and resolves after a new sign-in. */
-export const sessionEnd = { ask: null };
+/** `ask` is called after a 401 of a signed-in page, and resolves after a new sign-in; `taken` after
+ * another tab has signed in. */
+export const sessionEnd = { ask: null, taken: null };
 
 /** A new idempotency key. */
 export const newKey = () => `console-${crypto.getRandomValues(new Uint32Array(3)).join("")}`;
@@ -72,6 +73,7 @@ export async function send(method, path, /** @type {any} */ options = {}) {
     if (kept && kept.proof !== session?.proof && kept.tenant === session?.tenant) {
         // Another tab has signed in.
         session = used = kept;
+        await sessionEnd.taken();
         response = await ask();
     }
     // Without a session the service was open, until somebody made the first key.

@@ -16,11 +16,15 @@ const SCREENS = { users: "user", groups: "group", deleted: "deleted", import: "i
 const root = document.getElementById("app");
 /** What is shown: one of these; without any the page waits. @type {any} */
 let [screen, signIn, error, inside, over] = [];
-let [shown, shownHash, opening, moveFocus, renewed] = [here(), location.hash, 0, false, Date.now()];
+let [shown, shownHash, opening, moveFocus, renewed] = [here(), location.hash, 0, false, 0];
 
 function draw() {
     render(!inside ? (signIn ? signIn.view()
-        : error && html`<main class="alone">${errorPanel(error, start)}</main>`)
+        : error && html`<main class="alone">${errorPanel(error, start)}<div class="row">${
+            here().tenant && !getSession()?.tenant ? html`<a class="btn" href="#/users">Go to the
+            default tenant</a>` : ""}${getSession() ? html`<button class="btn" @click=${() =>
+            import("./session.js").then((session) => session.signOut())}>Sign out</button>`
+            : ""}</div></main>`)
         : shell(screen, screen ? screen.view() : error
             ? html`${pageHead({ title: "This cannot be shown" })}${errorPanel(error, openScreen)}`
             : html`${pageHead({ title: "" })}${skeleton(10)}`), root);
@@ -65,6 +69,9 @@ async function openScreen() {
 
 async function moved() {
     const route = here();
+    if (!inside) {
+        return error && start();
+    }
     const stays = screen && (screen.owns ? screen.owns(route) : samePlace(shown, route));
     if (!stays && screen?.unsaved?.() && location.hash !== shownHash) {
         const wanted = location.hash;
@@ -91,11 +98,17 @@ async function moved() {
 const readCaller = async () => setCaller((await get("/caller", { quiet: true })).data);
 
 // Ask for a credential over the page; edits stay. All waiting requests share one question.
-sessionEnd.ask = () => (over ??= import("./screens/sign_in.js")
-    .then((module) => module.signInOver()).then(readCaller).finally(() => {
-        over = null;
-        refresh();
-    }));
+sessionEnd.ask = () => {
+    const tenant = getSession()?.tenant;
+    return over ??= import("./screens/sign_in.js").then((module) => module.signInOver())
+        // What is on the page is of the tenant before.
+        .then(() => (getSession()?.tenant === tenant ? readCaller()
+            : new Promise(() => location.reload()))).finally(() => {
+            over = null;
+            refresh();
+        });
+};
+sessionEnd.taken = () => readCaller().catch(() => undefined);
 
 async function start() {
     try {
@@ -126,6 +139,9 @@ addEventListener("reopen", openScreen);
 addEventListener("pointerdown", onInput);
 addEventListener("keydown", onInput);
 addEventListener("keydown", (event) => inside && onKey(event));
+// A key that is held down would press what is in the place of a row that is gone.
+addEventListener("keydown", (/** @type {any} */ event) => event.repeat && event.key === "Enter"
+    && event.target.matches?.("button") && event.preventDefault(), true);
 addEventListener("beforeunload", (event) =>
     (screen?.unsaved?.() || document.querySelector("dialog .secret")) && event.preventDefault());
 if (!location.hash) {

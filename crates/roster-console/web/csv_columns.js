@@ -100,7 +100,8 @@ export function newHeader({ width, delimiter }, members) {
 
 /** Words that make the path of an attribute: "Room no." -> "attributes.room_no". */
 export const attributeOf = (name) => `attributes.${name.toLowerCase().normalize("NFKD")
-    .replace(/[^\p{L}\p{N}]+/gu, "_").replace(/^_+|_+$/g, "") || "column"}`;
+    .replace(/[\u0300-\u036f]/g, "").normalize("NFC").replace(/[^\p{L}\p{M}\p{N}]+/gu, "_")
+    .replace(/^_+|_+$/g, "") || "column"}`;
 
 /** A digest of a text, to recognize a file again. */
 export function digest(text) {

@@ -35,6 +35,7 @@ export function parseChips(text) {
                 const other = test();
                 expect(other.name === chip.name && other.op === "eq" && chip.op === "eq");
                 chip.values.push(...other.values);
+                expect(!chip.values.includes(null));
             }
             chips.push(chip);
         }
@@ -49,7 +50,8 @@ export const formatChips = (chips) => chips.map(({ name, op, values }) => {
     return tests.length > 1 ? `(${tests.join(" or ")})` : tests[0] ?? `${name} pr`;
 }).join(" and ");
 
-export const opWords = (op, value) => (value === null ? "has no value" : WORDS[op]);
+export const opWords = (op, value) => (value !== null ? WORDS[op]
+    : op === "ne" ? "has a value" : "has no value");
 
 /** A place in bytes of UTF-8 as a place in the text. */
 export const byteToIndex = (text, bytes) =>

@@ -3,7 +3,7 @@
 
 /** What the service sets, or the page adds. */
 const OWN = new Set(("id version created_at updated_at username_from_email deleted_at purge_at "
-    + "parents member_count position lag failing_since attempts next_attempt_at deliveries")
+    + "parents member_count position lag failing_since attempts next_attempt_at deliveries users groups")
     .split(" "));
 /** The short form of each list: its primary value. */
 export const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "picture" };
@@ -39,16 +39,18 @@ const whole = (before, after) => ([before, after].every((one) => one?.constructo
         [name, whole(before[name], after[name] ?? null)])) : after);
 
 export function patchOf(base, edits) {
-    const patch = {};
+    // An attribute may be named __proto__.
+    const patch = Object.create(null);
     for (const [pointer, value] of realEdits(base, edits)) {
         const path = names(pointer);
-        const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}), patch);
+        const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= Object.create(null)),
+            patch);
         parent[path.at(-1)] = none(value) ? null : whole(valueAt(base, pointer), value);
     }
     // Without its list the primary value would stay.
     Object.keys(SHORT).filter((many) => patch[SHORT[many]] === null && base[many]?.length)
         .forEach((many) => Object.assign(patch, { [many]: null }));
-    return patch;
+    return structuredClone(patch);
 }
 
 export function changedPointers(before, after) {
@@ -79,6 +81,8 @@ export function merge(base, now, edits) {
             both.push({ pointer, base: opened, now: stored, mine: value });
         }
         theirs.delete(pointer);
+        // It goes with its list.
+        theirs.delete(`/${SHORT[pointer.slice(1)]}`);
     }
     return { mine, theirs: [...theirs], both };
 }

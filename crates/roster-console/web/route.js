@@ -14,8 +14,8 @@ const segment = (part) => (/^[\w~-][\w.~-]*$/.test(part) ? part : "-");
 export function parseRoute(fragment) {
     const [, path, search] = fragment.match(/^#?([^?]*)\??(.*)$/s);
     const names = path.split("/").filter(Boolean).map(decode);
-    const [, tenant = ""] = names[0] === "t" && names.length > 1 ? names.splice(0, 2) : [];
-    return { tenant, screen: names[0] ?? "users", parts: names.slice(1).map(segment),
+    const [, tenant] = names[0] === "t" && names.length > 1 ? names.splice(0, 2) : [];
+    return { tenant: tenant ? segment(tenant) : "", screen: names[0] ?? "users", parts: names.slice(1).map(segment),
         query: Object.fromEntries(new URLSearchParams(search)) };
 }
 

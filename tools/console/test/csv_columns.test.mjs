@@ -84,6 +84,8 @@ test("texts of old programs are read", () => {
 test("names of attributes and digests", () => {
     assert.equal(attributeOf(" Room no. "), "attributes.room_no");
     assert.equal(attributeOf("#"), "attributes.column");
+    assert.equal(attributeOf("Größe des Prénoms"), "attributes.große_des_prenoms");
+    assert.equal(attributeOf("नाम की"), "attributes.नाम_की");
     assert.notEqual(digest("ab"), digest("ba"));
     assert.equal(digest("ab"), digest("ab"));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { byteToIndex, formatChips, parseChips, suggestion } =
+const { byteToIndex, formatChips, opWords, parseChips, suggestion } =
     await import("../../../crates/roster-console/web/filter_chips.js");
 
 test("tests joined by and are chips, and chips are text again", () => {
@@ -22,6 +22,8 @@ test("several values of one member are one chip", () => {
 test("null, numbers, booleans and escapes", () => {
     assert.deepEqual(parseChips("email eq null and attributes.badge gt 18")?.map(({ values }) => values),
         [[null], [18]]);
+    assert.deepEqual(["eq", "ne"].map((op) => opWords(op, null)), ["has no value", "has a value"]);
+    assert.equal(parseChips('(title eq null or title eq "a")'), null);
     const odd = [{ name: "title", op: "eq", values: ['say "hi" \\ and (x)'] }];
     assert.deepEqual(parseChips(formatChips(odd)), odd);
 });

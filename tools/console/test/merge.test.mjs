@@ -67,3 +67,19 @@ test("a removal against a change is a clash", () => {
     const [clash] = merge(base, now, new Map([["/attributes/team", null]])).both;
     assert.deepEqual(clash, { pointer: "/attributes/team", base: "core", now: "web", mine: null });
 });
+
+test("a primary address that changed within a list goes with the list", () => {
+    const emails = [{ value: "a@x.example", primary: true }, { value: "b@x.example" }];
+    const before = { version: 1, email: "a@x.example", emails };
+    const now = { version: 2, email: "c@x.example",
+        emails: [{ value: "c@x.example", primary: true }, emails[1]] };
+    const edits = new Map([["/emails", [emails[0], { value: "d@x.example" }]]]);
+    const { theirs, both } = merge(before, now, edits);
+    assert.deepEqual([theirs, both.map(({ pointer }) => pointer)], [[], ["/emails"]]);
+});
+
+test("an attribute may have any name", () => {
+    const before = JSON.parse('{"version":1,"attributes":{"__proto__":"a"}}');
+    const patch = patchOf(before, new Map([["/attributes/__proto__", "b"]]));
+    assert.equal(JSON.stringify(patch), '{"attributes":{"__proto__":"b"}}');
+});

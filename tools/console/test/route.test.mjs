@@ -27,6 +27,7 @@ test("a part that would lead to another path of the API is nothing", () => {
         "a%23b", "%252e"]) {
         assert.deepEqual(parseRoute(`#/users/${part}`).parts, ["-"], part);
     }
+    assert.equal(parseRoute("#/t/../users").tenant, "-");
     const parts = ["01a22bc6-dfdd-717a-8022-a15a942d8a41", "rst.a_b~c"];
     assert.deepEqual(parseRoute(formatRoute({ screen: "users", parts })).parts, parts);
 });

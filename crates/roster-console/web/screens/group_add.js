@@ -66,9 +66,11 @@ const entriesOf = (text) => [...new Set(text.split(/[\n\r,;\t]+/)
 async function lookUp(entry) {
     const users = await read("/users", { filter: ["emails", "username", "id"].map((name) =>
         `${name} eq ${JSON.stringify(entry)}`).join(" or ") });
-    const has = (name) => users.find((one) => one[name]?.toLowerCase() === entry.toLowerCase());
-    // Several users may have a further address: then it is null.
-    return has("email") ?? has("username") ?? (users[1] ? null : users[0]);
+    // Others may have it as a further address. Null if it means several users.
+    const own = users.filter((one) => ["email", "username", "id"].some((name) =>
+        one[name]?.toLowerCase() === entry.toLowerCase()));
+    const [one, other] = own.length ? own : users;
+    return other ? null : one;
 }
 
 export async function addMembers(id, name) {

@@ -121,8 +121,8 @@ function oneTenant(route) {
     const title = (one) => one.display_name || one.name;
     const details = form({ read, name: title,
         write: async (body, version) => (await patch(path, body, { service, version })).data,
-        saved() {
-            toast("Saved");
+        saved(one, before) {
+            one !== before && toast("Saved");
             screen.load();
         } });
 

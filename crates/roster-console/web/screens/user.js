@@ -23,6 +23,11 @@ let shown;
 /** What was typed while a new user was created: its id, and edits. */
 let later = [];
 
+/** A changed address or number is not verified any more, and Undo puts that back too. */
+const withVerified = (edited) => ["email", "phone_number"].reduce((all, name) =>
+    (edited.includes(`/${name}`) || edited.includes(`/${name}s`)
+        ? [...all, `/${name}_verified`] : all), edited);
+
 export default (route) => (route.parts[0] === "new" ? newUser() : user(route));
 
 function user(route) {
@@ -40,7 +45,7 @@ function user(route) {
         saved(record, before, edited) {
             taken(record);
             return edited.length && done(`Saved as version ${record.version}`,
-                edited.map((pointer) => [pointer, valueAt(before, pointer)]));
+                withVerified(edited).map((pointer) => [pointer, valueAt(before, pointer)]));
         } });
     const fields = userFields(details);
 

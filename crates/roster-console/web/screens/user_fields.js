@@ -115,10 +115,18 @@ export function userFields(form, left = undefined) {
                 (now) => listText(now, type), { ...more, rows: 3, hint: html`${hint}
                     One value in each line.` }));
         }
-        return type === "boolean" ? select(form.props(pointer, { ...more,
-            value: asJson(form.now(pointer)), onChange: (text) => form.set(pointer, jsonOf(text)),
-            options: [["", "No value"], ["true", "Yes"], ["false", "No"]] }))
-            : field(parsed(pointer, (text) => typed(text, type, stored), asJson, more));
+        if (type === "boolean") {
+            const options = [["", "No value"], ["true", "Yes"], ["false", "No"]];
+            // It was stored before its type was declared.
+            const odd = [asJson(stored)].filter((text) => !options.some(([one]) => one === text));
+            return select(form.props(pointer, { ...more, value: asJson(form.now(pointer)),
+                onChange: (text) => form.set(pointer, odd.includes(text) ? stored : jsonOf(text)),
+                options: [...options, ...odd.map((text) => [text, text])] }));
+        }
+        // A field of one line would drop line breaks.
+        const lines = [stored, form.now(pointer)].some((value) => /[\r\n]/.test(value));
+        return (lines ? textarea : field)(parsed(pointer,
+            (text) => typed(text, type, stored), asJson, { ...more, rows: 3 }));
     }
     const add = () => formDialog({ title: "Add an attribute", action: "Add",
         fields: (one) => field(one.props("/name", { label: "Name",

@@ -80,11 +80,15 @@ async function poll(list) {
             query: { ...query(list), count: true } });
         if (status !== 304 && items === list.items) {
             const keys = (some) => some.map(({ id, version }) => `${id} ${version}`).join();
-            list.changed ||= !list.own && keys(data.items) !== keys(items.slice(0, 100));
+            // The first page of a filter may be short, and rows of the next ones follow.
+            const end = data.next_cursor ? data.items.length : items.length;
+            list.changed ||= !list.own && keys(data.items) !== keys(items.slice(0, end));
             Object.assign(list, { etag, own: false, total: data });
         }
+        list.lost = false;
     } catch {
         // The next poll tries again; a 401 has opened the sign-in.
+        list.lost = true;
     }
     list.height = 0; // the window may have another size, and "2 min" becomes "3 min"
     refresh();
@@ -162,8 +166,10 @@ export default function users(route) {
         refresh();
     };
     function toggle(user = current()) {
-        const others = [...list.selected.values()].filter(({ id }) => id !== user?.id);
-        choose(list, !user || others.length < list.selected.size ? others : [...others, user]);
+        // Without one of all that match, those in the page stay selected.
+        const before = list.all ? list.items : [...list.selected.values()];
+        const others = before.filter(({ id }) => id !== user?.id);
+        choose(list, !user || others.length < before.length ? others : [...others, user]);
     }
 
     function headCell([name, text, type]) {
@@ -255,7 +261,8 @@ export default function users(route) {
             ${tools()}${list.changed ? html`<button class="newbar" @click=${() => load(list)}>${
                 icon("rotate")}The list has changed. Show it</button>` : ""}${listView()}
             ${list.selected.size && extra ? extra.bar() : ""}
-            <div class="status"><span class="live">Live</span><span class="num"><b>${
+            <div class="status">${list.lost ? html`<span>Not live: no
+                answer</span>` : html`<span class="live">Live</span>`}<span class="num"><b>${
                 total(list.total)}</b> ${list.q || list.f ? "users match" : "users"}</span><span
                 class="keys"><kbd>J</kbd> <kbd>K</kbd> move &nbsp;<kbd>X</kbd> select
                 &nbsp;<kbd>?</kbd> all keys</span></div>`,

@@ -53,7 +53,7 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
     async function found() {
         const users = [];
         for await (const user of jsonLines(await send("GET", "/bulk/users",
-            { query: { ...list.of, fields: "username,status" } }))) {
+            { tenant: list.tenant, query: { ...list.of, fields: "username,status" } }))) {
             users.push(user);
         }
         return users;
@@ -66,16 +66,21 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
             status: gone ? undefined : goal })).join("\n");
         const answer = await send(gone ? "DELETE" : "PATCH", "/bulk/users",
             { lines, tenant: list.tenant });
-        for await (const one of jsonLines(answer)) {
-            if (one.status < 300) {
-                good.set(one.id, one);
-            } else if (one.line) {
-                bad.push(one);
+        try {
+            for await (const one of jsonLines(answer)) {
+                if (one.status < 300) {
+                    good.set(one.id, one);
+                } else if (one.line) {
+                    bad.push(one);
+                }
+                if (one.line % 100 === 0) {
+                    say(`${number(one.line)} of ${number(users.length)} done`);
+                }
             }
-            if (one.line % 100 === 0) {
-                say(`${number(one.line)} of ${number(users.length)} done`);
-            }
+        } catch {
+            // Those without a result are said below.
         }
+        const unknown = users.length - good.size - bad.length;
         changeRows(list, (user) => (!good.has(user.id) ? user : gone ? null
             : { ...user, status: goal, version: good.get(user.id).version,
                 updated_at: new Date().toISOString() }));
@@ -87,8 +92,11 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
         "Not undone");
         toast(`${undoes ? `Undone for ${name}` : `${name} ${WORDS[goal][1]}`}${bad.length ? `. ${
             count(bad.length, "user was", "users were")} not changed: ${bad[0].problem.detail}`
-            : ""}`, { kind: bad.length ? "bad" : "ok", undo: good.size && !undoes && undo,
-            stays: good.size > 1 && !undoes });
+            : ""}${unknown ? `. The connection broke: ${count(unknown, "user")} may be changed too`
+            : ""}`, { kind: bad.length || unknown ? "bad" : "ok",
+            undo: good.size && !undoes && undo, stays: unknown > 0 || (good.size > 1 && !undoes) });
+        // The list says how these are now.
+        await (unknown && list.tenant === here().tenant && load(list));
     }
     async function restore(users) {
         const bad = [];
@@ -109,7 +117,7 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
         const pieces = [];
         for (let at = 0; at < ids.length; at += 100) {
             const response = await send("GET", "/bulk/users", { headers: { Accept: type },
-                query: ids[0] ? { id: ids.slice(at, at + 100) } : list.of });
+                tenant: list.tenant, query: ids[0] ? { id: ids.slice(at, at + 100) } : list.of });
             pieces.push(kind === "csv" && at
                 ? (await response.text()).replace(/^[^\n]*\n/, "") : await response.blob());
         }

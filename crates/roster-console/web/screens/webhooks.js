@@ -60,8 +60,8 @@ function oneWebhook(route) {
     }
     const settings = form({ writes: sends, read, name: (one) => one.name, check: faultsIn,
         write: async (body, version) => (await patch(path, body, { version })).data,
-        saved() {
-            toast("Saved");
+        saved(one, before) {
+            one !== before && toast("Saved");
             screen.load();
         } });
 

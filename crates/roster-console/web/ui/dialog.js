@@ -23,6 +23,7 @@ export async function dialog({ title, body, actions = undefined, lead = undefine
         const close = (answer = undefined) => {
             done = true;
             removeEventListener("keydown", onEscape, true);
+            removeEventListener("hashchange", leave);
             stop();
             element.close();
             element.remove();
@@ -62,6 +63,8 @@ export async function dialog({ title, body, actions = undefined, lead = undefine
                 || left > box.right || top < box.top || top > box.bottom) && leave();
         });
         addEventListener("keydown", onEscape, true);
+        // It is about the place that was left, perhaps another tenant.
+        addEventListener("hashchange", leave);
         draw();
         element.showModal();
         /** @type {HTMLElement} */

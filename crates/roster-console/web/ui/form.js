@@ -95,7 +95,7 @@ export function form(spec) {
         const edits = await resolveConflict({ base: self.base, now: stored, edits: changes(),
             actor, name: spec.name(stored),
             label: (pointer) => labels[pointer] ?? pointerLabel(pointer) });
-        tell({ busy: false, ...(edits && { base: stored, edits }) });
+        tell({ busy: false, ...(edits && { base: stored, edits: realEdits(stored, edits) }) });
         return edits && (changes().size ? save() : spec.saved(stored, stored, []));
     }
 

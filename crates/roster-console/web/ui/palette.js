@@ -76,7 +76,9 @@ function controls() {
     return [...top.querySelectorAll("button, a[href], input, select, textarea")]
         .filter((/** @type {any} */ one) => !one.disabled && one.checkVisibility()
             && one.tabIndex >= 0)
-        .map((one) => ({ text: nameOf(one), sign: "right", run: () => use(one) }))
+        .map((one) => ({ one, text: nameOf(one), sign: "right" }))
+        // The screen may be drawn anew meanwhile, with something else in this place.
+        .map(({ one, ...act }) => ({ ...act, run: () => nameOf(one) === act.text && use(one) }))
         .filter(({ text }) => text);
 }
 

@@ -73,14 +73,18 @@ export const skeleton = (lines) => html`
 export const note = (kind, body) => html`<div class="box ${kind}" role="note">
     ${icon(kind === "bad" ? "alert" : kind)}<div>${body}</div></div>`;
 
-/** What a click does, once at a time. Below the second click of a double one may be another row. */
+let ended = { at: null, time: 0 };
+/** What a click does, once at a time. Below the second click of a double one may be another row, as
+ * in the same button after Enter was pressed twice. */
 export const once = (run) => async ({ currentTarget: at, detail }) => {
-    if (detail < 2 && !at.ariaBusy) {
+    const again = !detail && at === ended.at && performance.now() - ended.time < 500;
+    if (detail < 2 && !again && !at.ariaBusy) {
         at.ariaBusy = "true";
         try {
             await run();
         } finally {
             at.ariaBusy = null;
+            ended = { at, time: performance.now() };
         }
     }
 };

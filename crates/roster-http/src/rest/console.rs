@@ -129,9 +129,11 @@ pub(crate) async fn create_session(
     let credential = credential.filter(|_| *call.authority().actor() != Actor::Anonymous);
     let credential = credential.ok_or_else(nobody)?;
     let (content, proof, session) = app.sessions.begin(credential, app.directory.now())?;
+    // An operator's session is for all tenants, wherever it began.
+    let tenant = app.tenant.as_ref().filter(|_| !call.authority().is_operator());
     let members = present([
         ("proof", Some(Json::Text(proof))),
-        ("tenant", app.tenant.as_ref().map(|name| Json::Text(name.as_str().to_owned()))),
+        ("tenant", tenant.map(|name| Json::Text(name.as_str().to_owned()))),
     ]);
     respond(&app, &call, &content, session, members)
 }

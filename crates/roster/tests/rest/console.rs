@@ -243,6 +243,13 @@ pub(crate) async fn a_key_of_a_tenant_signs_in_below_it(backend: Backend) {
     let session = Halves::of(&reply);
     session.get(&service, "/tenants/acme/users").await.expect(200);
     session.get(&service, "/users").await.refused(403, "wrong-tenant");
+    let body = json!({"name": "ours", "scopes": ["users:read"], "tenants": "all"});
+    let ours = service.request("POST", "/keys").json(&body).send().await.expect(201).json();
+    let ours = ours["key"].as_str().expect("a key");
+    let reply = service.request("POST", "/tenants/acme/console/session").bearer(ours).send().await;
+    let reply = reply.expect(200);
+    assert_eq!(reply.json().get("tenant"), None, "it is for all tenants");
+    Halves::of(&reply).get(&service, "/users").await.expect(200);
     let renewal = service.request("PUT", "/tenants/acme/console/session");
     session.on(renewal).send().await.expect(200);
     let out = service.request("DELETE", "/console/session");
