@@ -8,9 +8,12 @@
 //! one key. If different keys for the same algorithm have one id, no token with that id is
 //! accepted: trying each would let a token cost as many verifications as the set has keys.
 
+use std::collections::HashMap;
+
 use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::DecodingKey;
 use roster_core::{Json, json};
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -60,13 +63,19 @@ pub(crate) enum NoKey {
 impl KeySet {
     /// Parses a set. The error says what is wrong with it.
     pub(crate) fn read(text: &[u8]) -> Result<Self, String> {
-        let document = json::read(text).map_err(|fault| fault.detail)?;
-        let Some(Json::Array(keys)) = document.member("keys") else {
+        // Each key is read by itself: one that cannot be read is none that Roster can use.
+        let text_of_keys = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let document: HashMap<String, &RawValue> =
+            serde_json::from_slice(text_of_keys).map_err(|fault| fault.to_string())?;
+        let keys = document.get("keys").map(|keys| serde_json::from_str(keys.get()));
+        let Some(Ok(keys)) = keys else {
             return Err("the key set has no array named keys".to_owned());
         };
+        let keys: Vec<&RawValue> = keys;
+        let keys = keys.into_iter().filter_map(|key| json::read(key.get().as_bytes()).ok());
         let mut usable: Vec<Key> = Vec::new();
         let mut is_cut = false;
-        for key in keys.iter().filter_map(Key::read) {
+        for key in keys.filter_map(|key| Key::read(&key)) {
             if usable.iter().any(|known| known.is_same(&key)) {
                 continue;
             }
@@ -97,8 +106,13 @@ impl KeySet {
     /// The key for a token with this key id, if it has one, and this algorithm.
     pub(crate) fn find(&self, id: Option<&str>, algorithm: TokenAlgorithm) -> Result<&Key, NoKey> {
         let Some(id) = id else {
-            let [key] = self.keys.as_slice() else { return Err(NoKey::Unnamed) };
-            return if key.fits(algorithm) { Ok(key) } else { Err(NoKey::Misfit) };
+            let key = self.keys.first().ok_or(NoKey::Unnamed)?;
+            // The same key may be listed twice.
+            if self.keys.iter().any(|other| other.parts != key.parts) {
+                return Err(NoKey::Unnamed);
+            }
+            let mut fitting = self.keys.iter().filter(|key| key.fits(algorithm));
+            return fitting.next().ok_or(NoKey::Misfit);
         };
         if !self.names(id) {
             return Err(NoKey::Unknown);

@@ -184,7 +184,12 @@ impl Tokens {
             return Err(NOT_ALLOWED.into());
         }
         let known = published.keys(token.key_id.as_deref()).await?;
-        verify(&token, issuer, &known.keys)?;
+        let mut known = known;
+        if let Err(fault) = verify(&token, issuer, &known.keys) {
+            let others = if fault.is_of_keys { published.others(&known).await } else { None };
+            known = others.ok_or(fault.why)?;
+            verify(&token, issuer, &known.keys).map_err(|fault| fault.why)?;
+        }
         let now = self.directory.now();
         let Admitted { authority, until } = issuer.admit(&token.claims, now)?;
         let tenant = issuer.tenant.of(&token.claims, &self.directory).await?;
@@ -212,13 +217,28 @@ impl Tokens {
     }
 }
 
+/// Why a token is not verified.
+struct Unverified {
+    why: &'static str,
+    /// Whether other keys may verify it.
+    is_of_keys: bool,
+}
+
 /// Verifies the token's signature with the keys of the issuer.
-fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), &'static str> {
-    let key = keys.find(token.key_id.as_deref(), token.algorithm).map_err(|why| match why {
-        NoKey::Unknown => "the token is signed by a key that its issuer does not publish",
-        NoKey::Unnamed => "the token names no key, and its issuer has not exactly one",
-        NoKey::Shared => "the issuer publishes different keys with the key id of the token",
-        NoKey::Misfit => "the token is not signed by the algorithm that its key is for",
+fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), Unverified> {
+    let key = keys.find(token.key_id.as_deref(), token.algorithm).map_err(|fault| {
+        let (why, is_of_keys) = match fault {
+            // The keys were just read for it.
+            NoKey::Unknown => {
+                ("the token is signed by a key that its issuer does not publish", false)
+            }
+            NoKey::Unnamed => ("the token names no key, and its issuer has not exactly one", true),
+            NoKey::Shared => {
+                ("the issuer publishes different keys with the key id of the token", true)
+            }
+            NoKey::Misfit => ("the token is not signed by the algorithm that its key is for", true),
+        };
+        Unverified { why, is_of_keys }
     })?;
     signature::install();
     let mut asked = Validation::new(token.algorithm.to_jsonwebtoken());
@@ -230,7 +250,8 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
     let decoded = jsonwebtoken::decode::<serde_json::Value>(token.text, &key.material, &asked);
     let Err(error) = decoded else { return Ok(()) };
     let is = |kind: &ErrorKind| error.kind() == kind;
-    Err(if is(&ErrorKind::InvalidSignature) {
+    let is_of_keys = is(&ErrorKind::InvalidSignature);
+    let why = if is_of_keys {
         "the token's signature is wrong"
     } else if is(&ErrorKind::InvalidAudience) {
         "the token is not for this audience"
@@ -238,5 +259,6 @@ fn verify(token: &Token<'_>, issuer: &TokenIssuer, keys: &KeySet) -> Result<(), 
         "the token lacks one of exp, iss, aud and sub, or one of them has another type"
     } else {
         "the token is not well formed"
-    })
+    };
+    Err(Unverified { why, is_of_keys })
 }

@@ -31,8 +31,9 @@ pub const ANSWER_TRAFFIC_BYTES_MAX: u64 = 512 * 1024;
 pub const SET_KEYS_MAX: usize = 100;
 /// The age at which keys are fetched again, in milliseconds.
 pub const TTL_MS: i64 = 10 * 60 * 1000;
-/// Keys that were unused for this time are fetched before they are used.
-pub const IDLE_MS: i64 = 2 * TTL_MS;
+/// Keys of this age are used only while the issuer cannot be reached: a request waits for newer
+/// ones. Until then they are fetched in the background.
+pub const IDLE_MS: i64 = TTL_MS + 60 * 1000;
 /// How long keys are used while the issuer cannot be reached.
 pub const STALE_MS: i64 = 24 * 60 * 60 * 1000;
 /// The minimum time between two fetches, unless there are no usable keys.

@@ -1,9 +1,10 @@
 //! The cached keys of an issuer, and how old they may be.
 //!
-//! Keys older than ten minutes are fetched again in the background. A token with an unknown key id
-//! causes a fetch at once, but at most one every 30 seconds. Only one fetch runs at a time. Only
-//! requests whose key is unknown wait for it. If the issuer cannot be reached, its last keys are
-//! used for up to a day. After that, its tokens are rejected.
+//! Keys older than ten minutes are fetched again in the background, and those older than eleven
+//! before they are used. A token with an unknown key id, and one that no known key verifies, cause
+//! a fetch at once, but at most one every 30 seconds. Only one fetch runs at a time. Only requests
+//! that need it wait for it. If the issuer cannot be reached, its last keys are used for up to a
+//! day. After that, its tokens are rejected.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -77,6 +78,16 @@ impl Published {
         serves(&state).filter(|known| !(state.failed && lacks(known))).ok_or(Refused::Away)
     }
 
+    /// Other keys than those, which do not verify a token: an issuer may have replaced a key and
+    /// kept its id. `None` if there are none.
+    pub(crate) async fn others(&self, known: &Known) -> Option<Arc<Known>> {
+        let state = self.0.state();
+        let is_known = state.known.as_ref().is_some_and(|now| now.keys.digest == known.keys.digest);
+        let is_rested = state.rested(self.0.directory.now()) >= COOLDOWN_MS;
+        let state = if is_known && is_rested { self.fetch(state.fetches).await } else { state };
+        state.known.filter(|now| now.keys.digest != known.keys.digest)
+    }
+
     /// The keys of the last successful fetch, if they are not too old.
     pub(crate) fn cached(&self) -> Option<Arc<Known>> {
         let now = self.0.directory.now();
@@ -110,7 +121,7 @@ impl State {
     fn must_wait(&self, now: Timestamp) -> bool {
         let usable = self.known.as_ref().filter(|known| !known.keys.is_empty());
         match usable.map(|known| known.age(now)) {
-            Some(age) if age < STALE_MS => age >= TTL_MS && self.rested(now) >= IDLE_MS,
+            Some(age) if age < STALE_MS => age >= IDLE_MS && !self.failed,
             Some(_) | None => self.rested(now) >= RETRY_MS,
         }
     }

@@ -1,6 +1,7 @@
 //! One request on a connection of its own.
 
 use std::{
+    collections::VecDeque,
     error::Error,
     io,
     net::{IpAddr, SocketAddr},
@@ -135,7 +136,7 @@ impl Client {
     ) -> Result<Answer, Fault> {
         let drained_by = Instant::now() + limits.whole.saturating_sub(DRAIN_MARGIN);
         let exchange = async {
-            let connected = timeout(limits.connect, connect(target, admits)).await;
+            let connected = timeout(limits.connect, connect(target, admits, limits.connect)).await;
             let stream = connected.map_err(|_| Fault::TimedOut(limits.connect))??;
             if !target.is_secure {
                 return ask(stream, target, request, limits, drained_by).await;
@@ -181,20 +182,31 @@ fn tls_fault(error: &io::Error) -> String {
     text.to_owned()
 }
 
-/// Connects to the first admitted address of the host that accepts a connection.
-async fn connect(target: &Target, admits: impl Fn(IpAddr) -> bool) -> Result<TcpStream, Fault> {
+/// Connects to the first admitted address of the host that accepts a connection. An address that
+/// does not answer takes an equal part of what is left of the time, so that the last one is tried.
+async fn connect(
+    target: &Target,
+    admits: impl Fn(IpAddr) -> bool,
+    within: Duration,
+) -> Result<TcpStream, Fault> {
+    let end = Instant::now() + within;
     let found = lookup_host((target.host.as_str(), target.port)).await;
     let found = found.map_err(|error| Fault::Name(error.to_string()))?;
     let mut last = Fault::Name("it has no address".to_owned());
-    for address in found {
+    let mut found: VecDeque<SocketAddr> = found.collect();
+    while let Some(address) = found.pop_front() {
         let ip = SocketAddr::ip(&address).to_canonical();
         if !admits(ip) {
             last = Fault::NotAdmitted(ip);
             continue;
         }
-        match TcpStream::connect(address).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Fault::Connect(error.to_string()),
+        let others = found.iter().filter(|other| admits(other.ip().to_canonical())).count();
+        let left = end.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(others + 1).unwrap_or(u32::MAX);
+        match timeout(share, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => last = Fault::Connect(error.to_string()),
+            Err(_) => last = Fault::TimedOut(within),
         }
     }
     Err(last)

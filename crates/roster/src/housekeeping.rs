@@ -291,7 +291,7 @@ impl Housekeeping {
         }
         if let Some(keep) = self.keep.events {
             let limit = before(now, keep);
-            let oldest = EventsQuery::after(0, 1);
+            let oldest = EventsQuery { all_tenants: true, ..EventsQuery::after(0, 1) };
             if let Ok(page) = self.directory.events(permit(), AuditView::Everything, oldest).await {
                 let lag = page.events.first().map(|(_, oldest)| between(oldest.at, limit));
                 self.metrics.set_lag(Duty::Events, lag.unwrap_or_default());

@@ -30,9 +30,9 @@ pub enum Unauthentic {
 }
 
 impl Keyring {
-    /// Whether no key was ever created.
-    pub const fn is_open(&self) -> bool {
-        self.generation == 0
+    /// Whether no key was ever created. A damaged count does not open a service that has keys.
+    pub fn is_open(&self) -> bool {
+        self.generation == 0 && self.keys.is_empty()
     }
 
     /// The key that a caller presents. An unknown id takes the same comparisons as a known one.

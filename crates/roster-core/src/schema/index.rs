@@ -10,7 +10,7 @@ use super::{DeclaredMember, UserSchema, ValueType};
 use crate::{
     id::UserId,
     json::Json,
-    limits::INDEX_KEY_LENGTH_MAX,
+    limits::{INDEX_KEY_LENGTH_MAX, INDEXED_MEMBERS_MAX},
     read::filter::{Compared as _, Comparison, Filter, FilterFault, MemberNames, Operand, Path},
     text::fold_key,
     timestamp::Timestamp,
@@ -388,6 +388,8 @@ impl UserSchema {
     }
 
     /// The indexes after a change of the declarations. An index whose values stay keeps its rows.
+    /// A new one gets a number that no index had for more than a thousand versions: requests and
+    /// cursors that began before know an index by its number.
     pub(super) fn indexes_for(
         &self,
         members: &[DeclaredMember],
@@ -410,7 +412,7 @@ impl UserSchema {
                     IndexStatus::Ready
                 };
             } else {
-                let mut free = (INDEX_KIND_MIN..i16::MAX).filter(|kind| !used.contains(kind));
+                let mut free = numbers_from(self.version).filter(|kind| !used.contains(kind));
                 index.kind = free.next().unwrap_or(i16::MAX);
                 used.insert(index.kind);
             }
@@ -422,6 +424,14 @@ impl UserSchema {
         );
         indexes
     }
+}
+
+/// All numbers of indexes, first those of this version of the schema.
+fn numbers_from(version: i64) -> impl Iterator<Item = i16> {
+    let (all, each) = (usize::from(i16::MAX.unsigned_abs()), INDEXED_MEMBERS_MAX);
+    let first = usize::try_from(version - 1).unwrap_or(0) % (all / each) * each;
+    let turned = (INDEX_KIND_MIN..i16::MAX).cycle().skip(first);
+    turned.take(all)
 }
 
 #[cfg(test)]

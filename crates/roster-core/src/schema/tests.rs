@@ -151,4 +151,16 @@ fn a_schema_is_replaced_at_its_version_and_an_equal_one_changes_nothing() {
     assert_eq!(decide(&change.schema, one, None).map(|_| ()), stale);
     let equal = one.replace(r#","version":1"#, "");
     assert!(decide(&change.schema, &equal, None).unwrap().is_none());
+
+    // The rows of an index are deleted, and its number is not that of a later one.
+    let indexed = |name: &str| {
+        format!(r#"{{"attributes":[{{"name":"{name}","type":"string","indexed":true}}]}}"#)
+    };
+    let first = decide(&current, &indexed("a"), None).unwrap().unwrap().schema;
+    let none = decide(&first, r#"{"attributes":[]}"#, None).unwrap().unwrap().schema;
+    let none = UserSchema { indexes: Vec::new(), ..(*none).clone() };
+    let second = decide(&none, &indexed("b"), None).unwrap().unwrap().schema;
+    assert_ne!(second.indexes[0].kind, first.indexes[0].kind);
+    let last = UserSchema { version: i64::from(i16::MAX) * 1000, ..none };
+    assert!(decide(&last, &indexed("c"), None).unwrap().unwrap().schema.indexes[0].kind > 1);
 }

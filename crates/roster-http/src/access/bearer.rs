@@ -3,7 +3,7 @@
 
 use http::{HeaderMap, header::AUTHORIZATION};
 
-use super::invalid;
+use super::{another_scheme, invalid};
 use crate::problem::{Problem, ProblemCode};
 
 /// The token of a request, if it sends credentials.
@@ -17,7 +17,7 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let (scheme, token) =
         line.to_str().ok().and_then(|line| line.split_once(' ')).unwrap_or(("", ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(invalid("send a key or a token as Authorization: Bearer"));
+        return Err(another_scheme());
     }
     let token = token.trim_matches(' ');
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);

@@ -247,6 +247,13 @@ fn invalid(detail: &'static str) -> Problem {
     Problem::saying(ProblemCode::Unauthenticated, detail).with_header(WWW_AUTHENTICATE, CHALLENGE)
 }
 
+/// The problem of a caller that uses another way to authenticate. RFC 6750 section 3.1: without the
+/// code of an error.
+fn another_scheme() -> Problem {
+    let detail = "send a key or a token as Authorization: Bearer";
+    Problem::saying(ProblemCode::Unauthenticated, detail).with_header(WWW_AUTHENTICATE, CHALLENGE)
+}
+
 fn unauthentic(why: Unauthentic) -> Problem {
     invalid(match why {
         Unauthentic::Unknown => "no key has this id and this secret",

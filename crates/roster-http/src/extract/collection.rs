@@ -101,10 +101,11 @@ pub(crate) fn boolean(text: &str) -> Result<bool, ParameterFault> {
 
 /// A value to compare, normalized like stored values.
 pub(crate) fn text(value: &str) -> Result<String, ParameterFault> {
+    let value = nfc(value.to_owned());
     if value.is_empty() || value.chars().nth(TEXT_LENGTH_MAX).is_some() {
         return Err(invalid(&format!("give 1 to {TEXT_LENGTH_MAX} characters")));
     }
-    Ok(nfc(value.to_owned()))
+    Ok(value)
 }
 
 /// The target of another page: the original query with another cursor.

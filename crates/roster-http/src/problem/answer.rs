@@ -43,6 +43,9 @@ pub(crate) struct Fault {
     column: Option<String>,
 }
 
+/// The maximum length of a pointer, in characters. Only names that no record has are cut.
+const POINTER_LENGTH_MAX: usize = 4096;
+
 #[derive(Debug)]
 enum Place {
     Pointer(String),
@@ -58,7 +61,11 @@ impl Fault {
         code: &'static str,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::new(Place::Pointer(pointer.into()), code, detail.into())
+        let mut pointer = pointer.into();
+        if let Some((end, _)) = pointer.char_indices().nth(POINTER_LENGTH_MAX) {
+            pointer.truncate(end);
+        }
+        Self::new(Place::Pointer(pointer), code, detail.into())
     }
 
     /// An error of a query parameter.

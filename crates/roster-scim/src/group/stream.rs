@@ -79,8 +79,17 @@ pub(crate) fn small(text: &[u8]) -> Result<Json, Fault> {
     match text.first() {
         Some(b'[') if text.len() > SMALL_BYTES_MAX => Ok(Json::Array(vec![Json::Null; 2])),
         Some(b'{') if text.len() > SMALL_BYTES_MAX => Ok(Json::Object(Vec::new())),
-        _ => Ok(json::read(text)?),
+        _ => read_part(text),
     }
+}
+
+/// Reads a part of a body. A fault says nothing of its place, which would be that in the part.
+fn read_part(text: &[u8]) -> Result<Json, Fault> {
+    let without_place = |fault: JsonFault| {
+        let detail = fault.detail.split(" at line ").next().unwrap_or_default().to_owned();
+        Fault::Json(JsonFault { detail })
+    };
+    json::read(text).map_err(without_place)
 }
 
 /// One member of a group.
@@ -89,7 +98,7 @@ pub(crate) fn member(text: &[u8]) -> Result<Json, Fault> {
         let detail = format!("send at most {SMALL_BYTES_MAX} bytes for one member");
         return Err(ScimError::new(ScimType::InvalidValue, detail).into());
     }
-    Ok(json::read(text)?)
+    read_part(text)
 }
 
 /// Calls the function with each name of an object and the text of its value.

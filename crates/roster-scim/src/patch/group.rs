@@ -100,12 +100,24 @@ impl MembersChange {
             if op != Op::Remove || !whole {
                 return Err(parts_are_immutable().into());
             }
-            if value.is_some_and(|value| value != b"null") {
+            let value = value.filter(|value| *value != b"null" && *value != b"\"\"");
+            if value.is_some() && !strictness.is_tolerant() {
                 return Err(no_value_of_a_removal().into());
             }
+            let mut named = BTreeSet::new();
+            each_id(value.unwrap_or(b"[]"), strictness, |id| {
+                named.insert(id);
+            })?;
             // Ids of no members are ignored: there is nothing to remove.
-            for text in ids {
-                self.remove(member_id(text)?);
+            let mut ids = ids.into_iter().map(member_id).collect::<Result<BTreeSet<_>, _>>()?;
+            if !named.is_empty() {
+                ids.retain(|id| named.contains(id));
+                if ids.is_empty() {
+                    return Err(no_value_of_a_removal().into());
+                }
+            }
+            for id in ids {
+                self.remove(id);
             }
             return Ok(());
         }

@@ -93,7 +93,12 @@ fn copy(source: &Connection, to: &Path) -> Result<(), BackupError> {
         let source = std::io::Error::other("the path is not UTF-8");
         BackupError::Io { path: to.to_owned(), source }
     })?;
-    source.execute("VACUUM INTO ?1", [to])?;
+    let copied = source.execute("VACUUM INTO ?1", [to]);
+    if copied.is_err() {
+        // SQLite leaves the journal of a copy that it could not finish.
+        drop(fs::remove_file(format!("{to}-journal")));
+    }
+    copied?;
     Ok(())
 }
 

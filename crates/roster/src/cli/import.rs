@@ -84,6 +84,9 @@ fn create(
     config_file: Option<PathBuf>,
     flags: &ImportFlags,
 ) -> anyhow::Result<ExitCode> {
+    if Config::environment_names_tenant() {
+        bail!("a new data directory has only the default tenant: unset ROSTER_TENANT");
+    }
     let given = ("data", data.as_os_str().to_owned());
     let given = Given { flags: vec![given], config_file, dev: false };
     let (mut config, _) = Config::load(&given)?;

@@ -198,13 +198,21 @@ pub fn run() -> ExitCode {
     };
     outcome.unwrap_or_else(|error| {
         say(&format!("error: {error:#}"));
-        if error.is::<Faults>() {
+        if error.is::<Faults>() || contradicts_store(&error) {
             ExitCode::from(EXIT_CONFIG)
         } else if error.is::<Usage>() {
             ExitCode::from(roster_cli::exit::USAGE)
         } else {
             ExitCode::FAILURE
         }
+    })
+}
+
+/// Whether a setting states another policy than the store has.
+fn contradicts_store(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        matches!(cause.downcast_ref(), Some(roster_sqlite::OpenError::PolicyMismatch(_)))
+            || matches!(cause.downcast_ref(), Some(roster_postgres::OpenError::PolicyMismatch(_)))
     })
 }
 

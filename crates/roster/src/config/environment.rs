@@ -2,10 +2,11 @@
 //!
 //! Every variable that starts with `ROSTER_` belongs to Roster, so an unknown one is a fault:
 //! otherwise a misspelled name would silently have no effect. The exception are variables that
-//! Kubernetes sets in every container for a service called `roster`, and those of the commands that
-//! ask a service.
+//! Kubernetes sets in every container for a service called `roster` or `roster-…`, and those of the
+//! commands that ask a service.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::net::IpAddr;
 
 use super::CONFIG_FILE_ENV;
 use super::claim::Claim;
@@ -30,11 +31,16 @@ pub(super) fn read() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
+/// Whether requests are to go to a tenant.
+pub(super) fn names_tenant() -> bool {
+    read().into_iter().any(|(name, tenant)| name == "ROSTER_TENANT" && !tenant.is_empty())
+}
+
 /// Fails if a variable of this process is none of Roster's: also for a command that asks a service,
 /// where a misspelled tenant would mean the default tenant.
 pub(super) fn check_names() -> Result<(), Faults> {
     let mut faults = Faults::default();
-    refuse_unknown_names(read().into_iter().map(|(name, _)| name), &mut faults);
+    refuse_unknown_names(read(), &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -58,40 +64,50 @@ pub(super) fn sort(variables: Vec<(OsString, OsString)>, faults: &mut Faults) ->
                 Err(_) => faults.push(origin, "the value is not valid UTF-8"),
             }
         } else {
-            refuse_unknown(name, faults);
+            refuse_unknown(name, &value, faults);
         }
     }
     environment
 }
 
-fn refuse_unknown_names(names: impl Iterator<Item = OsString>, faults: &mut Faults) {
-    let names = names.filter_map(|name| name.into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
-    names.sort();
-    for name in names {
-        refuse_unknown(name, faults);
+fn refuse_unknown_names(variables: Vec<(OsString, OsString)>, faults: &mut Faults) {
+    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
+    let mut named: Vec<_> = variables.into_iter().filter_map(text).collect();
+    named.retain(|(name, _)| name.starts_with(PREFIX));
+    named.sort();
+    for (name, value) in named {
+        refuse_unknown(name, &value, faults);
     }
 }
 
-fn refuse_unknown(name: String, faults: &mut Faults) {
+fn refuse_unknown(name: String, value: &OsStr, faults: &mut Faults) {
     let known = SETTINGS.iter().map(|setting| setting.env);
     let mut known = known.chain([CONFIG_FILE_ENV]).chain(roster_cli::VARIABLES);
-    if known.clone().any(|one| one == name) || is_service_link(&name) {
+    if known.clone().any(|one| one == name) || is_service_link(&name, value) {
         return;
     }
     let hint = did_you_mean(&name, &mut known);
     faults.push(Origin::Environment(name), format!("no setting has this name{hint}"));
 }
 
-/// Whether Kubernetes set the variable because a service is called `roster`. It is not a misspelled
-/// setting, and the operator cannot remove it.
-fn is_service_link(name: &str) -> bool {
-    name == "ROSTER_SERVICE_HOST"
-        || name == "ROSTER_PORT"
-        || name.starts_with("ROSTER_SERVICE_PORT")
-        || name
-            .strip_prefix("ROSTER_PORT_")
-            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+/// Whether Kubernetes set the variable because a service is called `roster`, or begins so. It is no
+/// misspelled setting, and the operator cannot remove it.
+fn is_service_link(name: &str, value: &OsStr) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let value = value.to_str().unwrap_or_default();
+    if name.ends_with("_SERVICE_HOST") {
+        return value.parse::<IpAddr>().is_ok();
+    }
+    if name.ends_with("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+        return is_number(value);
+    }
+    let is_protocol = |text: &str| matches!(text, "TCP" | "UDP" | "SCTP");
+    let mut words = name.split('_').skip_while(|word| *word != "PORT");
+    match (words.next(), words.next(), words.next()) {
+        (Some(_), Some(port), Some(protocol)) => is_number(port) && is_protocol(protocol),
+        (Some(_), None, None) => value.contains("://"),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -104,10 +120,11 @@ mod tests {
         let of_others = ["HOME", "ROSTER_SERVICE_HOST", "ROSTER_PORT_80_TCP", "roster_tennant"];
         let known = of_the_service.chain([CONFIG_FILE_ENV]).chain(roster_cli::VARIABLES);
         let mut faults = Faults::default();
-        refuse_unknown_names(known.chain(of_others).map(OsString::from), &mut faults);
+        let with_a_value = |name: &str| (OsString::from(name), OsString::from("10.0.0.1"));
+        refuse_unknown_names(known.chain(of_others).map(with_a_value).collect(), &mut faults);
         assert_eq!(faults.as_slice(), []);
-        let wrong = ["ROSTER_URLL", "ROSTER_TENNANT"].map(OsString::from);
-        refuse_unknown_names(wrong.into_iter(), &mut faults);
+        let wrong = ["ROSTER_URLL", "ROSTER_TENNANT"].map(with_a_value);
+        refuse_unknown_names(wrong.into(), &mut faults);
         let said: Vec<_> = faults.as_slice().iter().map(ToString::to_string).collect();
         let end = |name| format!("no setting has this name; did you mean {name}?");
         assert_eq!(

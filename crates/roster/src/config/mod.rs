@@ -182,6 +182,11 @@ impl Config {
         resolve::resolve(given, environment::read())
     }
 
+    /// Whether the environment names a tenant for requests to a service.
+    pub fn environment_names_tenant() -> bool {
+        environment::names_tenant()
+    }
+
     /// Fails if the environment has a variable that starts with `ROSTER_` and is unknown.
     pub fn check_environment() -> Result<(), Faults> {
         environment::check_names()

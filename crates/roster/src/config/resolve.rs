@@ -88,6 +88,9 @@ pub(super) fn resolve(
             .chain(environment.claims.iter().filter(given_to))
             .chain(from_flags.iter().filter(given_to));
         for claim in weakest_first {
+            if given.dev && setting.key == "database" && is_ambient(claim) {
+                faults.push(claim.origin.clone(), named(&claim.origin, setting.key, NOT_WITH_DEV));
+            }
             match setting.kind.put(&mut config, &claim.text) {
                 Ok(value) => {
                     lines.retain(|line: &ReportLine| line.key != setting.key);
@@ -104,6 +107,13 @@ pub(super) fn resolve(
     if faults.is_empty() { Ok((config, Report { lines })) } else { Err(faults) }
 }
 
+const NOT_WITH_DEV: &str = "cannot go with --dev, which runs on a temporary directory";
+
+/// Whether a value is from the environment or from the file.
+fn is_ambient(claim: &Claim) -> bool {
+    matches!(claim.origin, Origin::Environment(_) | Origin::File { .. }) && !claim.text.is_empty()
+}
+
 /// The values of the command line.
 fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -113,8 +123,7 @@ fn flag_claims(given: &Given, faults: &mut Faults) -> Vec<Claim> {
         };
         let origin = Origin::Flag(setting.flag);
         if given.dev && ["data", "database"].contains(&setting.key) {
-            let detail = "cannot go with --dev, which runs on a temporary directory";
-            faults.push(origin.clone(), detail);
+            faults.push(origin.clone(), NOT_WITH_DEV);
         }
         match value.clone().into_string() {
             Ok(text) => claims.push(Claim { setting, text, origin }),

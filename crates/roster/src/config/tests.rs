@@ -363,9 +363,16 @@ fn variables_that_kubernetes_sets_for_a_service_are_ignored() {
         .env("ROSTER_SERVICE_PORT", "80")
         .env("ROSTER_SERVICE_PORT_HTTP", "80")
         .env("ROSTER_PORT", "tcp://10.0.0.1:80")
-        .env("ROSTER_PORT_80_TCP_ADDR", "10.0.0.1");
+        .env("ROSTER_PORT_80_TCP_ADDR", "10.0.0.1")
+        .env("ROSTER_POSTGRESQL_SERVICE_HOST", "fd00::7")
+        .env("ROSTER_POSTGRESQL_SERVICE_PORT_TCP_POSTGRESQL", "5432")
+        .env("ROSTER_POSTGRESQL_PORT", "tcp://[fd00::7]:5432")
+        .env("ROSTER_POSTGRESQL_PORT_5432_TCP", "tcp://[fd00::7]:5432")
+        .env("ROSTER_POSTGRESQL_PORT_5432_TCP_PROTO", "tcp");
     assert_eq!(linked.config(), none().config());
-    assert_eq!(none().env("ROSTER_PORT_HTTP", "80").faults().len(), 1);
+    for name in ["ROSTER_PORT_HTTP", "ROSTER_PORT", "ROSTER_API_PORT", "ROSTER_SERVICE_HOST"] {
+        assert_eq!(none().env(name, "8080").faults().len(), 1, "{name}");
+    }
 }
 
 #[test]
@@ -387,6 +394,13 @@ fn dev_and_a_data_flag_are_a_fault() {
     let mut sources = none().env("ROSTER_DATA", "/srv/roster");
     sources.given.dev = true;
     assert!(sources.config().dev);
+    let database = "postgres://roster@db.example/roster";
+    let of_the_file = none().file(&format!("database = \"{database}\"\n"));
+    for mut sources in [none().env("ROSTER_DATABASE", database), of_the_file] {
+        sources.given.dev = true;
+        let faults = sources.faults();
+        assert!(faults.len() == 1 && faults[0].contains("cannot go with --dev"), "{faults:?}");
+    }
 }
 
 #[test]

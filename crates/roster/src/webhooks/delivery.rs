@@ -79,10 +79,17 @@ pub(super) struct Shared {
     pub(super) requests: Places,
     pub(super) reads: SharedReads<WebhookContent>,
     pub(super) began: Instant,
+    /// When the lease ends, with a margin.
+    pub(super) end: watch::Sender<Instant>,
     pub(super) stop: watch::Receiver<bool>,
 }
 
 impl Shared {
+    /// Whether another process may send by now.
+    pub(super) fn is_over(&self) -> bool {
+        Instant::now() >= *self.end.borrow()
+    }
+
     /// The next moment at which webhooks read that have received everything.
     fn next_moment(&self) -> Instant {
         let since = Instant::now().duration_since(self.began).as_nanos() % GATHER.as_nanos();
@@ -214,6 +221,9 @@ impl Delivery {
             self.served.stored.progress = Progress::at(reached);
             return Ok(if page.reached < page.head { Next::Look } else { Next::Wait });
         };
+        if self.shared.is_over() {
+            return Ok(Next::End);
+        }
         let client = &self.shared.settings.client;
         let sent = client.send_events(&self.served, &content, directory.now()).await;
         let Sent { delivery, retry_after_ms } = sent;

@@ -10,7 +10,7 @@ mod shared_reads;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use roster_core::{
-    Directory, EventKinds, EventsQuery, StoreError, TenantId,
+    Directory, EventKinds, EventsQuery, LogId, StoreError, TenantId,
     access::{AuditView, Permit},
     store::{LEASE_MS, Lease},
     webhook::{ServedWebhook, WebhookId},
@@ -133,7 +133,7 @@ impl Sender {
     /// Sends as long as the lease is renewed.
     async fn serve(&mut self, lease: Lease, began: Instant) {
         let most = Duration::from_millis(LEASE_MS.unsigned_abs()).saturating_sub(MARGIN);
-        let mut end = began + most;
+        let end = began + most;
         let mut renewal = began + RENEWAL;
         let shared = Arc::new(Shared {
             directory: self.directory.clone(),
@@ -142,12 +142,17 @@ impl Sender {
             requests: Places::new(REQUESTS_MAX),
             reads: SharedReads::default(),
             began,
+            end: watch::Sender::new(end),
             stop: self.stop.clone(),
         });
         let mut tasks = Tasks { shared, by_id: HashMap::new(), of_tenants: HashMap::new() };
         let mut position = None;
         loop {
             let next_look = Instant::now() + LOOK_PAUSE;
+            // The process may have been suspended.
+            if tasks.shared.is_over() {
+                break;
+            }
             match self.look(&mut tasks, &mut position).await {
                 Ok(()) => {}
                 Err(error) => {
@@ -159,14 +164,12 @@ impl Sender {
                 let began = Instant::now();
                 match self.directory.take_webhook_lease(self.holder).await {
                     Ok(Some(renewed)) if renewed == lease => {
-                        (end, renewal) = (began + most, began + RENEWAL);
+                        tasks.shared.end.send_replace(began + most);
+                        renewal = began + RENEWAL;
                     }
                     Ok(_) => break,
                     Err(error) => note(&error),
                 }
-            }
-            if Instant::now() >= end {
-                break;
             }
             // Without webhooks, commits need not be followed.
             let is_idle = position.is_some() && tasks.by_id.is_empty();
@@ -180,7 +183,7 @@ impl Sender {
             tokio::select! {
                 _ = self.stop.changed() => {}
                 () = sleep(TICK) => {}
-                () = self.directory.log_grown(position.unwrap_or_default()) => {
+                () = self.directory.log_grown(position.map_or(0, |(_, number)| number)) => {
                     sleep_until(next_look).await;
                 }
             }
@@ -190,13 +193,20 @@ impl Sender {
     }
 
     /// Reads what is new in the log, and wakes the webhooks of the tenants that have new events.
-    /// Reads the webhooks first, and again if one of them or a tenant was changed.
-    async fn look(&self, tasks: &mut Tasks, position: &mut Option<i64>) -> Result<(), StoreError> {
-        let Some(after) = position else {
+    /// Reads the webhooks first, and again if one of them or a tenant was changed, or if another
+    /// log continues this one: the last changes may be lost.
+    async fn look(
+        &self,
+        tasks: &mut Tasks,
+        position: &mut Option<(LogId, i64)>,
+    ) -> Result<(), StoreError> {
+        let log = self.directory.log_id();
+        let Some((_, after)) = position.as_mut().filter(|(known, _)| *known == log) else {
             // The webhooks are read after this position, so no change of them is missed.
             let head = self.directory.head().await?.position;
             tasks.renew(self.directory.served_webhooks().await?);
-            *position = Some(head);
+            tasks.wake_all();
+            *position = Some((log, head));
             return Ok(());
         };
         loop {
@@ -279,6 +289,11 @@ impl Tasks {
                 task.wake.notify_one();
             }
         }
+    }
+
+    /// Wakes all webhooks.
+    fn wake_all(&self) {
+        self.by_id.values().for_each(|task| task.wake.notify_one());
     }
 
     /// Waits until all have stored their progress.

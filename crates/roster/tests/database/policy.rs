@@ -47,7 +47,7 @@ fn serve(place: &Place, words: &[&str]) -> Process {
 fn refused(place: &Place, words: &[&str]) -> String {
     let mut command = place.serve(env!("CARGO_BIN_EXE_roster"));
     command.args(words);
-    failure(command, 1)
+    failure(command, 78)
 }
 
 fn shown(service: &Process) -> String {

@@ -59,6 +59,7 @@ macro_rules! with_all_cases {
                 a_set_without_a_key_is_fetched_again_after_a_second,
                 keys_are_fetched_again_after_the_clock_was_set_back,
                 rotated_issuer_keys_are_fetched,
+                a_key_that_is_replaced_under_its_id_is_fetched,
                 a_token_is_rejected_once_its_key_leaves_the_set,
                 an_unreachable_issuer_is_503_until_it_responds,
                 keys_of_an_unreachable_issuer_are_used_for_a_day,

@@ -246,7 +246,11 @@ fn resolve_username(
         };
         // An invalid address or username has its own violation.
         if !violations.iter().any(has_cause) {
-            let detail = "give a username or an email";
+            let detail = if profile.text(Attribute::Username).is_some() {
+                "this is the address that the write removes: keep it, or give another username"
+            } else {
+                "give a username or an email"
+            };
             violations.push(Violation::new("/username", ViolationCode::Required, detail));
         }
         return;

@@ -4,9 +4,14 @@
 //! A dry run counts the users that match and returns the first of them as they would be. A real run
 //! must state this count, so a condition that matches other users than expected changes nothing. It
 //! reads the users page by page and changes each one only if it still has the version that was
-//! read. The response is a stream of results. If the client disconnects, the run stops.
+//! read. If the condition reads groups, which are in no version, users are tested again just before
+//! they are changed. The response is a stream of results. If the client disconnects, the run stops.
 
-use std::{collections::VecDeque, iter, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    iter,
+    sync::Arc,
+};
 
 use axum::response::{IntoResponse as _, Response};
 use http::{
@@ -17,6 +22,7 @@ use roster_core::{
     BulkLine, BulkWrite, Caller, Directory, Failure, Json, Mode, Outcome, Preconditions,
     StoreError, Stored, Tags, UserId,
     access::{Permit, ReadUsers, WriteUsers},
+    filter::Expression,
     json::{separate, write_json},
     limits::PAGE_SIZE_DEFAULT,
     list::{Page, PageQuery},
@@ -74,9 +80,10 @@ pub(crate) enum MatchingChange {
 }
 
 impl MatchingChange {
-    /// The change of a user at the version that was read.
-    fn of(&self, user: &Stored) -> BulkWrite {
-        let if_match = Some(Tags::Versions(vec![user.version]));
+    /// The change of a user at the version that was read; of none if it does not match any more.
+    fn of(&self, user: &Stored, still_matches: bool) -> BulkWrite {
+        let if_match =
+            Some(Tags::Versions(still_matches.then_some(user.version).into_iter().collect()));
         let preconditions = Preconditions { if_match, if_none_match: None };
         match self {
             Self::Patch(patch) => BulkWrite::Patch(user.id, preconditions, Arc::clone(patch)),
@@ -146,6 +153,8 @@ pub(crate) async fn change_matching(
         log_charges,
         caller,
         app: app.clone(),
+        may_read,
+        query: page,
         change,
         left: count,
         flight: Flight::new(),
@@ -153,7 +162,7 @@ pub(crate) async fn change_matching(
         tally: Tally::default(),
         is_full: false,
     };
-    tokio::spawn(run.send(page, may_read, sender));
+    tokio::spawn(run.send(sender));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, NDJSON.header());
@@ -179,6 +188,29 @@ async fn read_page(
     query: &PageQuery,
 ) -> Result<Page, StoreError> {
     read_again(|| directory.list(may, query.clone())).await
+}
+
+/// Those of the users that match now; `None` if the condition reads only what a version covers.
+async fn still_match(
+    directory: &Directory,
+    may: Permit<ReadUsers>,
+    query: &PageQuery,
+    users: &[Stored],
+) -> Result<Option<BTreeSet<UserId>>, StoreError> {
+    if !query.filter.as_ref().is_some_and(|filter| filter.reads_groups()) {
+        return Ok(None);
+    }
+    let ids = Expression::ids(users.iter().map(|user| user.id).collect());
+    let mut query = PageQuery { after: None, ..query.clone() }.with(ids);
+    let mut found = BTreeSet::new();
+    loop {
+        let page = read_page(directory, may, &query).await?;
+        found.extend(page.items.iter().map(|user| user.id));
+        query.after = page.next;
+        if query.after.is_none() {
+            return Ok(Some(found));
+        }
+    }
 }
 
 /// The users that match: their number, and the first ones.
@@ -230,7 +262,7 @@ async fn preview(
     let caller = call.caller();
     let mut results = Vec::with_capacity(counted.first.len());
     for user in &counted.first {
-        let write = vec![change.of(user).into()];
+        let write = vec![change.of(user, true).into()];
         results.extend(app.directory.write_many(may_write, write, Mode::DryRun, &caller).await);
         // The store may have had the result at once.
         yield_now().await;
@@ -268,6 +300,9 @@ struct Run {
     charges: LineCharges,
     log_charges: LogCharges,
     caller: Caller,
+    may_read: Permit<ReadUsers>,
+    /// The first page of the users that match.
+    query: PageQuery,
     change: MatchingChange,
     /// How many users may still be changed: never more than were confirmed.
     left: u64,
@@ -297,8 +332,8 @@ impl From<Gone> for Stop {
 }
 
 impl Run {
-    async fn send(mut self, query: PageQuery, may_read: Permit<ReadUsers>, sender: BodySender) {
-        let changed = self.change_all(query, may_read, &sender).await;
+    async fn send(mut self, sender: BodySender) {
+        let changed = self.change_all(&sender).await;
         // What was sent to the store is committed, so its results are sent in any case.
         let mut sent = Ok(());
         while !self.flight.is_empty() && sent.is_ok() {
@@ -326,17 +361,13 @@ impl Run {
         }
     }
 
-    async fn change_all(
-        &mut self,
-        mut query: PageQuery,
-        may_read: Permit<ReadUsers>,
-        sender: &BodySender,
-    ) -> Result<(), Stop> {
+    async fn change_all(&mut self, sender: &BodySender) -> Result<(), Stop> {
+        let mut query = self.query.clone();
         loop {
             let page = tokio::select! {
                 biased;
                 () = sender.gone() => return Err(Stop::Gone),
-                page = read_page(&self.app.directory, may_read, &query) => page,
+                page = read_page(&self.app.directory, self.may_read, &query) => page,
             };
             let page = page.map_err(Stop::Failed)?;
             for users in page.items.chunks(BATCH_LINES_MAX) {
@@ -374,13 +405,18 @@ impl Run {
         if self.is_full {
             return Err(Stop::Over(Problem::new(ProblemCode::StorageFull)));
         }
+        let still_match = still_match(&self.app.directory, self.may_read, &self.query, users).await;
+        let still_match = still_match.map_err(Stop::Failed)?;
         let may = self.lease.permit().await.map_err(Stop::Over)?;
         self.log_charges.check().map_err(Stop::Over)?;
         self.lease.progress(users.len());
         self.changed.extend(users.iter().map(|user| user.id));
         // The request has one body for all users, so no write has bytes of its own.
         let start = || self.log_charges.start(0);
-        let write = |user| BulkLine { start: Some(start()), ..self.change.of(user).into() };
+        let write = |user: &Stored| {
+            let still_matches = still_match.as_ref().is_none_or(|ids| ids.contains(&user.id));
+            BulkLine { start: Some(start()), ..self.change.of(user, still_matches).into() }
+        };
         let writes = users.iter().map(write).collect();
         let (directory, caller) = (self.app.directory.clone(), self.caller.clone());
         // A separate task releases the permit, even if the client is slow to read results.

@@ -80,6 +80,8 @@ pub(crate) async fn list_of_user(
     if let Some(response) = list.without_page().await? {
         return Ok(response);
     }
+    // Nested groups are read in several snapshots, of which this is the first.
+    let before = if nested { Some(app.directory.head().await?.position) } else { None };
     let (ids, member) = if nested {
         let found = app.directory.nested_groups_of(permit, user).await?;
         (Some(found.ok_or_else(too_many_nested)?), None)
@@ -90,7 +92,7 @@ pub(crate) async fn list_of_user(
     let after = after.map(key_of);
     let group_query = GroupQuery { after, count: query.count, ids, member, ..first };
     let page = app.directory.list_groups(permit, group_query).await?;
-    let (position, next) = (page.position, page.next);
+    let (position, next) = (before.unwrap_or(page.position), page.next);
     let facts = PageFacts { position, next, total: page.total, examined: None };
     list.respond_records((&query, &cursors), facts, &page.items, &fields)
 }

@@ -51,8 +51,8 @@ pub(super) struct Asking<'a> {
 /// Groups in their order, before their members are read.
 struct Run {
     items: Vec<Stored>,
-    /// Whether no group follows.
-    ended: bool,
+    /// Where the next page begins; `None` if no group follows.
+    next: Option<PageKey>,
 }
 
 impl<'a> Asking<'a> {
@@ -81,9 +81,12 @@ impl<'a> Asking<'a> {
         let (from, after) = known.map_or((1, None), |(index, place)| (index, Some(place)));
         self.query.after = after;
         let run = self.run(start - from, start).await?;
+        if run.items.is_empty() && run.next.is_some() && self.query.limit > 0 {
+            return Err(too_many_examined());
+        }
         let count = run.items.len();
         let items = self.shown(run.items).await?;
-        let ended = run.ended && items.len() == count;
+        let ended = run.next.is_none() && items.len() == count;
 
         let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
         let reached = start.saturating_add(shown);
@@ -115,20 +118,21 @@ impl<'a> Asking<'a> {
         let run = self.run(0, 1).await?;
         let count = run.items.len();
         let items = self.shown(run.items).await?;
-        let ended = run.ended && items.len() == count;
-        let last = items.last().filter(|_| !ended);
-        let next_cursor = match last {
-            Some(last) => {
-                let after = self.key_of(&last.stored)?;
-                Some(cursor::seal(self.app, &cursors, &after, self.query.limit)?)
-            }
-            None => None,
+        // Groups may be left out because those before them have many members.
+        let next = match items.last().filter(|_| items.len() < count) {
+            Some(last) => Some(self.key_of(&last.stored)?),
+            None => run.next,
         };
-        // RFC 9865 section 2: `totalResults` may be omitted.
-        let total = match self.total().await {
-            Ok(Total::Exactly(total)) => Some(total),
-            Ok(Total::AtLeast(_)) | Err(_) => None,
-        };
+        let seal = |after| cursor::seal(self.app, &cursors, &after, self.query.limit);
+        let next_cursor = next.map(seal).transpose()?;
+        // RFC 9865 section 2: `totalResults` may be omitted. It is that of the whole list.
+        self.query.after = None;
+        let is_told = cursor.is_empty() || self.query.is_unconditional();
+        let total = if is_told { Some(self.total().await?) } else { None };
+        let total = total.and_then(|total| match total {
+            Total::Exactly(total) => Some(total),
+            Total::AtLeast(_) => None,
+        });
         Ok(Found { items, total, start_index: None, next_cursor })
     }
 
@@ -138,7 +142,7 @@ impl<'a> Asking<'a> {
             if let Total::Exactly(total) = self.total().await?
                 && start > total
             {
-                return Ok(Run { items: Vec::new(), ended: true });
+                return Ok(Run { items: Vec::new(), next: None });
             }
             let detail = format!(
                 "startIndex: an index that does not follow a page is at most {SKIP_MAX} above the \
@@ -149,42 +153,37 @@ impl<'a> Asking<'a> {
         let mut left = usize::try_from(skipped).unwrap_or(usize::MAX);
         let limit = self.query.limit;
         if self.query.has_tests() {
-            let mut items = self.matching(self.query.after.clone()).await?;
-            let mut items = items.split_off(left.min(items.len()));
-            let ended = items.len() <= limit;
-            items.truncate(limit);
-            return Ok(Run { items, ended });
+            // The page ends early once too many groups were examined.
+            let query = GroupQuery {
+                limit: left.saturating_add(limit),
+                bytes_max: usize::MAX,
+                comparisons_max: COMPARISONS_MAX,
+                ..self.query.clone()
+            };
+            let mut page = self.app.directory.list_groups(self.may, query).await?;
+            let items = page.items.split_off(left.min(page.items.len()));
+            return Ok(Run { items, next: page.next });
         }
         let (mut after, mut run) =
-            (self.query.after.clone(), Run { items: Vec::new(), ended: false });
-        while !run.ended && (left > 0 || run.items.len() < limit) {
+            (self.query.after.clone(), Run { items: Vec::new(), next: None });
+        while left > 0 || run.items.len() < limit {
             let wanted = if left > 0 { left } else { limit - run.items.len() };
             let query =
                 GroupQuery { after, limit: wanted.min(PAGE_SIZE_MAX), ..self.query.clone() };
             let page = self.app.directory.list_groups(self.may, query).await?;
             yield_now().await;
-            run.ended = page.next.is_none();
-            after = page.next;
+            run.next = page.next;
             if left > 0 {
                 left -= page.items.len();
             } else {
                 run.items.extend(page.items);
             }
+            after = run.next.clone();
+            if after.is_none() {
+                break;
+            }
         }
         Ok(run)
-    }
-
-    /// All groups after this position that match a filter without an index.
-    async fn matching(&self, after: Option<PageKey>) -> Result<Vec<Stored>, ScimProblem> {
-        let query = GroupQuery {
-            after,
-            limit: usize::MAX,
-            bytes_max: usize::MAX,
-            comparisons_max: COMPARISONS_MAX,
-            ..self.query.clone()
-        };
-        let page = self.app.directory.list_groups(self.may, query).await?;
-        if page.next.is_some() { Err(too_many_examined()) } else { Ok(page.items) }
     }
 
     /// The position of a group in the order of the list.
@@ -222,11 +221,13 @@ impl<'a> Asking<'a> {
 
     /// The number of groups: exact, or a lower bound.
     async fn total(&self) -> Result<Total, ScimProblem> {
-        if self.query.has_tests() {
-            let all = self.matching(None).await?;
-            return Ok(Total::Exactly(u64::try_from(all.len()).unwrap_or(u64::MAX)));
-        }
-        let query = GroupQuery { limit: 0, count: true, after: None, ..self.query.clone() };
+        let query = GroupQuery {
+            limit: 0,
+            count: true,
+            after: None,
+            comparisons_max: COMPARISONS_MAX,
+            ..self.query.clone()
+        };
         let total = self.app.directory.list_groups(self.may, query).await?.total;
         Ok(total.unwrap_or(Total::AtLeast(0)))
     }

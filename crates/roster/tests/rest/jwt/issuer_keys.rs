@@ -23,6 +23,21 @@ pub(crate) async fn rotated_issuer_keys_are_fetched(backend: Backend) {
     trusting.ask(&trusting.token(&one, "one")).await.expect(200);
 }
 
+pub(crate) async fn a_key_that_is_replaced_under_its_id_is_fetched(backend: Backend) {
+    let (one, two) = (Signer::p256(), Signer::p256());
+    let trusting = Trusting::new(&backend, vec![one.jwk("one")]).await;
+    trusting.ask(&trusting.token(&one, "one")).await.expect(200);
+    trusting.issuer.set(|answers| answers.keys = vec![two.jwk("one")]);
+    trusting.ask(&trusting.token(&two, "one")).await.refused(401, "unauthenticated");
+    trusting.service.clock.step(MINUTE / 2);
+    trusting.ask(&trusting.token(&two, "one")).await.expect(200);
+    // The former key is not fetched for: at most one fetch every 30 seconds.
+    for _ in 0..3 {
+        trusting.ask(&trusting.token(&one, "one")).await.refused(401, "unauthenticated");
+    }
+    assert_eq!(trusting.issuer.fetches(), 2);
+}
+
 pub(crate) async fn a_set_without_a_key_is_fetched_again_after_a_second(backend: Backend) {
     let signer = Signer::p256();
     let trusting = Trusting::new(&backend, vec![]).await;

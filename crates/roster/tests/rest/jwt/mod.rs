@@ -5,6 +5,7 @@ mod issuer;
 mod issuer_keys;
 
 pub(crate) use issuer_keys::{
+    a_key_that_is_replaced_under_its_id_is_fetched,
     a_known_key_waits_for_no_fetch_and_many_requests_cause_one,
     a_set_without_a_key_is_fetched_again_after_a_second,
     a_token_is_rejected_once_its_key_leaves_the_set,
