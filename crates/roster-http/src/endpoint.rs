@@ -228,9 +228,10 @@ impl After {
             response = self.write(app, &context, problem);
         }
         // A caller above its share of memory gets 503 instead of the result of a read. The response
-        // to a write is never replaced.
+        // to a write is never replaced, nor that to a probe.
         let bytes = length(response.body()).unwrap_or(0);
-        if self.method.is_safe() && !context.peer.memory().may_hold(bytes) {
+        let is_probe = context.operation.is_some_and(Operation::is_probe);
+        if self.method.is_safe() && !is_probe && !context.peer.memory().may_hold(bytes) {
             response = self.write(app, &context, holds_too_much());
         }
         if response.status().is_success()

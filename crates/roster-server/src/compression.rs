@@ -9,6 +9,7 @@
 use std::{
     io::{self, Write as _},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -24,8 +25,9 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
 use crate::{
+    connection_state::Progress,
     content_coding::{AcceptedCoding, Coding},
-    response_body::length,
+    response_body::{Coded, StreamProgress, length},
 };
 
 /// The fastest level: a page of 50 users shrinks to a fifth of its bytes.
@@ -66,10 +68,17 @@ pub fn compress(response: Response, accepted: AcceptedCoding) -> Response {
     }
     parts.headers.insert(CONTENT_ENCODING, Coding::Gzip.header());
     parts.headers.remove(CONTENT_LENGTH);
-    let mut body = GzipBody::new(body);
+    let known = parts.extensions.remove::<StreamProgress>();
+    let progress = known.map(|StreamProgress(progress)| progress).unwrap_or_default();
+    let mut body = GzipBody::new(body, Arc::clone(&progress));
     // A short body is complete at once, so its response has a length.
-    let made = bytes.filter(|bytes| *bytes <= PIECE_BYTES).and_then(|_| body.next_now());
-    Response::from_parts(parts, made.map_or_else(|| Body::new(body), Body::from))
+    if let Some(made) = bytes.filter(|bytes| *bytes <= PIECE_BYTES).and_then(|_| body.next_now()) {
+        return Response::from_parts(parts, Body::from(made));
+    }
+    progress.add_made(bytes.unwrap_or(0));
+    parts.extensions.insert(StreamProgress(progress));
+    parts.extensions.insert(Coded { bytes });
+    Response::from_parts(parts, Body::new(body))
 }
 
 /// Whether nothing on the way may change the body (RFC 9111 section 5.2.2.6).
@@ -87,13 +96,15 @@ struct GzipBody {
     rest: Bytes,
     is_read: bool,
     error: Option<axum::Error>,
+    /// What is ready: bytes that wait for their compression, and compressed ones.
+    progress: Arc<Progress>,
 }
 
 impl GzipBody {
-    fn new(body: Body) -> Self {
+    fn new(body: Body, progress: Arc<Progress>) -> Self {
         let encoder = Some(GzEncoder::new(Vec::new(), LEVEL));
         let is_read = body.is_end_stream();
-        Self { body, encoder, rest: Bytes::new(), is_read, error: None }
+        Self { body, encoder, rest: Bytes::new(), is_read, error: None, progress }
     }
 
     /// All compressed bytes, if the whole body is there and makes one frame.
@@ -139,6 +150,7 @@ impl http_body::Body for GzipBody {
                 self.is_read |= self.body.is_end_stream();
             }
             let made = self.encode().map_err(axum::Error::new)?;
+            self.progress.add_made(made.len());
             if !made.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(made))));
             }
@@ -160,6 +172,8 @@ impl GzipBody {
         let Some(encoder) = &mut self.encoder else { return Ok(Bytes::new()) };
         let piece = self.rest.split_to(self.rest.len().min(PIECE_BYTES));
         encoder.write_all(&piece)?;
+        // Its compressed bytes wait in its place.
+        self.progress.add_written(piece.len());
         if self.rest.has_remaining() {
             return Ok(std::mem::take(encoder.get_mut()).into());
         }
@@ -235,6 +249,22 @@ mod tests {
         let response = compress(Response::new(Body::from("x".repeat(BYTES_MIN))), GZIP);
         assert!(length(response.body()).is_some_and(|bytes| bytes < 100));
         assert_eq!(text(&ready(response)), "x".repeat(BYTES_MIN).into_bytes());
+    }
+
+    #[test]
+    fn bytes_are_unwritten_until_they_are_compressed_and_then_as_compressed_ones() {
+        let long: Vec<u8> = (0..100_000_u32).flat_map(u32::to_be_bytes).collect();
+        let response = compress(Response::new(Body::from(long.clone())), GZIP);
+        let marks = response.extensions().clone();
+        let StreamProgress(progress) = marks.get().expect("it is sent piece by piece");
+        let coded: &Coded = marks.get().expect("it is compressed meanwhile");
+        assert_eq!(coded.bytes, Some(long.len()));
+        assert_eq!(usize::try_from(progress.unwritten()), Ok(long.len()));
+        let frames = ready(response);
+        let compressed: usize = frames.iter().flatten().map(Bytes::len).sum();
+        assert_eq!(usize::try_from(progress.unwritten()), Ok(compressed));
+        let small = compress(Response::new(Body::from("x".repeat(BYTES_MIN))), GZIP);
+        assert!(small.extensions().get::<Coded>().is_none());
     }
 
     #[test]

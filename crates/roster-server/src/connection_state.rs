@@ -89,6 +89,12 @@ impl Progress {
         self.made.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
     }
 
+    /// The produced bytes that are not written.
+    pub(crate) fn unwritten(&self) -> u64 {
+        let written = self.written.load(Ordering::Relaxed);
+        self.made.load(Ordering::Relaxed).saturating_sub(written)
+    }
+
     /// Adds written bytes.
     pub(crate) fn add_written(&self, bytes: usize) {
         self.written.fetch_add(u64::try_from(bytes).unwrap_or_default(), Ordering::Relaxed);
@@ -116,7 +122,7 @@ impl Observed {
     /// Whether a window has ended in which too little was written.
     fn is_slow(&mut self, now: Instant, floor: Floor, receiving: bool) -> bool {
         let written = self.progress.written.load(Ordering::Relaxed);
-        let unwritten = self.progress.made.load(Ordering::Relaxed).saturating_sub(written);
+        let unwritten = self.progress.unwritten();
         // The client of an import need not read while it sends.
         if unwritten == 0 || (self.streamed && receiving) {
             self.window = None;

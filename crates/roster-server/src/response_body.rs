@@ -40,8 +40,10 @@ const HTTP1_HELD_FROM_BYTES: usize = 16 * 1024;
 pub(crate) struct MonitoredBody {
     body: Body,
     streamed: bool,
-    exchange: Option<Exchange>,
-    /// Counts the bytes of a body of known length.
+    /// Whether it is compressed while it is sent.
+    coded: bool,
+    exchange: Option<Arc<Exchange>>,
+    /// Counts the bytes of a body whose length is known, also before its compression.
     held: Option<HeldBytes>,
     progress: Option<Arc<Progress>>,
 }
@@ -60,7 +62,7 @@ struct OnTheWay {
     _held: Option<HeldBytes>,
     /// Dropped with the chunk. With HTTP/2 a chunk may be buffered as long as the peer's window is
     /// closed.
-    _exchange: Option<Exchange>,
+    _exchange: Option<Arc<Exchange>>,
 }
 
 impl Buf for Chunk {
@@ -91,10 +93,11 @@ impl MonitoredBody {
         let (mut parts, body) = response.into_parts();
         exchange.state().responses.fetch_add(1, Ordering::Relaxed);
         let length = length(&body);
-        let bytes = length.unwrap_or(0);
+        let coded = parts.extensions.remove::<Coded>();
+        let bytes = length.or(coded.as_ref().and_then(|coded| coded.bytes)).unwrap_or(0);
         // A streamed response counts as handled at its end, because until then the service may be
         // the slow side.
-        if length.is_some() {
+        if bytes > 0 || length.is_some() {
             exchange.answer();
         }
         let is_held = exchange.is_http2() || bytes >= HTTP1_HELD_FROM_BYTES;
@@ -102,23 +105,28 @@ impl MonitoredBody {
         let mut progress = parts.extensions.remove::<StreamProgress>().map(|shared| shared.0);
         if exchange.is_http2() && length != Some(0) {
             let progress = progress.get_or_insert_default();
-            progress.add_made(bytes);
+            progress.add_made(length.unwrap_or(0));
             exchange.observe(Arc::clone(progress), length.is_none());
         }
         let streamed = length.is_none();
-        let monitored = Self { body, streamed, exchange: Some(exchange), held, progress };
+        let (exchange, coded) = (Some(Arc::new(exchange)), coded.is_some());
+        let monitored = Self { body, streamed, coded, exchange, held, progress };
         Response::from_parts(parts, monitored)
     }
 
     fn send(&mut self, bytes: Bytes) -> Chunk {
         if self.streamed {
             let progress = self.progress.as_ref().map(Arc::clone).unwrap_or_default();
-            let on_the_way = OnTheWay { progress, _held: None, _exchange: None };
+            let exchange = self.exchange.clone().filter(|exchange| exchange.is_http2());
+            // Other chunks of a stream count themselves.
+            let coded = exchange.as_ref().filter(|_| self.coded);
+            let held = coded.map(|exchange| exchange.state().memory().hold(bytes.len()));
+            let on_the_way = OnTheWay { progress, _held: held, _exchange: exchange };
             return Chunk { bytes, on_the_way: Some(Box::new(on_the_way)) };
         }
         let (held, exchange) = (self.held.take(), self.exchange.take());
         // The exchange of HTTP/1 ends here: a blocked socket shows that the peer reads slowly.
-        let exchange = exchange.filter(Exchange::is_http2);
+        let exchange = exchange.filter(|exchange| exchange.is_http2());
         if held.is_none() && exchange.is_none() {
             return Chunk { bytes, on_the_way: None };
         }
@@ -173,7 +181,14 @@ pub struct BodySender {
 
 /// The progress of a streamed response, among the extensions of the response.
 #[derive(Clone)]
-struct StreamProgress(Arc<Progress>);
+pub(crate) struct StreamProgress(pub(crate) Arc<Progress>);
+
+/// Marks a response that is compressed while it is sent, among its extensions.
+#[derive(Clone)]
+pub(crate) struct Coded {
+    /// The number of bytes before the compression; `None` if the body is streamed.
+    pub(crate) bytes: Option<usize>,
+}
 
 /// Room for one chunk.
 #[derive(Debug)]
