@@ -308,7 +308,10 @@ fn check_urn(urn: &str) -> Result<(), (ViolationCode, String)> {
         return Err((ViolationCode::TooLong, detail));
     }
     let lower = urn.to_ascii_lowercase();
-    if RESERVED_URNS.iter().any(|reserved| lower.starts_with(reserved)) {
+    // Nor one of which they begin: attributes are named by their URN and a colon.
+    let is_reserved =
+        |reserved: &str| lower.starts_with(reserved) || reserved.starts_with(&format!("{lower}:"));
+    if RESERVED_URNS.into_iter().any(is_reserved) {
         return refuse("this URN is reserved; use one of your own, like urn:example:User");
     }
     let mut segments = lower.split(':');

@@ -256,8 +256,9 @@ impl<T: FromScim> FromRequest<AppState> for ScimBody<T> {
     async fn from_request(request: Request, app: &AppState) -> Result<Self, ScimProblem> {
         let call = UnreadCall::from_request(request, app).await?;
         let strictness = call.strictness();
-        let schema = app.directory.schema();
-        let parse = move |text: &[u8]| T::from_scim(text, strictness, &schema);
+        // That of the last byte: the body may have taken longer than a change of the schema.
+        let directory = app.directory.clone();
+        let parse = move |text: &[u8]| T::from_scim(text, strictness, &directory.schema());
         let (call, value, facts) = read_body(app, call, parse).await?;
         let value = value?;
         app.dropped_attributes.add(value.dropped());

@@ -32,11 +32,20 @@ pub(super) fn change(
     let Some((key, keys)) = keys.split_first() else {
         let value = value.unwrap_or(Json::Null);
         return match condition {
-            Some(condition) => selected(op, condition, current, &value, work),
+            Some(condition) => selected(op, condition, current, &value, how),
             None if op == Op::Remove => removed(current, value, strictness, work),
             None => Ok(changed(op, current, value, work)?),
         };
     };
+    if let Some(other) = current.as_ref().filter(|value| !matches!(value, Json::Object(_))) {
+        // Nothing is below it.
+        if op == Op::Remove || value.as_ref().is_none_or(|value| *value == Json::Null) {
+            return Ok(Some(other.clone()));
+        }
+        let detail = format!("{key} cannot be set: the value that the path leads to is no object");
+        return Err(ScimError::new(ScimType::NoTarget, detail));
+    }
+    let is_new = current.is_none();
     let mut members = object(current);
     work.spend(1 + members.len() / NAMES_PER_COMPARISON)?;
     let at = members.iter().position(|(found, _)| found == key);
@@ -47,8 +56,10 @@ pub(super) fn change(
         (None, Some(at)) => drop(members.remove(at)),
         (None, None) => {}
     }
-    // A client may store an empty object. A removal that empties an object removes it.
-    Ok(if op == Op::Remove { unless_empty(members) } else { Some(Json::Object(members)) })
+    // A client may store an empty object. A removal that empties an object removes it, and an
+    // addition of nothing makes none.
+    let is_kept = op != Op::Remove && !is_new;
+    Ok(if is_kept { Some(Json::Object(members)) } else { unless_empty(members) })
 }
 
 /// The value after a removal. With a value, only what equals it is removed: the value itself, or
@@ -92,24 +103,33 @@ fn removed(
     Ok((!items.is_empty()).then_some(Json::Array(items)))
 }
 
-/// The array after a change of the values that match a condition.
+/// The array after a change of the values that match a condition. A removal with a value removes
+/// what both name.
 fn selected(
     op: Op,
     condition: &Condition,
     current: Option<Json>,
     value: &Json,
-    work: &Work,
+    (strictness, work): (Strictness, &Work),
 ) -> Result<Option<Json>, ScimError> {
     let removes = op == Op::Remove || *value == Json::Null;
+    let mut named = Vec::new();
     if op == Op::Remove && *value != Json::Null {
-        return Err(no_value_of_a_removal());
+        if !strictness.is_tolerant() {
+            return Err(no_value_of_a_removal());
+        }
+        if !is_no_value(Some(value)) {
+            named = value.clone().into_values();
+        }
     }
+    let before = current.clone();
     let items = current.map(Json::into_values).unwrap_or_default();
     let (mut kept, mut is_found) = (Vec::with_capacity(items.len()), false);
     for item in items {
-        work.spend(cost(item.size()))?;
+        work.spend(cost(item.size()).saturating_mul(1 + named.len()))?;
+        let is_named = named.is_empty() || named.contains(&item);
         let item = Json::Object(vec![("value".to_owned(), item)]);
-        let is_match = matches(condition, &item, work)?;
+        let is_match = is_named && matches(condition, &item, work)?;
         is_found |= is_match;
         if !is_match {
             kept.extend(object(Some(item)).into_iter().map(|(_, item)| item));
@@ -117,7 +137,12 @@ fn selected(
             kept.push(value.clone());
         }
     }
-    if !is_found && !removes {
+    if !is_found && removes {
+        // A list without values has lost them already.
+        let is_lost = named.is_empty() || before.is_none();
+        return if is_lost { Ok(before) } else { Err(different()) };
+    }
+    if !is_found {
         let detail = "no value of the list matches the condition of the path";
         return Err(ScimError::new(ScimType::NoTarget, detail));
     }

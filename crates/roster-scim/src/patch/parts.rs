@@ -167,7 +167,15 @@ pub(super) fn without(
             };
             let is_key =
                 |name: &str| attribute.sub_attribute(name).is_some_and(|part| part.required);
-            if !members.iter().any(is_sent) {
+            let own = |name: &str| members.iter().find(|(own, _)| own == name).map(|(_, own)| own);
+            // A value that is another one is not meant by its parts that are null.
+            let named = sent.iter().filter(|(_, value)| ***value != Json::Null);
+            let (mut is_other, mut is_same) = (false, false);
+            for (name, value) in named {
+                let is_equal = own(name) == Some(*value);
+                (is_other, is_same) = (is_other || !is_equal, is_same || is_equal);
+            }
+            if !members.iter().any(is_sent) || is_other && !is_same {
                 return Err(different());
             }
             // Without its required part nothing is left of a value.
