@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use roster_core::StoreError;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::AbortHandle,
@@ -21,6 +22,10 @@ use tokio::{
 use tokio_postgres::{AsyncMessage, Client, Error, Statement, error::Severity};
 
 use crate::failure::QueryResult;
+
+/// Why a commit is in doubt after a [warning](Connection::was_warned).
+pub(crate) const WARNED: &str =
+    "the database warned at the commit: the fate of the write is not known";
 
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
@@ -155,8 +160,12 @@ impl Connection {
     ) -> QueryResult<T> {
         self.client.batch_execute(begin).await?;
         let result = work.await?;
+        self.forget_warnings();
         self.state.is_in_doubt.store(begin != SNAPSHOT, Ordering::Release);
         self.client.batch_execute("COMMIT").await?;
+        if self.was_warned() {
+            return Err(StoreError::Unavailable(WARNED.into()).into());
+        }
         self.state.is_in_doubt.store(false, Ordering::Release);
         Ok(result)
     }

@@ -232,14 +232,17 @@ impl RulesInForce {
     async fn read(&self, tenants: &[TenantId]) -> Result<State, StoreError> {
         let connector = self.shared.connector();
         for _ in 0..TRIES {
+            let before = connector.log();
             let state = self.shared.run(|c| read_state(c, tenants)).await?;
             let state = state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))?;
-            if connector.log().is_some_and(|known| known.log == state.end.log) {
+            let is_of_log = |known: &Position| known.log == state.end.log;
+            let went_back = before.filter(is_of_log).is_some_and(|b| b.number > state.end.number);
+            if !went_back && connector.log().as_ref().is_some_and(is_of_log) {
                 connector.note_position(state.end);
                 return Ok(state);
             }
-            // Another process has begun a new log. A new connection shows whether it continues
-            // the known one.
+            // Another process has begun a new log, or a copy was restored below this one. A new
+            // connection shows whether its log continues the known one.
             connector.doubt_connections();
         }
         Err(superseded())

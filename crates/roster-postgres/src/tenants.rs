@@ -64,6 +64,7 @@ impl TenantStore for Postgres {
         change: TenantChange,
     ) -> Answer<'_, Result<TenantDecision, TenantFailure>> {
         Box::pin(async move {
+            let restores = matches!(change.act, TenantAct::Restore(_));
             let is_live_changed = match &change.act {
                 TenantAct::Create(_) | TenantAct::Replace(..) | TenantAct::Patch(..) => false,
                 TenantAct::Delete(_) | TenantAct::Restore(_) | TenantAct::Purge(_) => {
@@ -90,6 +91,10 @@ impl TenantStore for Postgres {
             if is_live_changed {
                 // If this fails, the next write or the next periodic check reads it.
                 drop(self.in_force.refresh().await);
+                // Other processes may still take it for a tenant without a schema.
+                if restores && decision.is_ok() {
+                    self.in_force.outlive().await;
+                }
             }
             Ok(decision?)
         })

@@ -48,13 +48,13 @@ const NAME: &str = "(SELECT concat_ws('-', \
      'log_head'::regclass::oid))";
 
 /// The end of the log, whether it continues the log `$1`, and where it was last served. A promotion
-/// keeps the cluster and the table, and a copy has another of them.
+/// changes only the timeline.
 fn log_of_server() -> String {
     format!(
         "SELECT log_id, position, EXISTS (SELECT FROM former_logs WHERE log_id = $1), \
          (CASE WHEN server IS NULL THEN 3 WHEN server = here THEN 0 \
-         WHEN split_part(server, '-', 1) = split_part(here, '-', 1) \
-         AND split_part(server, '-', 4) = split_part(here, '-', 4) THEN 1 ELSE 2 END)::bigint \
+         WHEN regexp_replace(server, '^([0-9]+-)[^-]*-', '\\1') \
+         = regexp_replace(here, '^([0-9]+-)[^-]*-', '\\1') THEN 1 ELSE 2 END)::bigint \
          FROM log_head, (SELECT {NAME} AS here) AS named WHERE number = 1"
     )
 }
@@ -121,7 +121,7 @@ enum Came {
     Nowhere,
     /// On a server of this cluster that had another timeline.
     ByPromotion,
-    /// In another cluster or table, of which this is a copy.
+    /// In another cluster, database or table, of which this is a copy.
     AsCopy,
     /// It was not served.
     New,

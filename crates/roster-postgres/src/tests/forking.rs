@@ -239,5 +239,6 @@ async fn webhooks_are_paused_in_a_copy_and_not_after_a_promotion() {
     };
     assert!(is_active_after(&with(2, "00000000")).await);
     assert!(!is_active_after(&with(1, "7")).await);
+    assert!(!is_active_after(&with(3, "7")).await);
     assert!(!is_active_after(&with(4, "7")).await);
 }

@@ -21,7 +21,7 @@ use super::{
     sql,
 };
 use crate::{
-    connection::{Connection, SNAPSHOT},
+    connection::{Connection, SNAPSHOT, WARNED},
     failure::{QueryError, QueryResult, Remedy, remedy, superseded, too_slow, was_idle},
     in_force::{InForce, RulesInForce},
     reads::rows::Rows,
@@ -116,8 +116,7 @@ pub(super) async fn execute(
     *facts = mem::take(facts).again();
     match try_execute(connection, rules, requests, facts, commit_may_arrive).await {
         Ok(_) if is_sent() && connection.was_warned() => {
-            let text = "the database warned at the commit: the fate of the write is not known";
-            Err(Fault::new(FaultKind::InDoubt, StoreError::Unavailable(text.into())))
+            Err(Fault::new(FaultKind::InDoubt, StoreError::Unavailable(WARNED.into())))
         }
         Ok(_) if !connection.is_current() => {
             let kind = if is_sent() { FaultKind::InDoubt } else { FaultKind::Disconnected };
