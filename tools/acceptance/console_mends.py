@@ -9,7 +9,7 @@ from tenants_client import expect
 
 BIG, TEXTS = 9007199254740993, ["Smith, John", "b", " [1]"]
 EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant",
-         "alike", "lines", "unticked", "broken", "operator")
+         "alike", "lines", "unticked", "broken", "operator", "held")
 # In a slice.
 SOME_MENDS = ("busy", "undo")
 
@@ -349,3 +349,17 @@ class Mends:
         page.get_by_role("link", name="Back to the default tenant").click()
         page.get_by_role("region", name="Tenant").wait_for(state="detached")
         context.close()
+
+    def held(self):
+        """A key that is held down deletes one user, not one after another."""
+        self.stage.lines("/bulk/users", [{"username": f"held-{one}", "title": "Held"}
+                                         for one in range(5)])
+        page = self.at("users?f=title+eq+%22Held%22")
+        page.locator("#row-4").wait_for()
+        page.locator("h1").click()
+        for _ in range(6):
+            page.keyboard.down("#")
+            page.wait_for_timeout(100)
+        page.keyboard.up("#")
+        page.locator("#row-4").wait_for(state="detached")
+        expect(self.stage.count("title eq %22Held%22") == 4, "a held key deletes several users")

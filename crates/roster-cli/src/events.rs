@@ -86,7 +86,9 @@ impl EventsFlags {
 }
 
 pub(crate) async fn run(flags: EventsFlags) -> Outcome {
-    let client = flags.remote.client()?;
+    // Those of all tenants are at the service.
+    let target = flags.remote.target()?;
+    let client = if flags.all_tenants { target.service()? } else { target.client()? };
     let mut query = vec![("type", flags.types.join(","))];
     let names = Names::read(&client).await;
     query.extend(flags.actor.iter().map(|actor| ("actor", names.actor(actor))));

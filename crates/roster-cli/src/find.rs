@@ -62,7 +62,11 @@ pub(crate) async fn find(collection: &Collection<'_>, name: &str) -> Result<Reco
 pub(crate) async fn find_deleted(client: &Client, name: &str) -> Result<Record, Failure> {
     let deleted = client.resource::<Record>(DELETED.path);
     if is_id(name) {
-        return Ok(deleted.get(name).await?);
+        match deleted.get(name).await {
+            // It may be a username.
+            Err(error) if matches!(error.status(), Some(404)) => {}
+            found => return Ok(found?),
+        }
     }
     let quoted = serde_json::to_string(name)?;
     let of_address = format!(" or emails.value eq {quoted}");

@@ -19,6 +19,9 @@ use crate::text::{print, say};
 /// Events of a page.
 const PAGE: &str = "200";
 
+/// How many pages of 1,000 events of other requests may lie between two events of one.
+const PAGES_WITHOUT_MAX: u32 = 1000;
+
 /// The flags of `roster users history`.
 #[derive(Debug, Args)]
 pub struct HistoryFlags {
@@ -229,12 +232,13 @@ async fn last_of(collection: &Collection<'_>, name: &str) -> Result<Event, Failu
 async fn of_request(client: &Client, request: &str, after: &str) -> Result<Vec<Event>, Failure> {
     let query = [("after", after), ("type", "user.*"), ("limit", "1000")];
     let mut pages = std::pin::pin!(client.resource::<Event>("events").pages(&query));
-    let mut found = Vec::new();
+    let (mut found, mut pages_without) = (Vec::new(), 0);
     while let Some(page) = pages.try_next().await? {
         let before = found.len();
         found.extend(page.items.into_iter().filter(|event| event.requestid == request));
-        // The events of a request are close to each other.
-        if before > 0 && before == found.len() {
+        // Events of others may lie between those of a request, but not so many.
+        pages_without = if before == found.len() { pages_without + 1 } else { 0 };
+        if !found.is_empty() && pages_without >= PAGES_WITHOUT_MAX {
             break;
         }
     }
@@ -249,6 +253,7 @@ async fn undo_one(
     let now = record_of(event);
     let (id, version) = (text(&now, "id"), event.data.get("version").and_then(Value::as_u64));
     let write = Write { version, is_dry_run, ..Write::default() };
+    let would = if is_dry_run { "would be " } else { "" };
     match reverse(collection.client, event, &id).await? {
         Reverse::Patch(patch) => {
             let undone: Record = collection.resource().patch(&id, &patch, &write).await?;
@@ -256,13 +261,15 @@ async fn undo_one(
         }
         Reverse::Delete => {
             collection.resource().delete(&id, &write).await?;
-            collection.remote.suggest(&format!("undo: roster users restore {id}"));
-            Ok(print(&format!("{}: deleted", label(&now)))?)
+            if !is_dry_run {
+                collection.remote.suggest(&format!("undo: roster users restore {id}"));
+            }
+            Ok(print(&format!("{}: {would}deleted", label(&now)))?)
         }
         Reverse::Restore => {
             let deleted = collection.client.resource::<Record>("deleted-users");
             deleted.act(&id, "restore", &write).await?;
-            Ok(print(&format!("{}: restored", label(&now)))?)
+            Ok(print(&format!("{}: {would}restored", label(&now)))?)
         }
     }
 }
@@ -296,7 +303,12 @@ async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Fa
                 return Err(Failure::new(exit::NOT_FOUND, text));
             };
             let (old, new) = (record_of(&before), record_of(event));
-            let value = |name: &String| merge_patch(new.get(name), old.get(name));
+            // A username that followed the address follows it again.
+            let followed = old.get("username_from_email") == Some(&Value::Bool(true));
+            let value = |name: &String| match &**name {
+                "username" if followed => Value::Null,
+                _ => merge_patch(new.get(name), old.get(name)),
+            };
             let names = changed(&event.data);
             Ok(Reverse::Patch(names.into_iter().map(|name| (name.clone(), value(&name))).collect()))
         }

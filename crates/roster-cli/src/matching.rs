@@ -1,6 +1,7 @@
 //! Changes of all users that match a condition.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 
 use futures_util::{StreamExt as _, stream};
 use roster_client::{Body, Call, Client, Error, Method, Problem, Response, header};
@@ -172,7 +173,29 @@ impl Change<'_> {
             None => Body::from(Vec::new()),
         };
         let mut interrupts = Interrupts::listen()?;
-        let response = self.client.stream(&call, body).await.map_err(|error| {
+        // Known also if no response comes.
+        let random = || RandomState::new().hash_one(());
+        let request = format!("{:016x}{:016x}", random(), random());
+        let call = call.header(header::HeaderName::from_static("x-request-id"), &request);
+        let undo = before
+            .map(|position| format!("undo: roster undo --after {position} --request {request}"));
+        let suggest_undo = || {
+            if let Some(undo) = &undo {
+                self.remote.suggest(undo);
+            }
+        };
+        let answer = tokio::select! {
+            answer = self.client.stream(&call, body) => answer,
+            () = interrupts.next() => {
+                say("the service may have changed some users already");
+                suggest_undo();
+                return Err(Failure::new(exit::INTERRUPTED, ""));
+            }
+        };
+        let response = answer.map_err(|error| {
+            if matches!(error, Error::Broken { .. }) {
+                suggest_undo();
+            }
             let is_other_count = error.problem().is_some_and(|one| one.code == "count-mismatch");
             let failure = self.failure(error);
             if is_other_count {
@@ -180,17 +203,14 @@ impl Change<'_> {
             }
             failure
         })?;
-        let request = response.headers().get("x-request-id").and_then(|id| id.to_str().ok());
-        let request = request.map(ToOwned::to_owned);
         let mut totals = Totals::default();
         let mut progress = Progress::begin(self.verb("change", "delete"), count, 0);
         let read = self.read(response, names, (&mut totals, &mut progress), &mut interrupts).await;
         progress.clear();
         self.tell(&totals)?;
-        let undo = before.zip(request).filter(|_| totals.done > totals.unchanged);
-        if let Some((position, request)) = undo {
-            let undo = format!("undo: roster undo --after {position} --request {request}");
-            self.remote.suggest(&undo);
+        // Users without a result may be changed too.
+        if read.is_err() || totals.done > totals.unchanged {
+            suggest_undo();
         }
         match read {
             Ok(()) if totals.failed > 0 => Ok(exit::SOME_FAILED),

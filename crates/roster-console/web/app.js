@@ -70,7 +70,7 @@ async function openScreen() {
 async function moved() {
     const route = here();
     if (!inside) {
-        return error && start();
+        return !signIn && error && start();
     }
     const stays = screen && (screen.owns ? screen.owns(route) : samePlace(shown, route));
     if (!stays && screen?.unsaved?.() && location.hash !== shownHash) {
@@ -98,16 +98,11 @@ async function moved() {
 const readCaller = async () => setCaller((await get("/caller", { quiet: true })).data);
 
 // Ask for a credential over the page; edits stay. All waiting requests share one question.
-sessionEnd.ask = () => {
-    const tenant = getSession()?.tenant;
-    return over ??= import("./screens/sign_in.js").then((module) => module.signInOver())
-        // What is on the page is of the tenant before.
-        .then(() => (getSession()?.tenant === tenant ? readCaller()
-            : new Promise(() => location.reload()))).finally(() => {
-            over = null;
-            refresh();
-        });
-};
+sessionEnd.ask = () => (over ??= import("./screens/sign_in.js")
+    .then((module) => module.signInOver()).then(readCaller).finally(() => {
+        over = null;
+        refresh();
+    }));
 sessionEnd.taken = () => readCaller().catch(() => undefined);
 
 async function start() {
@@ -141,7 +136,7 @@ addEventListener("keydown", onInput);
 addEventListener("keydown", (event) => inside && onKey(event));
 // A key that is held down would press what is in the place of a row that is gone.
 addEventListener("keydown", (/** @type {any} */ event) => event.repeat && event.key === "Enter"
-    && event.target.matches?.("button") && event.preventDefault(), true);
+    && event.target.matches?.("button, input") && event.preventDefault(), true);
 addEventListener("beforeunload", (event) =>
     (screen?.unsaved?.() || document.querySelector("dialog .secret")) && event.preventDefault());
 if (!location.hash) {

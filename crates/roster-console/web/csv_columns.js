@@ -98,10 +98,11 @@ export function newHeader({ width, delimiter }, members) {
     return { header: `${names.join(delimiter)}\n`, map: names.includes("") ? ":" : "" };
 }
 
-/** Words that make the path of an attribute: "Room no." -> "attributes.room_no". */
+/** Words that make the path of an attribute which filters find: "Room no." ->
+ * "attributes.room_no". */
 export const attributeOf = (name) => `attributes.${name.toLowerCase().normalize("NFKD")
-    .replace(/[\u0300-\u036f]/g, "").normalize("NFC").replace(/[^\p{L}\p{M}\p{N}]+/gu, "_")
-    .replace(/^_+|_+$/g, "") || "column"}`;
+    .replace(/[\u0300-\u036f]/g, "").replaceAll("ß", "ss").replace(/[^a-z0-9]+/g, "_")
+    .replace(/^[^a-z]+|_+$/g, "").slice(0, 64) || "column"}`;
 
 /** A digest of a text, to recognize a file again. */
 export function digest(text) {

@@ -11,7 +11,8 @@ export const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "
 const names = (pointer) => pointer.slice(1).split("/")
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
 export const valueAt = (record, pointer) =>
-    names(pointer).reduce((value, name) => value?.[name], record);
+    names(pointer).reduce((value, name) => (Object.hasOwn(value ?? {}, name) ? value[name]
+        : undefined), record);
 
 /** An empty text or list is no value for the service. */
 const none = (value) => (value ?? "") === "" || (Array.isArray(value) && !value.length);

@@ -91,6 +91,13 @@ export function label(member) {
 export const pointerLabel = (pointer) => (!pointer.startsWith("/manager/") ? label(pointer.slice(1))
     : `Manager: ${label(pointer.slice(9)).toLowerCase()}`.replace(": display name", ""));
 
+/** Texts of values beside each other: as JSON if different ones would look alike. */
+export function textsOf(values) {
+    const [texts, exact] = [values.map(valueText), values.map((value) => JSON.stringify(value))];
+    return new Set(texts).size === new Set(exact).size ? texts
+        : exact.map((text) => text ?? "");
+}
+
 export function valueText(/** @type {any} */ value) {
     return Array.isArray(value) ? value.map(valueText).join(", ")
         : typeof value === "boolean" ? (value ? "yes" : "no")

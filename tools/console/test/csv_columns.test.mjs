@@ -84,8 +84,9 @@ test("texts of old programs are read", () => {
 test("names of attributes and digests", () => {
     assert.equal(attributeOf(" Room no. "), "attributes.room_no");
     assert.equal(attributeOf("#"), "attributes.column");
-    assert.equal(attributeOf("Größe des Prénoms"), "attributes.große_des_prenoms");
-    assert.equal(attributeOf("नाम की"), "attributes.नाम_की");
+    assert.equal(attributeOf("Größe des Prénoms"), "attributes.grosse_des_prenoms");
+    assert.deepEqual(["नाम की", "2 x", "2"].map(attributeOf),
+        ["attributes.column", "attributes.x", "attributes.column"]);
     assert.notEqual(digest("ab"), digest("ba"));
     assert.equal(digest("ab"), digest("ab"));
 });

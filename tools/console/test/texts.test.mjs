@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { agoTime, count, initials, label, shortId, shortTime, total, userName, valueText } =
+const { agoTime, count, initials, label, shortId, shortTime, textsOf, total, userName,
+    valueText } =
     await import("../../../crates/roster-console/web/texts.js");
 
 const now = new Date("2026-11-28T15:00:00");
@@ -50,4 +51,12 @@ test("values", () => {
     assert.equal(valueText(true), "yes");
     assert.equal(valueText({ x: 1 }), '{"x":1}');
     assert.equal(valueText(null), "");
+});
+
+test("values that differ do not look alike", () => {
+    assert.deepEqual(textsOf(["a", "b"]), ["a", "b"]);
+    assert.deepEqual(textsOf([undefined, "b"]), ["", "b"]);
+    assert.deepEqual(textsOf([1, "1"]), ["1", '"1"']);
+    assert.deepEqual(textsOf([[{ value: "a" }], [{ value: "a", type: "work" }]]),
+        ['[{"value":"a"}]', '[{"value":"a","type":"work"}]']);
 });

@@ -40,7 +40,12 @@ pub(super) fn check(path: &Path, may_replace: bool) -> Result<(), Failure> {
     if !directory.is_dir() {
         return Err(Failure::usage(format!("{} is no directory", shown(directory))));
     }
-    if !may_replace && fs::symlink_metadata(path).is_ok() {
+    let there = fs::symlink_metadata(path);
+    if there.as_ref().is_ok_and(|there| !there.is_file()) || path.as_os_str() == "-" {
+        return Err(Failure::usage(format!("{} is no file", shown(path)))
+            .next("--faults names a file for the lines that fail"));
+    }
+    if !may_replace && there.is_ok() {
         return Err(Failure::usage(format!("{} exists", shown(path)))
             .next("--faults names another file for the lines that fail; --restart overwrites it"));
     }

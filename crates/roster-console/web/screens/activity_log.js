@@ -45,11 +45,6 @@ export function activityLog(filter, live, atTop) {
 
     function settle(events, now = "") {
         position ||= now;
-        // The oldest go, and are read again when asked for.
-        if (log.items.length > 5000) {
-            log.items.length = 5000;
-            log.next = log.items.at(-1).id;
-        }
         knownBefore(log.items).forEach((record, id) => log.before.set(id, record));
         can("users:read") && readNames(events);
         log.lines = fold(log.items);
@@ -57,6 +52,11 @@ export function activityLog(filter, live, atTop) {
     }
     function show() {
         log.items = [...log.pending, ...log.items];
+        // While new ones come, the oldest go, and are read again when asked for.
+        if (log.items.length > 5000 && atTop()) {
+            log.items.length = 5000;
+            log.next = log.items.at(-1).id;
+        }
         settle(log.pending.splice(0));
     }
     function disconnect(ended = null) {

@@ -1,7 +1,8 @@
 // What events say in words, which are one line, and the frames of their stream. Pure functions.
 // Lists of events are newest first.
 import { changedPointers, valueAt } from "../merge.js";
-import { count, label, number, pointerLabel, shortId, userName, valueText } from "../texts.js";
+import { count, label, number, pointerLabel, shortId, textsOf, userName, valueText }
+    from "../texts.js";
 
 const SCREENS = ["users", "groups", "webhooks", "keys", "tenants"];
 const WORDS = { purged: "erased", rotated: "got a new secret", active: "activated" };
@@ -54,11 +55,11 @@ export function sentenceOf(event, before) {
     const record = recordOf(event);
     const scopes = event.type === "key.created" ? `, with ${record.scopes.join(", ")}` : "";
     const verb = WHOLE[kind]?.(record ?? {}) ?? verbOf(event, before);
-    const changes = (verb || !record ? [] : pointersOf(event, before)).map((pointer) => ({
-        label: kind !== "user" && /^.(display_)?name$/.test(pointer) ? "Name"
-            : pointerLabel(pointer),
-        from: valueText(before && valueAt(before, pointer)),
-        to: valueText(valueAt(record, pointer)) }));
+    const changes = (verb || !record ? [] : pointersOf(event, before)).map((pointer) => {
+        const [from, to] = textsOf([before && valueAt(before, pointer), valueAt(record, pointer)]);
+        return { label: kind !== "user" && /^.(display_)?name$/.test(pointer) ? "Name"
+            : pointerLabel(pointer), from, to };
+    });
     return { subject: subjectOf(event), changes, verb: verb ? `${verb}${scopes}`
         : membersText([event]) || (changes.length ? "" : "changed") };
 }

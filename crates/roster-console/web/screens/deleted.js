@@ -5,7 +5,7 @@ import { asProblem, del, get, newKey, post } from "../api.js";
 import { can } from "../caller.js";
 import { changedPointers, valueAt } from "../merge.js";
 import { go, here, refresh, setQuery, to, toast } from "../page.js";
-import { agoTime, dateTime, fullTime, label, pointerLabel, total, userName, valueText }
+import { agoTime, dateTime, fullTime, label, pointerLabel, textsOf, total, userName, valueText }
     from "../texts.js";
 import { confirm } from "../ui/confirm.js";
 import { attempt, pages } from "../ui/data.js";
@@ -162,7 +162,7 @@ const timeline = (items, more = undefined, putBack = undefined) => html`<ol clas
         actorName(item.actor)}</bdi></span> ${WORDS[item.type] ?? item.type} ${
         more && item.requestid?.startsWith("console-") ? "in the console" : ""} ${ago(item.time)}${
         item.changed.length ? html`<dl class="diff">${item.changed.map(({ pointer, from, now }) =>
-            changeView(pointerLabel(pointer), valueText(from), valueText(now),
+            changeView(pointerLabel(pointer), ...textsOf([from, now]),
                 putBack?.(pointer, from)))}</dl>` : ""}${item.lost ? html`<div class="muted">${
         item.lost}. The values of before are not in the log any more.</div>` : ""}${more?.(item)}
         </li>`)}</ol>`;

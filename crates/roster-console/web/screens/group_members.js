@@ -82,7 +82,9 @@ export function groupMembers(id, group, changed) {
                 clearTimeout(waiting);
                 waiting = window.setTimeout(() => (q.trim() ? found.load() : refresh()), 120);
             } })}</div>` : ""}${listView(source, items, () => (words
-            ? { icon: "search", title: "No member matches" }
+            ? { icon: "search", title: "No member matches", text: list.next
+                && "Groups are searched among the members that are loaded. Clear the search and "
+                + "load more of them." }
             : { icon: "users", title: "The group has no members", action: writes ? html`<button
                 class="btn primary" @click=${add}>${icon("plus")}Add members</button>` : "" }),
         (all) => table(columns, all))}`;

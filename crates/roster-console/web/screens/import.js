@@ -99,9 +99,14 @@ function fileStep() {
                 ?disabled=${!pasted || busy}>Use this text</button></div></form>`;
 }
 
+/** The members of a user for whom the schema cannot be read. */
+const BASICS = ("username email name given_name family_name display_name phone_number external_id "
+    + "title department organization employee_number status locale zoneinfo expires_at")
+    .split(" ").map((name) => ({ name }));
+
 /** What a column may be. @returns {[string, string][]} */
 function options(at) {
-    const { members = [], attributes = [] } = job.schema;
+    const { members = BASICS, attributes = [] } = job.schema;
     const fresh = attributeOf(job.table.columns[at]);
     const partsOf = ({ name, multi_valued: many, parts = [] }) => (many ? [1, 2] : [0])
         .flatMap((entry) => parts.map((part) => [

@@ -1,6 +1,6 @@
 // Sign in with a key or a token: on an empty page, or over the page after a session has ended.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, base } from "../api.js";
+import { asProblem, base, getSession } from "../api.js";
 import { caller } from "../caller.js";
 import { here, loadStyles, refresh } from "../page.js";
 import { openSession } from "../session.js";
@@ -78,7 +78,15 @@ export async function signInOver() {
         // It can be read only now, and perhaps is the key to sign in with.
         await new Promise((done) => setTimeout(done, 300));
     }
-    const { state, submit, fields } = signInForm(() => close());
+    const tenant = () => getSession()?.tenant ?? here().tenant;
+    const before = tenant();
+    const { state, submit, fields } = signInForm(() => {
+        if (tenant() !== before) {
+            throw new Error("What is on the page is of another tenant. Use a credential for that "
+                + "one, or leave the page");
+        }
+        close();
+    });
     return dialog({ title: "Sign in to go on", stays: true, submit, action: "Sign in",
         ready: () => state.credential !== "" && !state.busy,
         lead: () => `${caller().open ? "Somebody made the first key"

@@ -1,7 +1,7 @@
 // What the list of users needs later. Undo uses the versions of the results: it never overwrites a
 // later change.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { get, jsonLines, post, send } from "../api.js";
+import { asProblem, get, jsonLines, post, send } from "../api.js";
 import { can } from "../caller.js";
 import { go, here, refresh, to, toast } from "../page.js";
 import { count, number, total, userName } from "../texts.js";
@@ -64,9 +64,9 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
         const gone = goal === "delete";
         const lines = users.map(({ id, version }) => JSON.stringify({ id, version,
             status: gone ? undefined : goal })).join("\n");
-        const answer = await send(gone ? "DELETE" : "PATCH", "/bulk/users",
-            { lines, tenant: list.tenant });
         try {
+            const answer = await send(gone ? "DELETE" : "PATCH", "/bulk/users",
+                { lines, tenant: list.tenant });
             for await (const one of jsonLines(answer)) {
                 if (one.status < 300) {
                     good.set(one.id, one);
@@ -77,7 +77,11 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
                     say(`${number(one.line)} of ${number(users.length)} done`);
                 }
             }
-        } catch {
+        } catch (error) {
+            const { status } = asProblem(error);
+            if (status && status < 500) {
+                throw error;
+            }
             // Those without a result are said below.
         }
         const unknown = users.length - good.size - bad.length;

@@ -10,7 +10,10 @@ import { copyLine, note } from "./parts.js";
 export async function confirm(question) {
     const { text, type = "" } = question;
     let typed = "";
-    return await dialog({ ...question, ready: () => typed.trim() === type.trim(),
+    // As it is shown and typed: without what cannot be seen.
+    const plain = (name) => name.replace(/[\u200b-\u200f\u2060\ufeff]/g, "")
+        .replace(/\s+/g, " ").trim();
+    return await dialog({ ...question, ready: () => plain(typed) === plain(type),
         body: () => html`<div class="say">${text}</div>${type ? field({ id: "confirm-type",
             label: html`Type <bdi class="mono strong">${type}</bdi> to confirm`, value: typed,
             autofocus: true, onInput(value) {

@@ -4,7 +4,7 @@ import { html } from "../vendor/lit-html/lit-html.js";
 import { actorName } from "../actors.js";
 import { chosen, merge } from "../merge.js";
 import { refresh } from "../page.js";
-import { agoTime, count, valueText } from "../texts.js";
+import { agoTime, count, textsOf } from "../texts.js";
 import { dialog } from "./dialog.js";
 import { icon } from "./icons.js";
 
@@ -16,8 +16,12 @@ export function resolveConflict({ base, now, edits, actor, name, label }) {
     const who = actor ? actorName(actor) : "Somebody";
     const left = () => both.length - choices.size;
     const value = (word, text) => html`<small class="m">${word}</small>
-        <bdi>${valueText(text) || "no value"}</bdi>`;
+        <bdi>${text || "no value"}</bdi>`;
 
+    const shown = ({ pointer, ...values }) => {
+        const [opened, stored, edited] = textsOf([values.base, values.now, values.mine]);
+        return { pointer, base: opened, now: stored, mine: edited };
+    };
     const option = ({ pointer, ...clash }, side, word) => html`
         <label class="opt ${choices.get(pointer) === side ? "on" : ""}"><input type="radio"
             class="rad" name=${pointer} ?autofocus=${pointer === both[0].pointer && side === "now"}
@@ -42,7 +46,7 @@ export function resolveConflict({ base, now, edits, actor, name, label }) {
         body: () => html`${both.length ? html`<div class="tw"><div class="row top"><div>Field</div>
             <div><b>When you opened it</b>Version ${base.version}</div>
             <div><b>Now</b>Version ${now.version}, ${who}</div>
-            <div><b>Yours</b>Not saved</div></div>${both.map(row)}</div>` : ""}${fits
+            <div><b>Yours</b>Not saved</div></div>${both.map(shown).map(row)}</div>` : ""}${fits
             ? html`<div class="auto">${icon("check")}<p><b>Fits together by itself:</b>
                 <bdi>${fits}</bdi>.</p></div>` : ""}`,
         submit: (close) => close(chosen(edits, choices)),

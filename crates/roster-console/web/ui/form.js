@@ -69,7 +69,10 @@ export function form(spec) {
         if (self.busy || !writes || (self.base.version && !changes().size)) {
             return;
         }
-        const faults = spec.check?.(self.now) ?? {};
+        // A field that is no number has no text.
+        const odd = Object.keys(labels).find((pointer) => /** @type {any} */ (document
+            .getElementById(inputId(pointer)))?.validity?.badInput);
+        const faults = { ...(odd && { [odd]: "Write a whole number." }), ...spec.check?.(self.now) };
         if (Object.keys(faults)[0]) {
             return fail(faults);
         }

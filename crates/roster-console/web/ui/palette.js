@@ -3,7 +3,7 @@
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
 import { caller, can } from "../caller.js";
-import { go, refresh, reopen } from "../page.js";
+import { go, refresh, reopen, toast } from "../page.js";
 import { isId } from "../route.js";
 import { userName } from "../texts.js";
 import { reading } from "./data.js";
@@ -78,7 +78,8 @@ function controls() {
             && one.tabIndex >= 0)
         .map((one) => ({ one, text: nameOf(one), sign: "right" }))
         // The screen may be drawn anew meanwhile, with something else in this place.
-        .map(({ one, ...act }) => ({ ...act, run: () => nameOf(one) === act.text && use(one) }))
+        .map(({ one, ...act }) => ({ ...act, run: () => (nameOf(one) === act.text
+            ? use(one) : toast("The page has changed meanwhile. Choose again.")) }))
         .filter(({ text }) => text);
 }
 

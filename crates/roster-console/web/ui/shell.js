@@ -112,7 +112,9 @@ export function onKey(event) {
         afterG = name === "g" && !second ? Date.now() : 0;
         const place = second && places().find(([, , , letter]) => letter === name);
         const action = place ? () => go(place[0]) : screen?.keys?.[name] ?? COMMON[name];
-        if (action && action(event) !== false) {
+        // A key that is held down moves, and does nothing else again and again.
+        const may = !event.repeat || /^(j|k|arrow.*|home|end)$/i.test(name);
+        if (action && may && action(event) !== false) {
             event.preventDefault();
         }
     }
