@@ -141,6 +141,20 @@ async fn a_log_that_lost_events_under_a_process_gets_a_new_identity() {
     assert_sound(&url).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_goes_back_below_open_connections_gets_a_new_identity() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, _name, client) = store_of_five(&url).await;
+    read(&store).await;
+    store.renew_schema().await.unwrap();
+    let before = store.log_id();
+    client.batch_execute(LOSE_TWO).await.unwrap();
+    store.renew_schema().await.unwrap();
+    assert_forked(&store, before, 3).await;
+    apply(&store, create(8, &user(8))).await.unwrap();
+}
+
 /// The era of the lost change is that of the rules before it, as if another change had come since.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_the_policy_and_of_a_schema_that_is_lost_is_forgotten() {
