@@ -9,7 +9,7 @@ from tenants_client import expect
 
 BIG, TEXTS = 9007199254740993, ["Smith, John", "b", " [1]"]
 EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant",
-         "alike", "lines", "unticked", "broken", "operator", "held")
+         "alike", "lines", "unticked", "broken", "operator", "repeated")
 # In a slice.
 SOME_MENDS = ("busy", "undo")
 
@@ -350,7 +350,7 @@ class Mends:
         page.get_by_role("region", name="Tenant").wait_for(state="detached")
         context.close()
 
-    def held(self):
+    def repeated(self):
         """A key that is held down deletes one user, not one after another."""
         self.stage.lines("/bulk/users", [{"username": f"held-{one}", "title": "Held"}
                                          for one in range(5)])
