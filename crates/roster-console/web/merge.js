@@ -3,7 +3,8 @@
 
 /** What the service sets, or the page adds. */
 const OWN = new Set(("id version created_at updated_at username_from_email deleted_at purge_at "
-    + "parents member_count position lag failing_since attempts next_attempt_at deliveries users groups")
+    + "parents member_count position lag failing_since attempts next_attempt_at deliveries users "
+    + "groups")
     .split(" "));
 /** The short form of each list: its primary value. */
 export const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "picture" };

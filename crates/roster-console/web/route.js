@@ -15,8 +15,8 @@ export function parseRoute(fragment) {
     const [, path, search] = fragment.match(/^#?([^?]*)\??(.*)$/s);
     const names = path.split("/").filter(Boolean).map(decode);
     const [, tenant] = names[0] === "t" && names.length > 1 ? names.splice(0, 2) : [];
-    return { tenant: tenant ? segment(tenant) : "", screen: names[0] ?? "users", parts: names.slice(1).map(segment),
-        query: Object.fromEntries(new URLSearchParams(search)) };
+    return { tenant: tenant ? segment(tenant) : "", screen: names[0] ?? "users",
+        parts: names.slice(1).map(segment), query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
 /** Write a fragment; empty values of the query are left out. */

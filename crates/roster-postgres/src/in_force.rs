@@ -316,8 +316,8 @@ async fn read_state(
     Ok(Some(State { end, era: row.number(0, "log_head.era")?, policy, schemas }))
 }
 
-/// Begins an era because the rules of a tenant change.
-pub(crate) async fn begin_era(rows: Rows<'_>) -> QueryResult<()> {
+/// Begins the next era, because the rules of the tenant of these rows change.
+pub(crate) async fn begin_era_of_tenant(rows: Rows<'_>) -> QueryResult<()> {
     rows.execute(NEXT_ERA_OF_TENANT, &[rows.1.into()]).await?;
     Ok(())
 }

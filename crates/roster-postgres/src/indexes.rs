@@ -12,7 +12,7 @@ use roster_engine::{IndexRows, IndexSql, end_index_check, end_index_work, index_
 use crate::{
     connection::Connection,
     failure::{QueryError, Remedy, remedy},
-    in_force::begin_era,
+    in_force::begin_era_of_tenant,
     pool::LONG,
     postgres::Postgres,
     reads::rows::Rows,
@@ -87,7 +87,7 @@ async fn end_work(store: &Postgres) -> Result<(), StoreError> {
     let end = |c: Arc<Connection>| async move {
         let rows = Rows(&c, tenant);
         let work = async {
-            begin_era(rows).await?;
+            begin_era_of_tenant(rows).await?;
             end_index_work(rows, &SQL).await
         };
         c.transaction("BEGIN", work).await
@@ -99,6 +99,9 @@ async fn end_work(store: &Postgres) -> Result<(), StoreError> {
 /// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.
 async fn end_era(store: &Postgres) -> Result<(), StoreError> {
     let tenant = store.tenant;
-    store.exclusive.run(LONG, |c| async move { begin_era(Rows(&c, tenant)).await }).await?;
+    store
+        .exclusive
+        .run(LONG, |c| async move { begin_era_of_tenant(Rows(&c, tenant)).await })
+        .await?;
     store.in_force.refresh().await
 }

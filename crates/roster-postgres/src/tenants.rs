@@ -13,7 +13,7 @@ use roster_engine::{change_tenant, tenant, tenants, tenants_generation, totals};
 
 use crate::{
     connection::{BEGIN_AT_HEAD, Connection},
-    in_force::begin_era,
+    in_force::begin_era_of_tenant,
     pool::{LONG, SHORT},
     postgres::Postgres,
     reads::rows::Rows,
@@ -79,7 +79,7 @@ impl TenantStore for Postgres {
                     let work = async {
                         let decision = change_tenant(Rows::of_store(&c), &change).await?;
                         if is_live_changed && let Ok(TenantDecision { tenant, .. }) = &decision {
-                            begin_era(Rows(&c, tenant.id)).await?;
+                            begin_era_of_tenant(Rows(&c, tenant.id)).await?;
                         }
                         Ok(decision)
                     };

@@ -191,8 +191,10 @@ function faults(title) {
     return html`<section class="choice"><div class="row"><h3>${title}</h3><div class="sp"><button
         class="btn" @click=${saveRefused}>${icon("download")}Download
         ${count(refused.length, "row")}</button></div></div><p class="muted">The download has the
-        reasons at the end, and can be imported once it is correct.${job.tally.failed > refused.length
-        ? " Those after these were forgotten when the page was loaded again." : ""}</p>${sorted.map((all) => html`
+        reasons at the end, and can be imported once it is correct.${
+        job.tally.failed > refused.length
+            ? " Those after these were forgotten when the page was loaded again." : ""}</p>${
+        sorted.map((all) => html`
         <details class="card" ?open=${!sorted[1]}><summary class="row"><b class="num">${
             number(all.length)}</b><span>${all[0].column ? html`<bdi class="strong">${
             all[0].column}</bdi>: ` : ""}${all[0].title}</span><span class="sp mono muted d">${

@@ -96,17 +96,12 @@ impl GroupQuery {
     /// Moves a condition that an index covers, or that is always or never true, into its field.
     /// Returns any other condition.
     fn take(&mut self, conjunct: Expression<GroupPath>) -> Option<Expression<GroupPath>> {
-        match &conjunct {
-            Expression::And(all) if all.is_empty() => return None,
-            Expression::Or(all) if all.is_empty() => {
-                self.ids = Some(Vec::new());
-                return None;
-            }
-            Expression::And(_)
-            | Expression::Or(_)
-            | Expression::Not(_)
-            | Expression::Test(_)
-            | Expression::Entry(..) => {}
+        if matches!(&conjunct, Expression::And(all) if all.is_empty()) {
+            return None;
+        }
+        if matches!(&conjunct, Expression::Or(all) if all.is_empty()) {
+            self.ids = Some(Vec::new());
+            return None;
         }
         let Expression::Test(Test {
             path,

@@ -8,7 +8,7 @@
 //!   known one, is refused.
 //! - If the log came to another server, timeline or table since it was last used, or if it ends
 //!   before a position that was read from it, a transaction begins a new log there (`fork`). In a
-//!   copy, which is in another cluster or table, it also pauses the webhooks.
+//!   copy, which is in another cluster, database or table, it also pauses the webhooks.
 //! - Once a connection has another log than those before, they are no longer used.
 
 use std::sync::{
@@ -110,21 +110,19 @@ struct Known {
 /// The log of a server.
 struct Found {
     end: Position,
-    came: Came,
+    last_served: LastServed,
     continues_known: bool,
 }
 
 /// Where a log was last served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Came {
-    /// Here.
-    Nowhere,
-    /// On a server of this cluster that had another timeline.
-    ByPromotion,
+enum LastServed {
+    Here,
+    /// On another timeline of this cluster: a server was promoted since.
+    BeforePromotion,
     /// In another cluster, database or table, of which this is a copy.
-    AsCopy,
-    /// It was not served.
-    New,
+    Elsewhere,
+    Never,
 }
 
 impl Found {
@@ -132,11 +130,11 @@ impl Found {
         Ok(Self {
             end: Position { log: row.log_id(0)?, number: row.number(1, "log_head.position")? },
             continues_known: row.number(2, "former_logs")? != 0,
-            came: match row.number(3, "log_head.server")? {
-                0 => Came::Nowhere,
-                1 => Came::ByPromotion,
-                2 => Came::AsCopy,
-                _ => Came::New,
+            last_served: match row.number(3, "log_head.server")? {
+                0 => LastServed::Here,
+                1 => LastServed::BeforePromotion,
+                2 => LastServed::Elsewhere,
+                _ => LastServed::Never,
             },
         })
     }
@@ -145,7 +143,8 @@ impl Found {
     fn is_to_be_forked(&self, known: Option<Position>) -> bool {
         let is_behind =
             |known: Position| known.log == self.end.log && known.number > self.end.number;
-        matches!(self.came, Came::ByPromotion | Came::AsCopy) || known.is_some_and(is_behind)
+        matches!(self.last_served, LastServed::BeforePromotion | LastServed::Elsewhere)
+            || known.is_some_and(is_behind)
     }
 }
 
@@ -220,7 +219,7 @@ impl Lineage {
             if known.is_some_and(|known| known.log != found.end.log && !found.continues_known) {
                 break;
             }
-            if found.came == Came::New {
+            if found.last_served == LastServed::Never {
                 connection.client().execute(&note_server(), &[]).await?;
             } else if found.is_to_be_forked(known) {
                 connection.transaction(BEGIN, fork_if_needed(connection, known)).await?;
@@ -270,7 +269,7 @@ async fn fork_if_needed(connection: &Connection, known: Option<Position>) -> Que
     let mut log = [0; 8];
     getrandom::fill(&mut log).map_err(|error| StoreError::Internal(error.into()))?;
     fork(rows, LogId(log), at).await?;
-    if found.came == Came::AsCopy {
+    if found.last_served == LastServed::Elsewhere {
         // Their receivers follow the store that was copied.
         Box::pin(pause_webhooks(rows, at)).await?;
     }

@@ -335,6 +335,53 @@ pub(crate) async fn a_limited_change_reports_each_batch_and_blocks_no_import(bac
     assert_eq!((&last["line"], &last["status"], whole), (&json!(513), &json!(401), false));
 }
 
+/// No version covers the groups of a user.
+pub(crate) async fn users_that_have_left_a_group_since_are_not_changed(backend: Backend) {
+    let pressure = AdmissionSettings {
+        rate_limit_per_s: 20,
+        rate_limit_burst: 1_200,
+        ..AdmissionSettings::default()
+    };
+    let service = backend.open_with(Setup { pressure, ..Setup::default() }).await;
+    let users: Vec<Value> = (0..768).map(|n| json!({"username": format!("u{n}")})).collect();
+    let import = service.request("POST", "/bulk/users").body(NDJSON, lines(&users)).send().await;
+    let created = import.expect(200).text().lines().map(read).collect::<Vec<_>>();
+    let members: Vec<Value> = created
+        .iter()
+        .filter_map(|result| result.get("id"))
+        .map(|id| json!({"value": id}))
+        .collect();
+    assert_eq!(members.len(), 768);
+    service.close().await;
+    let scim = |method, target: &str, body: &Value| {
+        service.request(method, target).body("application/scim+json", body.to_string())
+    };
+    let body = json!({"schemas": ["urn:ietf:params:scim:schemas:core:2.0:Group"],
+        "displayName": "Team", "members": members});
+    let group = scim("POST", "/scim/v2/Groups", &body).send().await.expect(201).json();
+    let group = id(&group);
+    let limited = service.new_key(&["users:read", "users:write"]).await;
+    let token = limited["key"].as_str().expect("a key");
+    // Most of the limit is spent, so the run waits for seconds before its last batch.
+    let bad: Vec<Value> = (0..500).map(|_| json!({"id": "none"})).collect();
+    let bad = service.request("PATCH", "/bulk/users").body(NDJSON, lines(&bad));
+    bad.bearer(token).send().await.expect(200);
+    let filter = format!("filter=groups.value%20eq%20%22{group}%22&confirm=768");
+    let request = format!("DELETE /bulk/users?{filter}");
+    let mut stream = Talk::begin(&service, &request, &authorization(Some(token))).await;
+    assert!(stream.head().await.starts_with("200 OK\r\n"));
+    for number in 1..=512 {
+        assert_eq!(stream.line().await.expect("a result")["status"], 204, "{number}");
+    }
+    let body = json!({"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"],
+        "Operations": [{"op": "remove", "path": "members"}]});
+    scim("PATCH", &format!("/scim/v2/Groups/{group}"), &body).send().await.expect(204);
+    let (mut rest, whole) = stream.rest().await;
+    let done = rest.pop().expect("a last line");
+    assert!(whole && rest.len() == 256 && rest.iter().all(|result| result["status"] == 412));
+    assert_eq!((&done["deleted"], &done["failed"]), (&json!(512), &json!(256)));
+}
+
 pub(crate) async fn the_collection_of_single_users_changes_none_of_them(backend: Backend) {
     let (service, users) = with_users(&backend).await;
     let line = format!("{}\n", json!({"id": users[0]["id"], "title": "T"}));

@@ -70,6 +70,7 @@ macro_rules! with_bulk_cases {
                 a_dry_run_of_lines_is_compared_with_stored_users_alone,
                 the_collection_of_single_users_changes_none_of_them,
                 a_limited_change_reports_each_batch_and_blocks_no_import,
+                users_that_have_left_a_group_since_are_not_changed,
             }
             mod intake {
                 a_result_follows_its_commit_while_the_stream_rests,
