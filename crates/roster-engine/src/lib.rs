@@ -88,7 +88,9 @@ pub use webhooks::{
     COUNT_WEBHOOKS, DELETE_WEBHOOK, PUT_WEBHOOK, SAVE_PROGRESS, SERVED_WEBHOOKS, WEBHOOK, WEBHOOKS,
     change_webhook, deliveries, pause_webhooks, save_progress, served_webhooks, webhook, webhooks,
 };
-pub use write::batch::{Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run};
+pub use write::batch::{
+    CLAIMS_MAX, Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run,
+};
 pub use write::executed::Executed;
 pub use write::facts::{ClaimKind, CommandError, Current, Facts};
 pub use write::group::{

@@ -11,8 +11,9 @@ use roster_core::{
 };
 
 use crate::{
-    Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts, IdempotencyRecord,
-    MEMBERSHIPS_MAX, Request, Values, read::stored_groups::GROUP, run, write::group::ALL_MEMBERS,
+    CLAIMS_MAX, Cell, ClaimKind, CommandError, Completed, Current, Dialect, Facts,
+    IdempotencyRecord, MEMBERSHIPS_MAX, Request, Values, read::stored_groups::GROUP, run,
+    write::group::ALL_MEMBERS,
 };
 
 /// A store with live users only. The fact of the user `missing` is not available.
@@ -151,6 +152,15 @@ fn store_of(current: Current) -> Stored {
 
 fn record_after(completed: &Completed, n: u8) -> Bytes {
     completed.writes.users.get(&id(n)).and_then(|write| write.after()).unwrap().record.clone()
+}
+
+#[test]
+fn a_transaction_ends_after_many_unique_keys() {
+    // Each user has a name and an address.
+    let user = |n| format!(r#"{{"username":"u{n}","email":"u{n}@example.com"}}"#);
+    let commands = (0..CLAIMS_MAX).map(|n| create(u8::try_from(n % 256).unwrap(), &user(n)));
+    let completed = run_all(&requests(commands.collect()), &mut Stored::default());
+    assert_eq!(completed.results.len(), CLAIMS_MAX / 2);
 }
 
 #[test]

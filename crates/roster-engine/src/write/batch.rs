@@ -32,6 +32,10 @@ use crate::write::{
 /// command. So the next commands wait for only one change of a large group.
 pub const MEMBERSHIPS_MAX: usize = 2000;
 
+/// The number of unique keys in a transaction after which no further command is executed: an engine
+/// may lock each of them.
+pub const CLAIMS_MAX: usize = 1536;
+
 /// The result of a batch, before it is written.
 #[derive(Debug)]
 pub struct Completed {
@@ -75,7 +79,7 @@ pub fn run(
             // Continue, so that one run finds all missing facts.
             Err(CommandError::MissingFact) => {}
         }
-        if batch.writes.groups.memberships() >= MEMBERSHIPS_MAX {
+        if batch.writes.groups.memberships() >= MEMBERSHIPS_MAX || batch.claims >= CLAIMS_MAX {
             break;
         }
     }
@@ -111,6 +115,8 @@ pub(crate) struct Batch<'f, F> {
     pub(super) has_several: bool,
     /// The users that hold unique keys after the commands so far.
     pub(super) holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
+    /// The number of unique keys that the commands so far claimed.
+    pub(super) claims: usize,
     groups: HashMap<GroupId, Group>,
     without_groups: HashSet<UserId>,
     pub(crate) writes: Writes,
@@ -124,6 +130,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             facts,
             has_several,
             holders: HashMap::new(),
+            claims: 0,
             groups: HashMap::new(),
             without_groups: HashSet::new(),
             writes: Writes::default(),

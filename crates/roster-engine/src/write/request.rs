@@ -100,6 +100,9 @@ impl Request {
 
     fn ask_about_user(&self, act: &UserAct, facts: &mut impl Facts) {
         let id = act.id();
+        if act.target() != Target::Live && !self.tenant.is_default() {
+            drop(facts.users_room());
+        }
         match act {
             UserAct::Create { draft, upsert, .. } => {
                 if draft.kept_id().is_some() {

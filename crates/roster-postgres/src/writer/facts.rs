@@ -177,3 +177,37 @@ impl Facts for Fetched {
         self.rows.get((sql, parameters))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use roster_core::{
+        Actor, Caller, Command, Draft, OnConflict, Rules, Timestamp, UserAct, UserSchema, json,
+    };
+    use roster_engine::{Request, run};
+
+    use super::{
+        super::fetch::{Lock, missing},
+        *,
+    };
+
+    #[test]
+    fn a_create_needs_one_step_in_every_tenant() {
+        let schema = Arc::new(UserSchema::default());
+        let body = r#"{"username":"ada","email":"ada@example.com","external_id":"7"}"#;
+        for tenant in [TenantId::DEFAULT, TenantId::new(7).unwrap()] {
+            let draft = Box::new(Draft::parse(json::read(body.as_bytes()).unwrap()));
+            let id = UserId::from_bytes([1; 16]);
+            let act = UserAct::Create { id, draft, upsert: OnConflict::Fail.into() };
+            let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+            let command = Command::of(act, Timestamp::from_millis(1), caller);
+            let request = Request::new(tenant, Rules::default(), &schema, command);
+            let mut facts = Fetched::of(tenant);
+            request.ask(&mut facts);
+            // From now on each of these facts has its default: nothing is stored.
+            assert!(!missing(&mut facts, Lock::Nothing).is_empty(), "{tenant:?}");
+            let completed = run(Rules::default(), &schema, &[&request], &mut facts);
+            assert!(facts.is_complete(), "{tenant:?} needs another step");
+            assert!(!completed.writes.is_empty(), "{tenant:?}");
+        }
+    }
+}

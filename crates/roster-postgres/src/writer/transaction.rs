@@ -10,7 +10,7 @@ use std::{
 
 use roster_core::{Failure, Outcome, Refusal, StoreError};
 use roster_engine::{
-    Completed, Executed, Facts as _, Request, Results, corrupt, first, preview,
+    CLAIMS_MAX, Completed, Executed, Facts as _, Request, Results, corrupt, first, preview,
     refuse_deleted_tenant, run,
 };
 
@@ -149,6 +149,10 @@ async fn try_execute(
     let (mut has_begun, mut lock) = (false, Lock::Wait(log));
     for request in requests {
         request.ask(facts);
+        // Each of these keys is locked.
+        if facts.holders.missing.len() >= CLAIMS_MAX {
+            break;
+        }
     }
     let Completed { results, writes } = loop {
         let queries = missing(facts, lock);
