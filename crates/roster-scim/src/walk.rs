@@ -4,8 +4,9 @@
 //! user that moves onto an earlier page would never be returned. So for each caller and query this
 //! table stores the key at which a page ended, under the index that follows it. The next page
 //! continues from that key. If two clients with the same query ended at different keys, the smaller
-//! key is used: a user may be returned twice, but none is left out. The table is bounded; the
-//! oldest entry is removed first.
+//! key is used: a user may be returned twice, but none is left out. A list that begins forgets the
+//! keys of earlier lists that have ended or were left. The table is bounded; the oldest entry is
+//! removed first.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -20,6 +21,8 @@ use roster_core::{
 pub const PLACES_MAX: usize = WALK_ENDS_MAX;
 /// How long an entry is valid after it was last written, in milliseconds: 15 minutes.
 pub const PLACE_KEEP_MS: i64 = 15 * 60 * 1000;
+/// A list is left if its last page was read this many milliseconds before another list begins.
+pub const PLACE_IDLE_MS: i64 = 60 * 1000;
 /// Maximum number of different keys for one index.
 const DISTINCT_MAX: usize = 4;
 
@@ -89,6 +92,28 @@ impl Places {
         }
     }
 
+    /// Begins a list: forgets the entries of the lists of this query that ended or were left.
+    pub fn begin(&mut self, query: &QueryDigest, now: Timestamp) {
+        let Some(ends) = self.ends.get_mut(query) else { return };
+        ends.retain(|_, ends| {
+            ends.retain(|end| age_ms(end, now) < PLACE_IDLE_MS);
+            !ends.is_empty()
+        });
+        let has_index = |index: &u64| ends.contains_key(index);
+        self.order.retain(|(of, index)| of != query || has_index(index));
+        if ends.is_empty() {
+            self.ends.remove(query);
+        }
+    }
+
+    /// Ends a list. Its entries stay valid, until another list of this query begins.
+    pub fn end(&mut self, query: &QueryDigest, now: Timestamp) {
+        let left = Timestamp::from_millis(now.as_millis().saturating_sub(PLACE_IDLE_MS));
+        for end in self.ends.get_mut(query).into_iter().flat_map(BTreeMap::values_mut).flatten() {
+            end.at = end.at.min(left);
+        }
+    }
+
     fn remove_oldest(&mut self) {
         let Some((query, index)) = self.order.pop_front() else { return };
         let Some(ends) = self.ends.get_mut(&query) else { return };
@@ -105,7 +130,11 @@ pub fn first(places: impl Iterator<Item = PageKey>, direction: Direction) -> Opt
 }
 
 fn is_fresh(end: &End, now: Timestamp) -> bool {
-    now.as_millis().saturating_sub(end.at.as_millis()) <= PLACE_KEEP_MS
+    age_ms(end, now) <= PLACE_KEEP_MS
+}
+
+const fn age_ms(end: &End, now: Timestamp) -> i64 {
+    now.as_millis().saturating_sub(end.at.as_millis())
 }
 
 fn order(one: &PageKey, other: &PageKey, direction: Direction) -> std::cmp::Ordering {
@@ -153,6 +182,26 @@ mod tests {
         assert_eq!(at(2 * PLACE_KEEP_MS + 1), None);
         let down = places.before(&[1; 32], 101, Direction::Descending, NOW);
         assert_eq!(down, Some((101, place(12))));
+    }
+
+    #[test]
+    fn a_list_that_begins_forgets_those_that_ended_or_were_left() {
+        let mut places = Places::default();
+        places.note([1; 32], 101, place(10), UP, NOW);
+        places.note([1; 32], 201, place(20), UP, later(PLACE_IDLE_MS - 1));
+        places.note([2; 32], 101, place(30), UP, NOW);
+        let before = |places: &Places, query: u8, index| {
+            places.before(&[query; 32], index, UP, later(PLACE_IDLE_MS)).map(|(_, place)| place)
+        };
+        places.begin(&[1; 32], later(PLACE_IDLE_MS));
+        assert_eq!(before(&places, 1, 101), None, "it was left");
+        assert_eq!(before(&places, 1, 201), Some(place(20)), "it may go on");
+        places.end(&[1; 32], later(PLACE_IDLE_MS));
+        assert_eq!(before(&places, 1, 201), Some(place(20)), "its last page may be read again");
+        places.begin(&[1; 32], later(PLACE_IDLE_MS));
+        assert_eq!(before(&places, 1, 201), None, "it ended");
+        assert_eq!(before(&places, 2, 101), Some(place(30)), "another query");
+        assert_eq!((places.order.len(), places.ends.len()), (1, 1));
     }
 
     #[test]

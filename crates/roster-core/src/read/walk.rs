@@ -35,6 +35,16 @@ pub trait WalkStore: Send + Sync {
     /// the database crashes.
     fn note_walk_end(&self, end: WalkEnd) -> Answer<'_, Result<(), StoreError>>;
 
+    /// Forgets the ends of a walk that were stored until this time.
+    fn forget_walk_ends(
+        &self,
+        walk: WalkId,
+        until: Timestamp,
+    ) -> Answer<'_, Result<(), StoreError>>;
+
+    /// Ends a walk: none of its ends is newer than this time then.
+    fn end_walk(&self, walk: WalkId, at: Timestamp) -> Answer<'_, Result<(), StoreError>>;
+
     /// The greatest index, at most `index`, at which a page of the walk ended since this time, with
     /// all positions that were stored for it.
     fn walk_ends(

@@ -8,11 +8,18 @@ use roster_core::{
     list::{Direction, PageKey},
     walk::{WalkEnd, WalkId},
 };
-use roster_scim::walk::{Places, first};
+use roster_scim::walk::{PLACE_IDLE_MS, Places, first};
 
 use super::ScimProblem;
 use crate::limits::scim::PLACE_KEEP_MS;
 use crate::{cursor::ListCursors, state::AppState};
+
+/// A page that was read: its index, the index after it, and whether no other follows.
+pub(super) struct Page {
+    pub(super) start: u64,
+    pub(super) reached: u64,
+    pub(super) is_last: bool,
+}
 
 /// The pages of one caller and one query.
 pub(super) struct Walk<'a> {
@@ -40,7 +47,7 @@ impl<'a> Walk<'a> {
         let Some(store) = self.app.directory.walks(self.may) else {
             return Ok(self.places().before(&self.id, index, self.direction, now));
         };
-        let since = Timestamp::from_millis(now.as_millis().saturating_sub(PLACE_KEEP_MS));
+        let since = earlier(now, PLACE_KEEP_MS);
         let Some((index, sealed)) = store.walk_ends(self.id, index, since).await? else {
             return Ok(None);
         };
@@ -48,8 +55,33 @@ impl<'a> Walk<'a> {
         Ok(first(places, self.direction).map(|place| (index, place)))
     }
 
+    /// Stores where a page of a list ended. If it is the first page, the positions of earlier lists
+    /// that ended or were left are forgotten.
+    pub(super) async fn note_page(
+        &self,
+        Page { start, reached, is_last }: Page,
+        place: PageKey,
+    ) -> Result<(), ScimProblem> {
+        let now = self.app.directory.now();
+        let (store, left) = (self.app.directory.walks(self.may), earlier(now, PLACE_IDLE_MS));
+        if start == 1 {
+            match store {
+                Some(store) => store.forget_walk_ends(self.id, left).await?,
+                None => self.places().begin(&self.id, now),
+            }
+        }
+        self.note(reached, place).await?;
+        if is_last {
+            match store {
+                Some(store) => store.end_walk(self.id, left).await?,
+                None => self.places().end(&self.id, now),
+            }
+        }
+        Ok(())
+    }
+
     /// Stores the position where the page before this index ended.
-    pub(super) async fn note(&self, index: u64, place: PageKey) -> Result<(), ScimProblem> {
+    async fn note(&self, index: u64, place: PageKey) -> Result<(), ScimProblem> {
         let at = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
             self.places().note(self.id, index, place, self.direction, at);
@@ -67,4 +99,8 @@ impl<'a> Walk<'a> {
     fn places(&self) -> MutexGuard<'_, Places> {
         self.app.walk_places.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn earlier(now: Timestamp, ms: i64) -> Timestamp {
+    Timestamp::from_millis(now.as_millis().saturating_sub(ms))
 }

@@ -30,6 +30,12 @@ pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \
      ON CONFLICT (slot) DO UPDATE SET walk = excluded.walk, start = excluded.start, \
      place = excluded.place, at = excluded.at";
 
+pub(crate) const FORGET: &str = "DELETE FROM walk_ends WHERE walk = $1 AND at <= $2 \
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
+
+pub(crate) const END: &str = "UPDATE walk_ends SET at = $2 WHERE walk = $1 AND at > $2 \
+     AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
+
 pub(crate) const FIND: &str = "SELECT start, place FROM walk_ends WHERE walk = $1 AND at >= $3 \
      AND start = (SELECT start FROM walk_ends WHERE walk = $1 AND start <= $2 AND at >= $3 \
      ORDER BY start DESC LIMIT 1)";
@@ -56,9 +62,35 @@ async fn find(
     Ok(Some((u64::try_from(index).unwrap_or_default(), places)))
 }
 
+/// Runs a statement about the ends of a walk and a time.
+async fn change(
+    connection: Arc<Connection>,
+    sql: &str,
+    walk: &WalkId,
+    at: Timestamp,
+) -> QueryResult<()> {
+    let parameters = [walk[..].into(), at.as_millis().into()];
+    Rows::of_store(&connection).execute(sql, &parameters).await?;
+    Ok(())
+}
+
 impl WalkStore for Postgres {
     fn note_walk_end(&self, end: WalkEnd) -> Answer<'_, Result<(), StoreError>> {
         Box::pin(async move { self.exclusive.run(SHORT, |c| note(c, &end)).await })
+    }
+
+    fn forget_walk_ends(
+        &self,
+        walk: WalkId,
+        until: Timestamp,
+    ) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(
+            async move { self.exclusive.run(SHORT, |c| change(c, FORGET, &walk, until)).await },
+        )
+    }
+
+    fn end_walk(&self, walk: WalkId, at: Timestamp) -> Answer<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.exclusive.run(SHORT, |c| change(c, END, &walk, at)).await })
     }
 
     fn walk_ends(

@@ -33,7 +33,7 @@ const SMALL: [&str; 2] = ["log_head", "schema_steps"];
 /// Conditions that a plan may test on rows of an index: on a bounded stretch of the log, on one
 /// row, on groups, on the pages of one walk, on the record that the purge itself leaves, on the
 /// keys that a batch claims, or on the tenants of expired users.
-const TESTED: [&str; 12] = [
+const TESTED: [&str; 14] = [
     "(kind = ",
     "(tenant = 0)",
     "(pg_advisory_xact_lock(claim) IS NULL",
@@ -44,6 +44,8 @@ const TESTED: [&str; 12] = [
     "(count(*) > 1)",
     "(last_used_at < ",
     "(at >= ",
+    "(at <= ",
+    "(at > ",
     "(effect <> 'user.purged'",
     "((SubPlan 1) IS NULL)",
 ];

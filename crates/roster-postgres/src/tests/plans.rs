@@ -60,7 +60,14 @@ async fn every_statement_uses_its_index_at_every_table_size() {
         ("keys", keys_of_callers()),
         ("groups", groups_and_members()),
         ("indexes", indexes()),
-        ("walks", vec![at_key(&["walk_ends_walk"], walks::FIND)]),
+        (
+            "walks",
+            vec![
+                at_key(&["walk_ends_walk"], walks::FIND),
+                at_key(&["walk_ends_walk"], walks::FORGET),
+                at_key(&["walk_ends_walk"], walks::END),
+            ],
+        ),
     ];
     let rules = [
         rules(Sharing::Unique, Sharing::Shared),

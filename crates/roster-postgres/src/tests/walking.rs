@@ -59,6 +59,24 @@ async fn a_stored_page_position_is_found_by_another_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_positions_of_a_walk_that_ended_are_forgotten_when_another_begins() {
+    let schema = schema();
+    let (one, other) = (open(&schema.url()).await, open(&schema.url()).await);
+    note(&one, end(1, 101, "a", 0)).await;
+    note(&one, end(1, 201, "b", 9)).await;
+    note(&one, end(2, 101, "z", 0)).await;
+    let at = |ms| Timestamp::from_millis(NOW + ms);
+    other.forget_walk_ends([1; 32], at(0)).await.unwrap();
+    assert_eq!(ends(&one, 1, 101, 0).await, None);
+    assert_eq!(ends(&one, 1, 201, 9).await, Some(found(201, &["b"])));
+    other.end_walk([1; 32], at(5)).await.unwrap();
+    assert_eq!(ends(&one, 1, 201, 5).await, Some(found(201, &["b"])));
+    other.forget_walk_ends([1; 32], at(5)).await.unwrap();
+    assert_eq!(ends(&one, 1, 201, 0).await, None);
+    assert_eq!(ends(&one, 2, 101, 0).await, Some(found(101, &["z"])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_new_page_position_replaces_the_oldest() {
     let schema = schema();
     let store = open(&schema.url()).await;

@@ -77,6 +77,7 @@ macro_rules! cases {
 /// Cases with several processes over one database.
 mod processes {
     tests! { Postgres:
+        walks::a_list_after_deletions_has_each_user_once,
         walks::a_walk_by_index_through_three_processes_loses_nobody,
         walks::walks_that_cross_between_processes_lose_nobody,
     }

@@ -78,6 +78,28 @@ pub(crate) async fn paging_by_index_misses_no_user_when_others_are_deleted(backe
     assert_eq!(page["totalResults"], CROWD - 28);
 }
 
+/// A client may read as many pages as the first one announces, and no total after that.
+pub(crate) async fn a_list_after_deletions_has_each_user_once(backend: Backend) {
+    let services = backend.open_processes(2).await;
+    let mut users = crowd(&services[0]).await;
+    for (round, gone) in [0, 20, 13, 6].into_iter().enumerate() {
+        for user in users.drain(..gone) {
+            leave(&services[0], &user).await;
+        }
+        let mut walk = Walk::new(10);
+        assert!(walk.step(&services[round % 2]).await);
+        let (total, pages) = (walk.total, walk.total.div_ceil(10));
+        for page in 1..pages {
+            let nth = usize::try_from(page).expect("few pages");
+            walk.step(&services[(round + nth) % 2]).await;
+            assert_eq!(walk.total, total, "in round {round}");
+        }
+        assert_eq!(walk.seen.len(), users.len(), "in round {round}");
+        let seen: BTreeSet<String> = walk.seen.into_iter().collect();
+        assert_eq!(seen, living(&services[0]).await, "in round {round}");
+    }
+}
+
 /// Every page comes from another process, and after each page another process deletes two users.
 pub(crate) async fn a_walk_by_index_through_three_processes_loses_nobody(backend: Backend) {
     let services = backend.open_processes(3).await;

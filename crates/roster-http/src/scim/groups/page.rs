@@ -25,7 +25,12 @@ use crate::{
         scim::{PAGE_MEMBERS_MAX, SKIP_MAX},
     },
     problem::Problem,
-    scim::{ScimProblem, cursor, resources::Reader, users::lower_bound, walk::Walk},
+    scim::{
+        ScimProblem, cursor,
+        resources::Reader,
+        users::lower_bound,
+        walk::{Page as WalkPage, Walk},
+    },
     state::AppState,
 };
 
@@ -98,7 +103,8 @@ impl<'a> Asking<'a> {
         }
         // A client that has all groups requests no other page.
         if let Some(last) = items.last().filter(|_| !holds_all) {
-            kept.note(reached, self.key_of(&last.stored)?).await?;
+            let page = WalkPage { start, reached, is_last: ended };
+            kept.note_page(page, self.key_of(&last.stored)?).await?;
         }
         Ok(Found { items, total: Some(total), start_index: Some(start), next_cursor: None })
     }
@@ -208,11 +214,13 @@ impl<'a> Asking<'a> {
             if members >= PAGE_MEMBERS_MAX {
                 break;
             }
-            // A group that was deleted after the page was read is returned without members.
+            // The record stays that of the page, which the filter and the order are about. If the
+            // group was changed since, its version is the former one. If it was deleted, it has no
+            // members.
             let now = shown(self.app, self.may, stored.id, self.projection).await?;
-            let now = now.unwrap_or(Shown { stored, members: Vec::new() });
-            members += now.members.len();
-            items.push(now);
+            let of_group = now.map(|now| now.members).unwrap_or_default();
+            members += of_group.len();
+            items.push(Shown { stored, members: of_group });
             // The store may have had the members at once.
             yield_now().await;
         }

@@ -23,7 +23,11 @@ use crate::{
         admission::{Class, SHORT_PAGE_MAX},
         scim::{PAGE_BYTES_MAX, PAGE_READS_MAX, SKIP_MAX},
     },
-    scim::{ScimProblem, cursor, resources::Reader, walk::Walk},
+    scim::{
+        ScimProblem, cursor,
+        resources::Reader,
+        walk::{Page as WalkPage, Walk},
+    },
     state::AppState,
 };
 
@@ -81,7 +85,8 @@ pub(super) async fn by_index<'f>(
     let place = walk.after.clone().or_else(|| last(&walk.query, &items));
     // A client that has all users requests no other page.
     if let Some(place) = place.filter(|_| shown > 0 && (keeps_end || !holds_all)) {
-        kept.note(reached, place).await?;
+        let page = WalkPage { start, reached, is_last: walk.ended };
+        kept.note_page(page, place).await?;
     }
     let end = if shown > 0 { reached - 1 } else { from - 1 + skipped };
     let end = Some(end).filter(|_| walk.ended);
