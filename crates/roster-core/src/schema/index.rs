@@ -6,6 +6,8 @@
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Bound};
 
+use sha2::{Digest as _, Sha256};
+
 use super::{DeclaredMember, UserSchema, ValueType};
 use crate::{
     id::UserId,
@@ -253,8 +255,7 @@ impl MemberIndex {
     }
 
     fn text_key(&self, text: &str) -> String {
-        let folded = if self.case_exact { Cow::Borrowed(text) } else { fold_key(text).into() };
-        VALUE.chars().chain(folded.chars().take(INDEX_KEY_LENGTH_MAX)).collect()
+        if self.case_exact { key_of_folded(text) } else { key_of_folded(&fold_key(text)) }
     }
 
     /// Whether a filter's path has the values of this index, compared as its keys are.
@@ -273,8 +274,7 @@ impl MemberIndex {
     pub fn key_of(&self, operand: &Operand) -> Option<String> {
         let key = match (self.value_type, operand) {
             (ValueType::String, Operand::Text { key: Some(key), .. }) => {
-                // Longer keys are cut.
-                key.chars().nth(INDEX_KEY_LENGTH_MAX - 1).is_none().then(|| key.clone())
+                return Some(key_of_folded(key));
             }
             (ValueType::Boolean, Operand::Flag(flag)) => Some(flag.to_string()),
             (ValueType::Integer | ValueType::Number, Operand::Integer(number)) => {
@@ -293,6 +293,18 @@ impl MemberIndex {
     pub fn values() -> (Bound<String>, Bound<String>) {
         (Bound::Included(VALUE.to_owned()), Bound::Excluded(NONE.to_owned()))
     }
+}
+
+/// The key of a folded text. Of a text that is too long for a key it has the beginning, and a
+/// digest of all of it, so that it equals no other one. Such a text was stored before the
+/// declaration, or is that of a member that every user can have.
+fn key_of_folded(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(INDEX_KEY_LENGTH_MAX) else {
+        return format!("{VALUE}{text}");
+    };
+    let digest: [u8; 32] = Sha256::digest(text).into();
+    let begin = digest.first_chunk().copied().unwrap_or_default();
+    format!("{VALUE}{}{:032x}", text.get(..end).unwrap_or_default(), u128::from_be_bytes(begin))
 }
 
 /// How a filter compares the values of a declared member.

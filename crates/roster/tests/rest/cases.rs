@@ -113,6 +113,7 @@ macro_rules! with_all_cases {
                 the_schema_shows_the_statuses_of_its_indexes,
                 a_unique_value_is_taken,
                 a_create_may_match_by_a_unique_member,
+                a_long_value_is_not_another_with_the_same_beginning,
                 invalid_indexes_are_errors,
             }
             mod keys {

@@ -213,6 +213,41 @@ pub(crate) async fn a_create_may_match_by_a_unique_member(backend: Backend) {
     assert_eq!(names(&service, "filter=attributes.badge%20eq%20%22b7%22").await, ["q"]);
 }
 
+/// Values that are longer than a key, from before the declaration, share none with others.
+pub(crate) async fn a_long_value_is_not_another_with_the_same_beginning(backend: Backend) {
+    let service = backend.open().await;
+    let key = "x".repeat(256);
+    let with = |name: &str, end: &str| {
+        let value = format!("{key}{end}");
+        json!({"username": name, "attributes": {"key": value}})
+    };
+    for (name, end) in [("a", "-A"), ("b", "-b"), ("c", "-c")] {
+        service.user(with(name, end)).await;
+    }
+    let unique = json!({"attributes": [{"name": "key", "type": "string", "unique": true}]});
+    declare(&service, unique).await.expect(200);
+    build(&service).await;
+    let post = async |query: &str, body: &Value| {
+        service.request("POST", &format!("/users?{query}")).json(body).send().await
+    };
+    post("on_conflict=merge", &with("d", "")).await.expect(201);
+    let skip = "on_conflict=skip&match=attributes.key";
+    let of_a = with("e", "-a");
+    assert_eq!(post(skip, &of_a).await.expect(200).json()["username"], "a");
+    post("", &with("f", "")).await.refused(409, "attribute-taken");
+    for (end, found) in [("", "d"), ("-a", "a"), ("-B", "b"), ("-d", "")] {
+        let query = format!("filter=attributes.key%20eq%20%22{key}{end}%22");
+        let found: &[&str] = if found.is_empty() { &[] } else { &[found] };
+        assert_eq!(names(&service, &query).await, found, "{end}");
+    }
+    assert_eq!(names(&service, "sort=attributes.key").await.first().expect("four"), "d");
+    let users = service.get("/users?username=a").await.expect(200).json();
+    let gone = &users["items"][0];
+    service.request("DELETE", &path(gone)).send().await.expect(204);
+    let restore = format!("/deleted-users/{}/restore", gone["id"].as_str().expect("an id"));
+    service.request("POST", &restore).send().await.expect(200);
+}
+
 pub(crate) async fn invalid_indexes_are_errors(backend: Backend) {
     let service = backend.open().await;
     let faults =
