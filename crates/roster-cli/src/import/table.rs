@@ -71,14 +71,17 @@ fn find(file: &[u8]) -> Result<Header, String> {
         let row = row.strip_suffix(b"\n").unwrap_or(row);
         let row = row.strip_suffix(b"\r").unwrap_or(row);
         start += length;
-        if row.trim_ascii().is_empty() {
-            continue;
-        }
-        if let (Some([delimiter]), None) = (row.strip_prefix(b"sep="), named) {
+        if let (Some((word, [delimiter])), None) = (row.split_at_checked(4), named)
+            && word.eq_ignore_ascii_case(b"sep=")
+        {
             named = Some(*delimiter);
             continue;
         }
         let delimiter = named.unwrap_or_else(|| most_frequent(row));
+        let is_empty = |cell: &[u8]| matches!(cell.trim_ascii(), b"" | b"\"\"");
+        if row.split(|byte| *byte == delimiter).all(is_empty) {
+            continue;
+        }
         let mut columns: Vec<String> =
             split(row, delimiter).iter().map(|name| name.trim().to_owned()).collect();
         let cells = columns.len();
@@ -135,6 +138,7 @@ mod tests {
         for (file, length, delimiter, columns) in [
             ("a,b\r\n1,2", 5, b',', &["a", "b"][..]),
             ("\u{feff}\nsep=;\na;\"b,\nc\"\n1", 19, b';', &["a", "b,\nc"]),
+            ("SEP=|\n||\na|b\n", 13, b'|', &["a", "b"]),
             ("a\tb,c\td", 7, b'\t', &["a", "b,c", "d"]),
             ("a,status,code,line,column,detail\n", 33, b',', &["a"]),
         ] {

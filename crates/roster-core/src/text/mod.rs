@@ -31,7 +31,7 @@ pub use digit::decimal_digit;
 pub use email::{check_email, email_key};
 pub use fold::fold_key;
 pub use language::check_language_tag;
-pub use near::{nearest, synonym};
+pub use near::{nearest, plain, synonym};
 pub use nfc::nfc;
 pub use phone::{check_phone, phone_key, phone_part};
 pub use pointer::{Pointer, Segment, pointer};

@@ -4,12 +4,14 @@
 //! It suggests only likely names: another spelling of the same words, a common synonym, or a typing
 //! error. It suggests only candidates.
 
+use unicode_normalization::UnicodeNormalization as _;
+
 /// Longer names are not typing errors, and a comparison takes time proportional to the product of
 /// the lengths.
 const LENGTH_MAX: usize = 64;
 
 /// The names of our members in other directories, in standards, and in the tables of people who
-/// speak English, French, German or Spanish, in lower case without separators.
+/// speak English, French, German or Spanish, in lower case without separators and accents.
 const SYNONYMS: [(&str, &str); 102] = [
     ("abteilung", "department"),
     ("accountexpires", "expires_at"),
@@ -115,7 +117,7 @@ const SYNONYMS: [(&str, &str); 102] = [
     ("zip", "postal_code"),
 ];
 
-/// The member that a word names elsewhere. The word is in lower case without separators.
+/// The member that a word names elsewhere. The word is [`plain`].
 pub fn synonym(word: &str) -> Option<&'static str> {
     SYNONYMS.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
 }
@@ -125,11 +127,11 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     if word.is_empty() || word.len() > LENGTH_MAX {
         return None;
     }
-    let plain_word = without_separators(word);
+    let plain_word = plain(word);
     let synonym = synonym(&plain_word);
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
-        let plain_candidate = without_separators(candidate);
+        let plain_candidate = plain(candidate);
         let distance = if Some(candidate) == synonym {
             0
         } else {
@@ -153,10 +155,10 @@ fn typos_max(one: &str, other: &str) -> usize {
     }
 }
 
-/// The name in lower case without separators, so that camelCase, kebab-case and snake_case are
-/// equal.
-fn without_separators(name: &str) -> String {
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+/// The name in lower case without separators and accents, so that camelCase, kebab-case and
+/// snake_case are equal.
+pub fn plain(name: &str) -> String {
+    name.nfd().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -209,6 +211,9 @@ mod tests {
             ("phoneNumbers", "phone_numbers"),
             ("createdAt", "created_at"),
             ("Email", "email"),
+            ("Prénom", "given_name"),
+            ("Pre\u{301}nom", "given_name"),
+            ("TELÉFONO", "phone_number"),
         ] {
             assert_eq!(suggested(word), Some(member), "{word}");
         }
@@ -277,8 +282,8 @@ mod tests {
     #[test]
     fn the_synonyms_have_no_separators() {
         for (word, member) in SYNONYMS {
-            assert_eq!(word, without_separators(word));
-            assert_ne!(word, without_separators(member), "{member} needs no synonym");
+            assert_eq!(word, plain(word));
+            assert_ne!(word, plain(member), "{member} needs no synonym");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The query of a request with many lines.
 
-use roster_core::{Directory, MatchBy, Mode, OnConflict, Upsert};
+use roster_core::{Directory, MatchBy, Mode, OnConflict, Upsert, text::nfc};
 
 use super::csv::Mapping;
 use crate::{
@@ -83,7 +83,9 @@ impl BulkQuery {
                         return Err(("conflicting-parameter", detail.to_owned()));
                     }
                     Some(mapping) if value == "guess" => mapping.guesses = true,
-                    Some(mapping) if value.contains(':') => mapping.given.push(value.into_owned()),
+                    Some(mapping) if value.contains(':') => {
+                        mapping.given.push(nfc(value.into_owned()));
+                    }
                     Some(_) => return Err(invalid("give COLUMN:MEMBER, or guess")),
                 },
                 _ if takes_conditions && CONDITIONS.contains(&name) => {

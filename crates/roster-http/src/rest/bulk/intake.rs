@@ -7,7 +7,7 @@
 
 use std::{mem, net::IpAddr, sync::Arc};
 
-use bytes::Bytes;
+use bytes::{Buf as _, Bytes};
 use roster_core::{
     BulkWrite, Caller, Directory, Failure, Mode, Outcome, StoreError,
     access::{Permit, RestoreIds, WriteUsers},
@@ -24,7 +24,7 @@ use super::{
     bulk_query::{BulkQuery, LineKind},
     charges::LineCharges,
     clashes::Clashes,
-    csv::{Columns, header_of_results, row_of_result},
+    csv::{BOM, Columns, header_of_results, row_of_result},
     flight::Flight,
     import_key::{ImportKey, write_again},
     line_result::{LineResult, Tally},
@@ -256,7 +256,7 @@ impl Intake {
             && let Some((line, count)) = self.next.take().or_else(|| self.next_line())
         {
             // A blank line has a number but no result.
-            let blank = matches!(&line, Line::Whole(text) if text.trim_ascii().is_empty());
+            let blank = matches!(&line, Line::Whole(text) if self.format.is_blank(text));
             if !blank && !self.charges.charge() {
                 self.next = Some((line, count));
                 break;
@@ -287,7 +287,14 @@ impl Intake {
     }
 
     fn next_line(&mut self) -> Option<(Line, u64)> {
-        self.lines.next(self.source == Source::Ended)
+        let (mut line, count) = self.lines.next(self.source == Source::Ended)?;
+        // A file of JSON may begin with a byte order mark (RFC 8259, section 8.1).
+        if let (0, Line::Whole(text)) = (self.number, &mut line)
+            && text.starts_with(BOM)
+        {
+            text.advance(BOM.len());
+        }
+        Some((line, count))
     }
 
     async fn launch(&mut self, permit: Option<OwnedSemaphorePermit>) {

@@ -9,7 +9,7 @@ use roster_core::{
 };
 
 use super::{
-    csv::{Columns, Pointers, Rows},
+    csv::{Columns, Pointers, Rows, is_blank},
     lines::{Line, Lines, RowFault},
 };
 use crate::problem::{Problem, ProblemCode};
@@ -68,6 +68,14 @@ impl Format {
         match self {
             Self::Json => USER_BYTES_MAX,
             Self::Csv(_) => CSV_ROW_BYTES_MAX,
+        }
+    }
+
+    /// Whether a record has nothing but spaces and empty cells.
+    pub(super) fn is_blank(&self, text: &[u8]) -> bool {
+        match self {
+            Self::Json => text.trim_ascii().is_empty(),
+            Self::Csv(columns) => is_blank(text, columns.delimiter),
         }
     }
 

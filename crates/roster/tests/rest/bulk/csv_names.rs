@@ -292,6 +292,17 @@ pub(crate) async fn names_that_people_write_are_guessed_if_asked(backend: Backen
         .map(|name| user[name].as_str().unwrap_or_default());
     assert_eq!(results, ["ada", "a@x.org", "Ada", "King", "Maths", "Countess"]);
     assert_eq!(user["attributes"]["cost_unit"], "7");
+    // However the accents are composed.
+    for (name, map) in [("Pr\u{e9}nom", "Pre%CC%81nom"), ("Pre\u{301}nom", "Pr%C3%A9nom")] {
+        let file = format!("Login;{name};T\u{e9}l\u{e9}phone\nzoe;Zo\u{eb};+33 1\n");
+        for query in ["", &format!("&map={map}:given_name"), &format!("&map={map}:title")] {
+            let target = format!("?map=guess&dry_run=true{query}");
+            let reply = import(&service, &target, file.clone()).await.expect(200);
+            let member = if query.ends_with("title") { "title" } else { "given_name" };
+            let of_name = ("Pr\u{e9}nom".to_owned(), json!(member));
+            assert_eq!(columns(&reply)[1], of_name, "{target}");
+        }
+    }
     // Two names of one member are not guessed away, and a list has no form in one cell.
     let two = import(&service, "?map=guess", "E-Mail,Mail\na@x.org,b@x.org\n").await;
     let faults = two.refused(422, "invalid-columns").faults();

@@ -15,7 +15,7 @@ use super::{
 use crate::service::{Backend, Service};
 
 /// Texts that a spreadsheet, a splitter or a careless reader would change.
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 27] = [
     "=1+1",
     "+1",
     "-1",
@@ -28,6 +28,7 @@ const TEXTS: [&str; 26] = [
     "\tindented",
     "\r",
     "\n",
+    "\n=1+1",
     "a\r\nb",
     "=\"a\"\r\n,;\t",
     "\"",
@@ -143,7 +144,7 @@ pub(crate) async fn users_that_leave_as_csv_come_back_unchanged(backend: Backend
     // Nothing in the file would be executed.
     let table = parsed(&text, ',');
     assert!(table.iter().all(|row| row.len() == table[0].len()));
-    let begins = |cell: &String| cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let begins = |cell: &String| cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     assert!(!table.iter().flatten().any(begins));
     // The same file replaces nothing.
     let again = results_of(import(&service, "?on_conflict=replace", text).await);

@@ -143,7 +143,7 @@ pub(crate) async fn every_kind_of_bad_line_is_named(backend: Backend) {
 }
 
 pub(crate) async fn lines_end_in_every_usual_way(backend: Backend) {
-    let rows: [(&str, &[u64]); 13] = [
+    let rows: [(&str, &[u64]); 15] = [
         ("", &[]),
         ("\n", &[]),
         ("\r\n\r\n", &[]),
@@ -156,6 +156,8 @@ pub(crate) async fn lines_end_in_every_usual_way(backend: Backend) {
         ("\r\nA\r\n \t \r\nB", &[2, 4]),
         ("A\n   ", &[1]),
         ("  A  \nB\r", &[1, 2]),
+        ("\u{feff}A\nB", &[1, 2]),
+        ("\u{feff}\nA", &[2]),
         ("A\n\u{a0}\nB", &[1, 2, 3]),
     ];
     for (text, expected) in rows {

@@ -8,6 +8,7 @@ use roster_core::{
     json::{self, write_json},
     limits::{CSV_COLUMNS_MAX, CSV_ROW_BYTES_MAX},
     schema::{DeclaredMember, ValueType},
+    text::nfc,
 };
 
 use super::{
@@ -61,7 +62,7 @@ impl Columns {
         let mut headers = Vec::new();
         for cell in cells.read(header) {
             let cell = String::from_utf8(cell).map_err(|_| malformed(NOT_UTF8))?;
-            headers.push(restored(cell.trim()).to_owned());
+            headers.push(nfc(restored(cell.trim()).to_owned()));
         }
         let mapped = mapping.columns(&headers, &names, &mut faults)?;
         let given = |header: &str| mapped.iter().find(|mapped| mapped.column == header);

@@ -16,12 +16,13 @@ mod rows;
 use roster_core::{UserSchema, limits::CSV_ROW_BYTES_MAX};
 use roster_server::{BodyFault, Upload};
 
+pub(super) use cells::BOM;
 pub(super) use columns::{Columns, malformed};
 pub(super) use export::CsvUsers;
 pub(super) use mapping::Mapping;
 pub(super) use pointers::Pointers;
 pub(super) use results::{header_of_results, row_of_result};
-pub(super) use rows::Rows;
+pub(super) use rows::{Rows, is_blank};
 
 use crate::problem::{Problem, ProblemCode};
 
@@ -103,17 +104,17 @@ impl Search {
             self.searched = self.searched.max(3);
         }
         while let Some(text) = self.next_line(buffer, is_whole)? {
-            if text.trim_ascii().is_empty() {
+            if let (Some(delimiter), None) = (delimiter_named(text), self.named) {
+                self.named = Some(delimiter);
                 continue;
             }
-            if let (Some([delimiter]), None) = (text.strip_prefix(b"sep="), self.named) {
-                self.named = Some(*delimiter);
+            let delimiter = self.named.unwrap_or_else(|| most_frequent(text));
+            if is_blank(text, delimiter) {
                 continue;
             }
             if rows::bare_cr(text).is_some() {
                 return Err(malformed(rows::BARE_CR));
             }
-            let delimiter = self.named.unwrap_or_else(|| most_frequent(text));
             if rows::count_cells(text, delimiter).is_err() {
                 return Err(malformed("a quotation mark in the header row is wrong"));
             }
@@ -158,6 +159,13 @@ impl Search {
         (self.start, self.quoted) = (self.searched, false);
         Ok(Some(text.strip_suffix(b"\r").unwrap_or(text)))
     }
+}
+
+/// The delimiter that a line `sep=` names.
+fn delimiter_named(line: &[u8]) -> Option<u8> {
+    let (word, delimiter) = line.split_at_checked(4)?;
+    let [delimiter] = delimiter else { return None };
+    word.eq_ignore_ascii_case(b"sep=").then_some(*delimiter)
 }
 
 /// The delimiter that a header row has most often.
@@ -209,6 +217,8 @@ mod tests {
         assert_eq!(found("a;\"b,c,d\";e\n"), some("a;\"b,c,d\";e", ';', 12, 1));
         assert_eq!(found("\u{FEFF}a\tb"), some("a\tb", '\t', 6, 1));
         assert_eq!(found("\nsep=;\r\n\"a\nb\";c,d,e\n"), some("\"a\nb\";c,d,e", ';', 20, 4));
+        assert_eq!(found("SEP=|\n||\na|b\n"), some("a|b", '|', 13, 3));
+        assert_eq!(found(";;\r\n\"\";;\r\na;b;c\r\n"), some("a;b;c", ';', 17, 3));
         assert_eq!(found("username"), some("username", ',', 8, 1));
         assert_eq!(found("\"a\r\nb\",c\r\n"), some("\"a\r\nb\",c", ',', 10, 2));
         for wrong in ["", "\n\n", "a\"b\n", "\"a", "a,b\rc,d\r"] {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use roster_core::{
     Attribute, Part, UserSchema,
     attribute::{Kind, Shape},
-    text::{nearest, synonym},
+    text::{nearest, plain, synonym},
 };
 use roster_scim::schema::{scim_part, scim_path};
 
@@ -118,9 +118,6 @@ impl<'s> Names<'s> {
 
     /// The member that people call so.
     fn guess(&self, header: &str) -> Option<Target> {
-        let plain = |name: &str| -> String {
-            name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-        };
         let word = plain(header);
         if ["active", "isactive", "enabled"].contains(&word.as_str()) {
             return Some(Target::Active);

@@ -118,7 +118,7 @@ impl Rows {
         if cells.is_err() || (self.first_end.is_some() && cells != Ok(self.cells)) {
             return self.give_up(next);
         }
-        if !row.trim_ascii().is_empty() {
+        if !is_blank(row, self.delimiter) {
             // Other rows may have a CR in a cell.
             let is_suspect = cells != Ok(self.cells) || self.cells == 1 || row.ends_with(b"\r");
             if let Some(cell) = self.cell_with_cr(row).filter(|_| is_suspect) {
@@ -183,6 +183,12 @@ impl Rows {
         self.skips = end.is_none();
         !self.skips
     }
+}
+
+/// Whether all cells of a row are empty. Spreadsheets write such rows where a table was cleared.
+pub(in super::super) fn is_blank(row: &[u8], delimiter: u8) -> bool {
+    let is_empty = |cell: &[u8]| matches!(cell.trim_ascii(), b"" | b"\"\"");
+    row.split(|byte| *byte == delimiter).all(is_empty)
 }
 
 /// The position of the first CR outside quotation marks.
