@@ -16,7 +16,7 @@ use crate::{
     api_keys,
     connect::Connector,
     establish,
-    migrations::migrate,
+    migrations::{migrate, refuse_other_steps},
     open_error::OpenError,
     pool::{ExclusivePool, SHORT},
     reads::rows::Rows,
@@ -27,9 +27,18 @@ pub struct KeyTable(ExclusivePool);
 
 impl KeyTable {
     /// Opens the keys of a database, or creates a store there.
-    pub async fn open(connector: Connector) -> Result<Self, OpenError> {
+    pub async fn create(connector: Connector) -> Result<Self, OpenError> {
         migrate(&connector).await?;
         establish::begin(&connector).await?;
+        Ok(Self(ExclusivePool::new(connector, 1)))
+    }
+
+    /// Opens the keys of a database that has a store of this release.
+    pub async fn open(connector: Connector) -> Result<Self, OpenError> {
+        let connection = connector.connect_for_maintenance().await?;
+        establish::refuse_none(connection.client()).await?;
+        refuse_other_steps(connection.client()).await?;
+        establish::refuse_migration(&connection).await?;
         Ok(Self(ExclusivePool::new(connector, 1)))
     }
 }

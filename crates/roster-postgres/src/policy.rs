@@ -13,7 +13,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::{
     connect::Connector,
-    connection::Connection,
+    connection::{Connection, WARNED},
     establish::{NEXT_ERA, refuse_migration, refuse_none},
     failure::WithoutDetail,
     open_error::OpenError,
@@ -64,8 +64,12 @@ pub async fn change_policy(
         if changed.as_ref().is_err_and(|error| !is_passing(error)) {
             return changed;
         }
+        connection.forget_warnings();
         let end = if matches!(changed, Ok(true)) { "COMMIT" } else { "ROLLBACK" };
         client.batch_execute(end).await?;
+        if connection.was_warned() {
+            return Err(OpenError::Database(WARNED.into()));
+        }
         if changed.is_ok() {
             return changed;
         }

@@ -52,6 +52,9 @@ pub enum OpenError {
         .0.display()
     )]
     Empty(PathBuf),
+    /// The database of the directory is a backup.
+    #[error("{} is a backup: `roster restore` creates a data directory from it", .0.display())]
+    Backup(PathBuf),
     /// `roster.db` is not a database of this program.
     #[error("roster.db is not a Roster database")]
     Foreign,

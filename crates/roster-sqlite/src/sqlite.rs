@@ -73,7 +73,11 @@ pub(crate) const GET: &str = "SELECT version, record FROM users WHERE tenant = ?
 
 impl Sqlite {
     /// Opens the store of a data directory, or creates one there. Returns its default tenant.
-    pub fn open(settings: Settings) -> Result<Self, OpenError> {
+    pub fn open(mut settings: Settings) -> Result<Self, OpenError> {
+        // A symbolic link may lead to another directory later, while this one is served.
+        if let Ok(directory) = settings.directory.canonicalize() {
+            settings.directory = directory;
+        }
         let lock = StoreLock::take(&settings.directory, true)?;
         let unclean = connection::is_unclean(&settings);
         let mut connection = connection::open_writer(&settings)?;

@@ -75,6 +75,10 @@ pub async fn check_counters<R: CheckReader>(reader: R, position: i64) -> Line {
     line
 }
 
+/// The keys whose last change is not counted: a service would not notice it.
+const UNCOUNTED_KEYS: &str = "SELECT count(*) FROM keys WHERE generation > \
+     coalesce((SELECT generation FROM keys_head WHERE id = 1), 0)";
+
 const LAST: &str = "SELECT coalesce(max(position), 0) FROM events";
 
 /// Checks the head of the log, the counters of tenants and the policy on shared keys.
@@ -112,6 +116,10 @@ async fn read_counters<R: CheckReader>(
         let strays = number(reader, &sql).await?;
         line.require(strays == 0, &table, &format!("{strays} rows have no tenant"));
     }
+    let uncounted = number(reader, UNCOUNTED_KEYS).await?;
+    let what = format!("is lower than the generation of {uncounted} keys");
+    line.require(uncounted == 0, &"keys_head.generation", &what);
+    line.count += 1;
     let last = number(reader, LAST).await?;
     // If all events were deleted by age, there is no last event to compare.
     let what = format!("is {position}, but the last event is at {last}");

@@ -55,7 +55,7 @@ async fn fill(store: &Postgres) {
 /// The findings of a check after this damage. The damage is repaired afterwards.
 pub(super) async fn told_after(client: &Client, url: &str, damage: &str) -> String {
     let tables = "users, deleted_users, events, log_head, settings, words, further_keys, \
-         idempotency_keys, groups, group_members, tenants, erasures";
+         idempotency_keys, groups, group_members, tenants, erasures, keys";
     for table in tables.split(", ") {
         let copy = format!(
             "DROP TABLE IF EXISTS kept_{table}; CREATE TABLE kept_{table} AS TABLE {table}"
@@ -122,6 +122,10 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE tenants SET groups = 5", "tenants.groups of 0: is 5, but there are 1"),
         ("UPDATE words SET tenant = 3 WHERE word = 'ada'", "words: 4 rows have no tenant"),
         ("DELETE FROM tenants", "users: 4 rows have no tenant"),
+        (
+            "INSERT INTO keys VALUES ('k', NULL, 'n', 'scim', 1, 'c', 0, 0, 0, 0, '', '', 0, 1)",
+            "keys_head.generation: is lower than the generation of 1 keys",
+        ),
         (
             "INSERT INTO erasures SELECT 0, id, 0 FROM users WHERE version = 2",
             "the user was not purged",

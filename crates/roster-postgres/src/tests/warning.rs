@@ -1,11 +1,12 @@
 //! A commit during which the server sent a warning: the outcome of the write is unknown. A repeated
 //! request returns it.
 
-use roster_core::{Failure, Outcome, Store, StoreError};
+use roster_core::{Failure, Outcome, PolicyKey, Sharing, Store, StoreError, Timestamp};
 
 use super::support::{
     apply, assert_sound, beside, column, create, id, is_unavailable, once, open, schema,
 };
+use crate::{Connector, change_policy};
 
 /// A trigger that raises a message when the head is updated, or during the commit.
 fn trigger(level: &str, kind: &str, when: &str) -> String {
@@ -51,6 +52,21 @@ async fn all_commands_of_a_doubtful_commit_are_in_doubt_and_none_is_repeated() {
     client.batch_execute(SILENT).await.unwrap();
     assert_eq!(assert_sound(&url).await, 300);
     assert_eq!(column(&client, "SELECT count(*) FROM users").await, ["300"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_doubtful_change_of_the_policy_is_an_error() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, _store) = (beside(&url).await, open(&url).await);
+    client.batch_execute(&trigger("WARNING", "CONSTRAINT TRIGGER", AT_COMMIT)).await.unwrap();
+    let connector = Connector::parse(&url).unwrap();
+    let at = Timestamp::from_millis(1);
+    let change = async || change_policy(&connector, PolicyKey::Email, Sharing::Shared, at).await;
+    let doubtful = change().await.unwrap_err();
+    assert!(format!("{doubtful:?}").contains("not known"), "{doubtful:?}");
+    client.batch_execute(SILENT).await.unwrap();
+    assert!(!change().await.unwrap(), "it was made");
 }
 
 #[tokio::test(flavor = "multi_thread")]

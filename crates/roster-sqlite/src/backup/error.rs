@@ -25,7 +25,10 @@ pub enum BackupError {
     #[error("there is no Roster database in {0}")]
     NoStore(PathBuf),
     /// The directory already contains a store.
-    #[error("{0} holds a database already: name another directory, or move the old one away first")]
+    #[error(
+        "{0} holds a database already: name another directory, or stop its service and move it \
+         away first"
+    )]
     HasStore(PathBuf),
     /// The file of the backup already exists.
     #[error("{0} is there already: a backup overwrites nothing")]

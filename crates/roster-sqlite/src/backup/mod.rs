@@ -78,11 +78,11 @@ pub fn backup(directory: &Path, file: &Path, making: Making<'_>) -> Result<Made,
     Ok(Made { manifest, bytes })
 }
 
-/// Whether a name is that of a file which a store makes and deletes as it needs. A backup with such
-/// a name would be lost when a store in its directory is opened, and it would damage that store.
+/// Whether a name is that of a file of a store. A backup with such a name would be taken for the
+/// store of its directory, or be lost when that store is opened.
 fn is_reserved(name: &OsStr) -> bool {
     let of_database = |end: &&str| name == OsStr::new(&format!("{DATABASE}{end}"));
-    name == LOCK || name == LOADING || ["-wal", "-shm", "-journal"].iter().any(of_database)
+    name == LOCK || name == LOADING || ["", "-wal", "-shm", "-journal"].iter().any(of_database)
 }
 
 /// Copies one snapshot into an empty file.
@@ -133,7 +133,7 @@ impl Sealed {
         let _lock = DirectoryLock::take(directory)?;
         refuse_store(directory)?;
         let mut partial = partial(directory, OsStr::new(DATABASE))?;
-        self.copy_database(partial.as_file_mut())?;
+        self.copy_database(partial.as_file_mut(), directory)?;
         let forked = fork_log(partial.path(), at)?;
         partial.as_file().sync_all().map_err(BackupError::io(partial.path()))?;
         let has = || BackupError::HasStore(directory.to_owned());
@@ -184,6 +184,8 @@ fn fork_log(database: &Path, at: Timestamp) -> Result<Position, BackupError> {
     connection.pragma_update(None, "journal_mode", "MEMORY")?;
     let forked = run(fork(Rows::of_store(&connection), LogId(random()?), at))?;
     run(pause_webhooks(Rows::of_store(&connection), at))?;
+    // With another journal, the service could not start while another process reads the store.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(forked)
 }

@@ -17,10 +17,11 @@ use super::{
     error::BackupError,
     manifest::{FORMAT, Manifest},
 };
-use crate::migrations::MIGRATIONS;
+use crate::{
+    lost::{BACKUP_MARK, DIGEST_BYTES},
+    migrations::MIGRATIONS,
+};
 
-const MARK: [u8; 8] = *b"rstrbkup";
-const DIGEST_BYTES: u64 = 32;
 const LENGTH_BYTES: u64 = 4;
 const MARK_BYTES: u64 = 8;
 
@@ -78,15 +79,19 @@ impl Sealed {
     }
 
     /// Copies the database to a file, and verifies the digest again during the copy.
-    pub(super) fn copy_database(&mut self, to: &mut File) -> Result<(), BackupError> {
+    pub(super) fn copy_database(&mut self, to: &mut File, path: &Path) -> Result<(), BackupError> {
         // What follows the database is not copied.
         let mut left = usize::try_from(self.end.database_bytes).unwrap_or(usize::MAX);
+        let mut is_written = true;
         let digest = digest(&mut self.file, self.end.sealed_bytes(), |chunk| {
             let part = chunk.get(..left).unwrap_or(chunk);
             left -= part.len();
-            to.write_all(part)
+            let written = to.write_all(part);
+            is_written = written.is_ok();
+            written
         });
-        let same = digest.map_err(BackupError::io(&self.path))? == self.end.digest;
+        let failed = if is_written { &self.path } else { path };
+        let same = digest.map_err(BackupError::io(failed))? == self.end.digest;
         if same { Ok(()) } else { Err(changed(&self.path)) }
     }
 }
@@ -98,7 +103,7 @@ pub(super) fn seal(file: &mut File, manifest: &Manifest) -> io::Result<u64> {
     let length = u32::try_from(manifest.len()).map_err(io::Error::other)?;
     file.write_all(&manifest)?;
     file.write_all(&length.to_be_bytes())?;
-    file.write_all(&MARK)?;
+    file.write_all(&BACKUP_MARK)?;
     let sealed = database_bytes + u64::from(length) + LENGTH_BYTES + MARK_BYTES;
     let digest = digest(file, sealed, |_| Ok(()))?;
     file.seek(SeekFrom::End(0))?;
@@ -133,7 +138,7 @@ impl End {
         file.read_exact(&mut digest)?;
         let length = u64::from(u32::from_be_bytes(length));
         let Some(database_bytes) = before.checked_sub(length) else { return Ok(None) };
-        if mark != MARK || length > MANIFEST_BYTES_MAX {
+        if mark != BACKUP_MARK || length > MANIFEST_BYTES_MAX {
             return Ok(None);
         }
         file.seek(SeekFrom::Start(database_bytes))?;

@@ -133,18 +133,39 @@ fn an_empty_database_is_refused_unless_a_first_start_was_interrupted() {
 }
 
 #[test]
+fn a_backup_is_not_served() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    let copy = tempfile::tempdir().unwrap();
+    let file = copy.path().join("b");
+    backup(directory.path(), &file, MAKING).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    fs::rename(&file, copy.path().join(DATABASE)).unwrap();
+    let refused = Sqlite::open(settings(copy.path())).err().unwrap();
+    assert!(matches!(refused, OpenError::Backup(_)), "{refused:?}");
+    assert!(check(copy.path()).err().unwrap().to_string().contains("`roster restore`"));
+    assert_eq!(fs::read(copy.path().join(DATABASE)).unwrap(), bytes);
+}
+
+#[test]
 fn a_backup_cannot_have_the_name_of_a_file_of_a_store() {
     let directory = tempfile::tempdir().unwrap();
     drop(open(directory.path()));
     let elsewhere = tempfile::tempdir().unwrap();
-    for name in ["roster.db-wal", "roster.db-shm", "roster.db-journal", "roster.lock", "loading"] {
+    for name in [
+        "roster.db",
+        "roster.db-wal",
+        "roster.db-shm",
+        "roster.db-journal",
+        "roster.lock",
+        "loading",
+    ] {
         for place in [directory.path(), elsewhere.path()] {
             let said = backup(directory.path(), &place.join(name), MAKING).unwrap_err().to_string();
             assert!(said.contains("give the backup another name"), "{said}");
         }
     }
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
-    backup(directory.path(), &elsewhere.path().join("roster.db"), MAKING).unwrap();
 }
 
 #[test]

@@ -81,6 +81,14 @@ fn a_wrong_counter_is_found() {
 }
 
 #[test]
+fn a_key_whose_change_is_not_counted_is_found() {
+    let sql =
+        "INSERT INTO keys VALUES ('k', NULL, 'n', 'scim', 1, 'c', 0, 0, 0, 0, x'', x'', 0, 1)";
+    let what = "keys_head.generation: is lower than the generation of 1 keys";
+    must_tell(&altered(&Place::new(), sql), "counters", what);
+}
+
+#[test]
 fn duplicate_unique_keys_are_found() {
     let sql = "UPDATE users SET email_key = 'a1@example.com' WHERE number = 2";
     must_tell(&altered(&Place::new(), sql), "counters", "email-uniqueness: 1 keys");

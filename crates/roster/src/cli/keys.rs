@@ -160,7 +160,11 @@ impl StoreKeys {
     async fn open(&self, purpose: Purpose) -> anyhow::Result<Store> {
         let config = self.flags.clone().load()?;
         if let Some(database) = &config.database {
-            let table = KeyTable::open(Connector::parse(database.as_str())?).await;
+            let connector = Connector::parse(database.as_str())?;
+            let table = match purpose {
+                Purpose::Create => KeyTable::create(connector).await,
+                Purpose::Read | Purpose::Change => KeyTable::open(connector).await,
+            };
             let table =
                 table.with_context(|| format!("the store in {database} cannot be opened"))?;
             return Ok(Arc::new(table));

@@ -55,6 +55,20 @@ fn a_database_without_a_store_is_told() {
     assert!(said.contains("the database holds no store"), "{said}");
 }
 
+/// A command about keys that creates none creates no store either, such as one with a wrong URL.
+#[test]
+fn reading_and_revoking_keys_creates_no_store() {
+    let place = Place::new(Engine::Postgres);
+    let url = place.database().unwrap().url();
+    let dry = ["keys", "create", "x", "--scope", "all", "--tenant", "acme", "--dry-run"];
+    for command in [&["keys", "list"][..], &["keys", "revoke", "AAAAAAAAAA", "--yes"], &dry] {
+        let said = failure(roster(place.path(), &[command, &["--database", &url]].concat()), 1);
+        assert!(said.contains("the database holds no store"), "{said}");
+    }
+    let said = failure(roster(place.path(), &["check", "--database", &url]), 1);
+    assert!(said.contains("the database holds no store"), "{said}");
+}
+
 #[test]
 fn a_directory_that_is_named_is_checked_though_a_database_is_set() {
     let place = Place::new(Engine::Postgres);
