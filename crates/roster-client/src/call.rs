@@ -158,7 +158,9 @@ impl Answer {
     /// If the content is another one.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         serde_json::from_slice(&self.body).map_err(|error| {
-            let why = if self.status == 204 {
+            let why = if self.status == 204 && self.header("dry-run").is_some() {
+                "the dry run found no error, and the key may not read the record".to_owned()
+            } else if self.status == 204 {
                 "the request was executed, and the key may not read the record".to_owned()
             } else {
                 error.to_string()

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode, redirect};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
 use url::{Host, Url};
 
@@ -16,12 +17,15 @@ use crate::call::{Answer, Call};
 use crate::error::{Error, Problem};
 use crate::records::Caller;
 
-/// The longest pause before a request is sent again.
+/// The longest pause before a request is sent again. If the service asks for a longer one, the
+/// request fails.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// The time for a connection, with TLS.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The time for a response, from the request to its last byte.
-const WHOLE: Duration = Duration::from_mins(1);
+/// The time from a request to the head of its response.
+const HEAD: Duration = Duration::from_mins(1);
+/// The longest time without a byte of the content of a response.
+const SILENCE: Duration = Duration::from_secs(30);
 /// The largest response that is read: two pages of the largest records.
 const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -161,9 +165,14 @@ impl Client {
     ///
     /// If there is no response after all attempts, or if the service refuses the request.
     pub async fn send(&self, call: &Call) -> Result<Answer, Error> {
+        self.send_within(HEAD + call.wait(), call).await
+    }
+
+    /// Sends a request like [`Self::send`]. Each response must begin within this time.
+    pub(crate) async fn send_within(&self, time: Duration, call: &Call) -> Result<Answer, Error> {
         let mut attempt = 1;
         loop {
-            let error = match self.once(call).await {
+            let error = match self.once(time, call).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -174,21 +183,20 @@ impl Client {
                 .problem()
                 .is_some_and(|problem| problem.status == 429 || problem.code == "overloaded");
             let is_safe = call.is_repeatable || has_executed_nothing;
-            if attempt >= self.settings.attempts || !may_help || !is_safe {
+            let is_soon = asked(&error).is_none_or(|pause| pause <= PAUSE_MAX);
+            if attempt >= self.settings.attempts || !(may_help && is_safe && is_soon) {
                 return Err(error);
             }
-            tokio::time::sleep(pause(attempt, &error)).await;
+            sleep(pause(attempt, &error)).await;
             attempt += 1;
         }
     }
 
-    async fn once(&self, call: &Call) -> Result<Answer, Error> {
-        let whole = async {
-            let response = self.request(call, call.body.clone().into()).await?;
-            self.answer(response).await
-        };
-        let time = WHOLE + call.wait();
-        tokio::time::timeout(time, whole).await.unwrap_or_else(|_| Err(self.late(time)))
+    async fn once(&self, time: Duration, call: &Call) -> Result<Answer, Error> {
+        let request = self.request(call, call.body.clone().into());
+        let late = |_| Err(self.silent("response", time));
+        let response = timeout(time, request).await.unwrap_or_else(late)?;
+        self.answer(call, response).await
     }
 
     /// Sends a request whose body and response have no limits, such as an import. Once only.
@@ -200,7 +208,7 @@ impl Client {
     pub async fn stream(&self, call: &Call, body: reqwest::Body) -> Result<Response, Error> {
         let response = self.request(call, body).await?;
         if !response.status().is_success() {
-            return Err(self.refusal(response).await);
+            return Err(self.refusal(call, response).await);
         }
         let text = |value: Option<&HeaderValue>| {
             value.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
@@ -236,9 +244,9 @@ impl Client {
         request.send().await.map_err(|error| self.broken(error))
     }
 
-    async fn answer(&self, response: Response) -> Result<Answer, Error> {
+    async fn answer(&self, call: &Call, response: Response) -> Result<Answer, Error> {
         if !response.status().is_success() && response.status() != StatusCode::NOT_MODIFIED {
-            return Err(self.refusal(response).await);
+            return Err(self.refusal(call, response).await);
         }
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.body(response).await?;
@@ -248,7 +256,10 @@ impl Client {
     async fn body(&self, response: Response) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
         let mut pieces = response.bytes_stream();
-        while let Some(piece) = pieces.try_next().await.map_err(|error| self.broken(error))? {
+        loop {
+            let next = timeout(SILENCE, pieces.try_next()).await;
+            let next = next.map_err(|_| self.silent("more of the response", SILENCE))?;
+            let Some(piece) = next.map_err(|error| self.broken(error))? else { break };
             body.extend_from_slice(&piece);
             if body.len() > RESPONSE_BYTES_MAX {
                 return Err(self.strange("the response is larger than any of Roster"));
@@ -258,7 +269,7 @@ impl Client {
     }
 
     /// The problem in a response.
-    async fn refusal(&self, response: Response) -> Error {
+    async fn refusal(&self, call: &Call, response: Response) -> Error {
         let status = response.status();
         let retry_after_s = seconds(response.headers());
         let body = match self.body(response).await {
@@ -267,6 +278,10 @@ impl Client {
         };
         match serde_json::from_slice::<Problem>(&body) {
             Ok(problem) => Error::Problem(Box::new(Problem { retry_after_s, ..problem })),
+            // The response to HEAD has no content, so only the status says what is wrong.
+            Err(_) if call.method == Method::HEAD => {
+                Error::Problem(Box::new(Problem::of_status(status, retry_after_s)))
+            }
             // A proxy, or a connection beyond the limits of the service.
             Err(_) if matches!(status.as_u16(), 502..=504) => Error::Broken {
                 url: self.url().to_owned(),
@@ -283,9 +298,9 @@ impl Client {
         if is_connect { Error::Connect { url, why } } else { Error::Broken { url, why } }
     }
 
-    /// The error of a request without a response in this time.
-    pub(crate) fn late(&self, time: Duration) -> Error {
-        let why = format!("no complete response within {} s", time.as_secs());
+    /// The error of a request that had nothing of what it waits for in this time.
+    fn silent(&self, what: &str, time: Duration) -> Error {
+        let why = format!("no {what} within {} s", time.as_secs());
         Error::Broken { url: self.url().to_owned(), why }
     }
 
@@ -323,12 +338,16 @@ fn seconds(headers: &HeaderMap) -> Option<u64> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
 }
 
+/// The pause that the service asks for.
+fn asked(error: &Error) -> Option<Duration> {
+    error.problem()?.retry_after_s.map(Duration::from_secs)
+}
+
 /// The pause after an attempt: what the service asks for, or 0.2 s, 0.4 s and so on, with a random
 /// part, so that clients do not come back at the same time.
 pub(crate) fn pause(attempt: u32, error: &Error) -> Duration {
-    let asked = error.problem().and_then(|problem| problem.retry_after_s).map(Duration::from_secs);
     let random = getrandom::u32().unwrap_or_default() % 1000;
     let doubled = Duration::from_millis(200) * 2_u32.saturating_pow(attempt - 1).min(64);
-    let pause = asked.unwrap_or(doubled).min(PAUSE_MAX);
+    let pause = asked(error).unwrap_or(doubled.min(PAUSE_MAX));
     pause + pause.mul_f64(f64::from(random) / 2000.0)
 }

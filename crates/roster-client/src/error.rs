@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use reqwest::StatusCode;
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -64,7 +65,7 @@ pub struct Problem {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// The stable code.
+    /// The stable code; empty in the response to `HEAD`, which has no content.
     pub code: String,
     /// What is wrong in this request, and what to do next.
     #[serde(default)]
@@ -80,6 +81,23 @@ pub struct Problem {
     /// After how many seconds the request can be sent again, from `Retry-After`.
     #[serde(skip)]
     pub retry_after_s: Option<u64>,
+}
+
+impl Problem {
+    /// A problem of which only the status is known.
+    pub(crate) fn of_status(status: StatusCode, retry_after_s: Option<u64>) -> Self {
+        Self {
+            page: String::new(),
+            title: status.to_string(),
+            status: status.as_u16(),
+            code: String::new(),
+            detail: status.to_string(),
+            request_id: None,
+            errors: Vec::new(),
+            more: 0,
+            retry_after_s,
+        }
+    }
 }
 
 impl fmt::Display for Problem {

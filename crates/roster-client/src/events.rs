@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures_util::stream::{self, Stream};
 use reqwest::Method;
-use tokio::time::timeout;
 
 use crate::call::{Call, owned};
 use crate::client::{Client, pause};
@@ -15,7 +14,7 @@ use crate::resource::Page;
 
 /// How long the service may wait for an event, in seconds.
 const WAIT_S: &str = "20";
-/// How long a response may take. A network that is broken says nothing.
+/// The time until a response begins. A network that is broken says nothing.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Events of a page.
 const PAGE: &str = "500";
@@ -40,7 +39,8 @@ impl Client {
     ///
     /// The stream waits for a service that cannot be reached, restarts or fails over, and goes on
     /// where it was. It ends with an error that waiting does not mend, such as 401, or 410 if
-    /// events after the position are gone.
+    /// events after the position are gone. `query` selects events, such as by `type`; it takes no
+    /// `cursor`.
     pub fn follow(
         &self,
         after: Option<&str>,
@@ -76,6 +76,12 @@ impl Client {
 impl Reader {
     /// Waits for the next page.
     async fn read(&mut self) -> Result<(), Error> {
+        if self.query.iter().any(|(name, _)| name == "cursor") {
+            // The service would return the same page each time.
+            return Err(Error::Request(
+                "the place to begin is a position, not a cursor".to_owned(),
+            ));
+        }
         let mut call = Call::new(Method::GET, "events").query("limit", PAGE);
         call.query.extend(self.query.iter().cloned());
         let position = self.position.as_deref();
@@ -86,14 +92,14 @@ impl Reader {
         if let Some(position) = position {
             call = call.query("after", position);
         }
-        let late = || self.client.late(PATIENCE);
-        let answer =
-            timeout(PATIENCE, self.client.send(&call)).await.unwrap_or_else(|_| Err(late()))?;
+        let answer = self.client.send_within(PATIENCE, &call).await?;
         let page: Page<Event> = answer.json()?;
+        // Without it the same events would come again.
+        let Some(position) = answer.position() else {
+            return Err(self.client.strange("the response has no Roster-Position"));
+        };
+        self.position = Some(position.to_owned());
         self.ready = page.items.into();
-        if let Some(position) = answer.position() {
-            self.position = Some(position.to_owned());
-        }
         Ok(())
     }
 }

@@ -10,7 +10,8 @@ use std::{
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use roster_client::{
-    Caller, Client, Error, Event, Group, Key, Member, Problem, Tenant, User, Webhook, Write,
+    Call, Caller, Client, Error, Event, Group, Key, Member, Method, Problem, Tenant, User, Webhook,
+    Write,
 };
 use roster_testkit::process::Engine;
 use serde::Serialize;
@@ -158,6 +159,43 @@ fn the_end_of_the_log_is_asked_for_once() {
     assert_eq!(has("after=0123456789abcdef-7"), [false, true, true]);
     // A wait could break off, and nobody would know the position.
     assert_eq!(has("wait="), [false, true, true]);
+}
+
+/// Without the position the same events would come again and again, as with a cursor.
+#[test]
+fn a_follower_without_a_position_ends() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let page = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"items\":[],\"next_cursor\":null}";
+    let (url, serving) = server(vec![page]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let ended = runtime.block_on(Box::pin(client.follow(None, &[])).next());
+    assert!(matches!(ended, Some(Err(Error::Strange { .. }))), "{ended:?}");
+    let ended = runtime.block_on(Box::pin(client.follow(None, &[("cursor", "x")])).next());
+    assert!(matches!(ended, Some(Err(Error::Request(_)))), "{ended:?}");
+    assert_eq!(serving.join().unwrap().len(), 1);
+}
+
+/// A pause that is too long is the caller's decision.
+#[test]
+fn a_refusal_for_an_hour_is_returned_at_once() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let limited = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3600\r\nConnection: close\r\n\
+        Content-Type: application/problem+json\r\n\r\n{\"type\":\"\",\"title\":\"Slow\",\
+        \"status\":429,\"code\":\"rate-limited\",\"detail\":\"wait\"}";
+    let gone = "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\
+        Content-Type: application/problem+json\r\nContent-Length: 70\r\n\r\n";
+    let tried = "HTTP/1.1 204 No Content\r\nDry-Run: true\r\nConnection: close\r\n\r\n";
+    let (url, serving) = server(vec![limited, gone, tried]);
+    let client = Client::builder(&url).unwrap().build().unwrap();
+    let refused = runtime.block_on(client.caller()).unwrap_err();
+    assert_eq!(refused.problem().and_then(|problem| problem.retry_after_s), Some(3600));
+    // The response to HEAD has no content.
+    let refused = runtime.block_on(client.send(&Call::new(Method::HEAD, "users/x"))).unwrap_err();
+    assert_eq!(refused.status(), Some(404), "{refused:?}");
+    let write = Write { is_dry_run: true, ..Write::default() };
+    let tried = runtime.block_on(client.users().patch("x", &json!({}), &write)).unwrap_err();
+    assert!(tried.to_string().contains("the dry run found no error"), "{tried}");
+    assert_eq!(serving.join().unwrap().len(), 3);
 }
 
 const CALLER: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"kind\":\"anonymous\",\

@@ -47,6 +47,9 @@ use crate::{
 /// The approximate size of an event without its record.
 const FRAME_BYTES: usize = 512;
 
+/// The longest wait of a request that arrives while the service is about to stop.
+const DRAINING_WAIT: Duration = Duration::from_secs(1);
+
 /// `Accept` chooses between a page and a stream.
 const BY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
 
@@ -211,14 +214,17 @@ async fn wait(
     selection: &mut Selection,
     mut page: EventsPage,
 ) -> Result<EventsPage, Problem> {
-    let end = Instant::now() + time;
+    let now = Instant::now();
+    // A client that comes back at once while the service is about to stop waits nevertheless.
+    let is_draining = app.is_draining();
+    let end = now + if is_draining { time.min(DRAINING_WAIT) } else { time };
     let class = Class::of_list(call.parts.uri.query());
     let place = app.transfers.subscribers.take(&call.identity(), &app.admission.refusals).await?;
     let lease = call.lease::<ReadEvents>(app, place)?;
     while is_at_the_end(&page) {
         tokio::select! {
             problem = lease.over() => return Err(problem),
-            () = app.drained() => break,
+            () = app.drained(), if !is_draining => break,
             () = sleep_until(end) => break,
             () = app.directory.log_grown(page.reached) => {}
         }

@@ -225,7 +225,12 @@ impl Stream {
         let reached = page.events.position(reached);
         self.selection.continue_after(reached);
         drop(page);
-        if !is_behind {
+        if is_behind {
+            // The events between may not be selected, and there may be many.
+            if Instant::now() >= self.heartbeat {
+                self.begun = only_id(reached);
+            }
+        } else {
             self.wait(reached, sender).await?;
         }
         self.read(is_behind).await
@@ -254,9 +259,7 @@ impl Stream {
             () = sender.gone() => return Err(End::Broken),
             () = sleep_until(self.end) => return Err(End::Reconnect(RETRY_MS.0)),
             () = self.app.directory.log_grown(reached.number) => gather().await,
-            () = sleep_until(self.heartbeat) => {
-                self.begun = format!("id: {reached}\n\n").into_bytes();
-            }
+            () = sleep_until(self.heartbeat) => self.begun = only_id(reached),
         }
         Ok(())
     }
@@ -303,6 +306,11 @@ impl Stream {
         out.extend_from_slice(b"\n\n");
         out
     }
+}
+
+/// The frame that only moves the position of the client.
+fn only_id(reached: Position) -> Vec<u8> {
+    format!("id: {reached}\n\n").into_bytes()
 }
 
 fn random() -> u64 {
