@@ -143,7 +143,12 @@ fn next(problem: &Problem, status: u8) -> Option<String> {
         (exit::CONFLICT, "version-mismatch") => {
             "get it again, and repeat the change if it still fits"
         }
-        (exit::NO_SERVICE, _) => "try again later",
+        (exit::NO_SERVICE, _) => {
+            return Some(match problem.retry_after_s {
+                Some(seconds) => format!("try again in {seconds} s"),
+                None => "try again later".to_owned(),
+            });
+        }
         (_, "tenant-not-found") => "roster tenants list",
         (_, "invalid-query") if problem.errors.iter().any(is_of_filter) => {
             "a condition is like 'department eq \"Sales\" and status eq \"active\"'"

@@ -13,8 +13,8 @@ use crate::events::{Names, changed};
 use crate::failure::{Failure, Outcome, exit};
 use crate::find::{USERS, find, find_deleted};
 use crate::output::{Output, Record, Writing, plain};
-use crate::records::{Collection, Guard, label, text};
-use crate::text::{print, say};
+use crate::records::{Collection, Guard, label, text, with_groups};
+use crate::text::say;
 
 /// Events of a page.
 const PAGE: &str = "200";
@@ -43,6 +43,10 @@ pub struct UndoFlags {
     /// The user whose last change is undone, by id, username or address
     #[arg(required_unless_present = "request")]
     user: Option<String>,
+
+    /// Change nothing if the last change has made another version
+    #[arg(long, value_name = "VERSION", requires = "user")]
+    if_version: Option<u64>,
 
     /// Undo all changes of this request, which the command that made them has named
     #[arg(long, value_name = "ID", requires = "after", conflicts_with = "user")]
@@ -173,6 +177,12 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
         (None, Some(request), Some(after)) => of_request(&client, request, after).await?,
         _ => vec![last_of(&collection, flags.user.as_deref().unwrap_or_default()).await?],
     };
+    if let (Some(version), [event]) = (flags.if_version, &*events)
+        && version_in(event) != Some(version)
+    {
+        let text = format!("{} was changed since version {version}", name_in(event));
+        return Err(Failure::new(exit::CONFLICT, text).next("roster users history shows by whom"));
+    }
     if events.is_empty() {
         let failure =
             Failure::new(exit::NOT_FOUND, "the log has no change of users by this request");
@@ -206,6 +216,11 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
         return Ok(exit::SOME_FAILED);
     }
     Ok(0)
+}
+
+/// The version that a change has made.
+fn version_in(event: &Event) -> Option<u64> {
+    event.data.get("version").and_then(Value::as_u64)
 }
 
 fn name_in(event: &Event) -> String {
@@ -251,7 +266,7 @@ async fn undo_one(
     is_dry_run: bool,
 ) -> Result<(), Failure> {
     let now = record_of(event);
-    let (id, version) = (text(&now, "id"), event.data.get("version").and_then(Value::as_u64));
+    let (id, version) = (text(&now, "id"), version_in(event));
     let write = Write { version, is_dry_run, ..Write::default() };
     let would = if is_dry_run { "would be " } else { "" };
     match reverse(collection.client, event, &id).await? {
@@ -262,14 +277,14 @@ async fn undo_one(
         Reverse::Delete => {
             collection.resource().delete(&id, &write).await?;
             if !is_dry_run {
-                collection.remote.suggest(&format!("undo: roster users restore {id}"));
+                collection.remote.suggest(&format!("undo: roster users restore {id} --groups"));
             }
-            Ok(print(&format!("{}: {would}deleted", label(&now)))?)
+            Ok(collection.output.tell(&format!("{}: {would}deleted", label(&now)))?)
         }
         Reverse::Restore => {
             let deleted = collection.client.resource::<Record>("deleted-users");
-            deleted.act(&id, "restore", &write).await?;
-            Ok(print(&format!("{}: {would}restored", label(&now)))?)
+            deleted.act(&id, "restore", &with_groups(write)).await?;
+            Ok(collection.output.tell(&format!("{}: {would}restored", label(&now)))?)
         }
     }
 }

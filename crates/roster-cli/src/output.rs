@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::failure::{Failure, exit};
 use crate::table::Table;
-use crate::text::{printable, say};
+use crate::text::{print, printable, say};
 
 /// A record, its members in the order of the service.
 pub type Record = IndexMap<String, Value>;
@@ -86,6 +86,15 @@ impl Output {
     /// Whether people read it.
     pub(crate) fn is_table(&self) -> bool {
         self.output == Form::Table
+    }
+
+    /// Says what was done: on stdout to people, and on stderr if stdout is for programs.
+    pub(crate) fn tell(&self, text: &str) -> io::Result<()> {
+        if self.is_table() {
+            return print(text);
+        }
+        say(text);
+        Ok(())
     }
 
     /// Whether it has cells instead of JSON.

@@ -378,7 +378,7 @@ impl Collection<'_> {
             let deleted = self.resource().delete(&id, &flags.guard.write(record)).await;
             deleted.map_err(|error| of_several(error.into(), at, &found))?;
             let done = if flags.guard.dry_run { "would delete" } else { "deleted" };
-            print(&format!("{done} {} {id} ({})", self.kind.one, label(record)))?;
+            self.output.tell(&format!("{done} {} {id} ({})", self.kind.one, label(record)))?;
         }
         flags.guard.print_dry_run();
         Ok(0)
@@ -410,6 +410,12 @@ pub(crate) fn of_several(mut failure: Failure, done: usize, records: &[Record]) 
 /// A member as text.
 pub(crate) fn text(record: &Record, member: &str) -> String {
     record.get(member).map(plain).unwrap_or_default()
+}
+
+/// A restore that adds the user to its former groups again.
+pub(crate) fn with_groups(mut restore: Write) -> Write {
+    restore.query.push(("groups".to_owned(), "true".to_owned()));
+    restore
 }
 
 /// What people call a record.

@@ -162,7 +162,7 @@ async fn purge(deleted: &Collection<'_>, flags: &DeleteFlags) -> Outcome {
         let name = text(read, "name");
         deleted.resource().delete(&name, &flags.guard.write(read)).await?;
         let done = if flags.guard.dry_run { "would purge" } else { "purged" };
-        print(&format!("{done} tenant {name}, {}", contents(read)))?;
+        deleted.output.tell(&format!("{done} tenant {name}, {}", contents(read)))?;
     }
     flags.guard.print_dry_run();
     Ok(0)

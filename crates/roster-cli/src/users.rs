@@ -14,10 +14,9 @@ use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::Record;
 use crate::records::{
-    Collection, CreateFlags, Guard, ListFlags, distinct, label, of_several, text,
+    Collection, CreateFlags, Guard, ListFlags, distinct, label, of_several, text, with_groups,
 };
 use crate::resource_flags::ResourceFlags;
-use crate::text::print;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -50,7 +49,7 @@ pub enum Act {
     Delete(ChosenFlags),
     /// Restore deleted users
     #[command(alias = "undelete")]
-    Restore(DeletedFlags),
+    Restore(RestoreFlags),
     /// Erase deleted users permanently, with their history
     Purge(DeletedFlags),
     /// Show who changed a user, when, and what: old and new values
@@ -129,10 +128,25 @@ pub struct ReplaceFlags {
     guard: Guard,
 }
 
+#[derive(Debug, Args)]
+pub struct RestoreFlags {
+    /// Ids, usernames or e-mail addresses of deleted users
+    #[arg(value_name = "USER", required = true)]
+    users: Vec<String>,
+
+    /// Add them to the groups that they were in
+    #[arg(long)]
+    groups: bool,
+
+    /// Show what would happen, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
 /// Deleted users.
 #[derive(Debug, Args)]
 pub struct DeletedFlags {
-    /// Ids or usernames of deleted users
+    /// Ids, usernames or e-mail addresses of deleted users
     #[arg(value_name = "USER", required = true)]
     users: Vec<String>,
 
@@ -242,7 +256,8 @@ async fn change(
             let set = collection.set(user, given, guard).await;
             let after = set.map_err(|failure| of_several(failure, at, &found))?;
             if !guard.dry_run && after.get("version") != user.get("version") {
-                let undo = format!("undo: roster undo {}", text(&after, "id"));
+                let (id, version) = (text(&after, "id"), text(&after, "version"));
+                let undo = format!("undo: roster undo {id} --if-version {version}");
                 collection.remote.suggest(&undo);
             }
             continue;
@@ -250,9 +265,10 @@ async fn change(
         let id = text(user, "id");
         let deleted = collection.resource().delete(&id, &guard.write(user)).await;
         deleted.map_err(|error| of_several(error.into(), at, &found))?;
-        print(&format!("{name}: {}", if guard.dry_run { "would be deleted" } else { "deleted" }))?;
+        let done = if guard.dry_run { "would be deleted" } else { "deleted" };
+        collection.output.tell(&format!("{name}: {done}"))?;
         if !guard.dry_run {
-            collection.remote.suggest(&format!("undo: roster users restore {id}"));
+            collection.remote.suggest(&format!("undo: roster users restore {id} --groups"));
         }
     }
     guard.print_dry_run();
@@ -281,15 +297,16 @@ async fn found_deleted(client: &Client, names: &[String]) -> Result<Vec<Record>,
     Ok(distinct(found, "id"))
 }
 
-async fn restore(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
+async fn restore(collection: &Collection<'_>, flags: &RestoreFlags) -> Outcome {
     let deleted = collection.client.resource::<Record>("deleted-users");
     let found = found_deleted(collection.client, &flags.users).await?;
     for (at, user) in found.iter().enumerate() {
         let write = Write { is_dry_run: flags.dry_run, ..Write::default() };
+        let write = if flags.groups { with_groups(write) } else { write };
         let restored = deleted.act(&text(user, "id"), "restore", &write).await;
         restored.map_err(|error| of_several(error.into(), at, &found))?;
         let done = if flags.dry_run { "would be restored" } else { "restored" };
-        print(&format!("{}: {done}", label(user)))?;
+        collection.output.tell(&format!("{}: {done}", label(user)))?;
     }
     Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
     Ok(0)
@@ -311,7 +328,7 @@ async fn purge(collection: &Collection<'_>, flags: &DeletedFlags) -> Outcome {
         let purged = deleted.delete(&text(user, "id"), &guard.write(user)).await;
         purged.map_err(|error| of_several(error.into(), at, &found))?;
         let done = if flags.dry_run { "would be purged" } else { "purged" };
-        print(&format!("{}: {done}", label(user)))?;
+        collection.output.tell(&format!("{}: {done}", label(user)))?;
     }
     guard.print_dry_run();
     Ok(0)
