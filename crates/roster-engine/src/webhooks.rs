@@ -115,6 +115,11 @@ pub async fn change_webhook<D: Database>(
     db: D,
     change: &WebhookChange,
 ) -> Result<Result<WebhookDecision, WebhookRefusal>, D::Error> {
+    // The tenant may have been deleted meanwhile, and purged after that. Its webhooks still end.
+    let ends = matches!(change.act, WebhookAct::End(..));
+    if !ends && !db.tenant().is_default() && !is_live(db).await? {
+        return Ok(Err(WebhookRefusal::TenantNotFound));
+    }
     let id = change.act.id();
     let stored = webhook(db, id).await?;
     let row = first(db, LOG, &[]).await?.ok_or_else(|| corrupt("log_head"))?;
@@ -124,10 +129,6 @@ pub async fn change_webhook<D: Database>(
         Err(refusal) => return Ok(Err(refusal)),
     };
     if let WebhookAct::Create { .. } = &change.act {
-        // A purge may have come first.
-        if !db.tenant().is_default() && !is_live(db).await? {
-            return Ok(Err(WebhookRefusal::NotFound));
-        }
         let counts = first(db, COUNT_WEBHOOKS, &[db.tenant().into()]).await?;
         let counts = counts.ok_or_else(|| corrupt("webhooks"))?;
         let (own, all) = (counts.number(0, "webhooks")?, counts.number(1, "webhooks")?);

@@ -13,7 +13,7 @@ use roster_core::{
     json::{present, write_json},
     webhook::{Payload, ServedWebhook, StoredWebhook, WebhookDelivery, WebhookId, WebhookUrl},
 };
-use roster_outbound::{Answer, Client, Fault, Limits, Target, is_admitted, signature};
+use roster_outbound::{Answer, Client, Fault, Limits, Target, is_admitted, is_listed, signature};
 use tokio::{sync::OnceCell, task::spawn_blocking, time::Instant};
 
 use crate::{cloud_events::webhook_content, metrics::WebhookMetrics};
@@ -96,8 +96,8 @@ impl WebhookClient {
     /// Whether requests for a URL may go to an address. Only the networks of the operator are
     /// called without TLS.
     fn admits(&self, url: &WebhookUrl, address: IpAddr) -> bool {
-        let is_listed = self.networks.iter().any(|network| network.contains(&address));
-        is_admitted(&self.networks, address) && (url.is_secure() || is_listed)
+        is_admitted(&self.networks, address)
+            && (url.is_secure() || is_listed(&self.networks, address))
     }
 
     /// What a request sends of the events of a page.

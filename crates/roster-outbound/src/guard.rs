@@ -69,9 +69,13 @@ pub fn is_global(address: IpAddr) -> bool {
 
 /// Whether a webhook may connect to an address: one of the public Internet, or of these networks.
 pub fn is_admitted(networks: &[IpNet], address: IpAddr) -> bool {
+    is_global(address) || (is_listed(networks, address) && !is_never_admitted(address))
+}
+
+/// Whether one of the networks has this address, or the one that is connected to in the end.
+pub fn is_listed(networks: &[IpNet], address: IpAddr) -> bool {
     let inner = unmapped(address);
-    let is_listed = networks.iter().any(|network| network.contains(&inner));
-    is_global(address) || (is_listed && !is_never_admitted(address))
+    networks.iter().any(|network| network.contains(&inner))
 }
 
 /// Whether an address is of a single link, where the metadata services of clouds are. No setting

@@ -14,5 +14,5 @@ mod sign;
 pub use client::{Answer, Client, Fault, Limits, Target};
 pub use tokio_rustls::rustls::RootCertStore;
 
-pub use guard::{is_admitted, is_global};
+pub use guard::{is_admitted, is_global, is_listed};
 pub use sign::signature;

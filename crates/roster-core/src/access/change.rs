@@ -189,6 +189,7 @@ fn displaced_key(
         return Ok(None);
     }
     let ended = own().filter(|key| key.state(now) != KeyState::Active);
-    let first = ended.min_by_key(|key| (key.revoked_at.or(key.expires_at), key.id));
+    let end = |key: &ApiKey| key.revoked_at.into_iter().chain(key.expires_at).min();
+    let first = ended.min_by_key(|key| (end(key), key.id));
     first.map(|key| Some(key.id)).ok_or(KeyRefusal::TooMany)
 }

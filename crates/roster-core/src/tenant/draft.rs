@@ -7,7 +7,7 @@ use crate::{
     limits::{TENANT_NAME_LENGTH_MAX, TEXT_LENGTH_MAX},
     text::is_control_or_format,
     user::Status,
-    write::violation::{Violation, ViolationCode, Violations, read_members},
+    write::violation::{Violation, ViolationCode, Violations, not_whole, read_members},
 };
 
 /// The members that the service sets. A body may contain them, as a tenant that was read does.
@@ -68,7 +68,12 @@ impl TenantDraft {
                 self.name = Some(TenantName::parse(text).ok_or_else(invalid_name)?);
             }
             ("display_name", Json::Text(text)) => {
-                self.display_name = text_of(member, text.trim())?;
+                let trimmed = text.trim();
+                if trimmed.is_empty() && !text.is_empty() {
+                    let detail = "write something besides spaces; null for no name";
+                    return Err(Violation::of_member(member, ViolationCode::TooShort, detail));
+                }
+                self.display_name = text_of(member, trimmed)?;
             }
             ("external_id", Json::Text(text)) => self.external_id = text_of(member, text)?,
             ("status", Json::Text(text)) => {
@@ -87,7 +92,7 @@ impl TenantDraft {
                 return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("users_max" | "version", other) => {
-                let detail = format!("send a number, not {}", other.kind());
+                let detail = not_whole(other);
                 return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             (read_only, _) if READ_ONLY.contains(&read_only) => {}
@@ -117,7 +122,7 @@ fn text_of(member: &str, text: &str) -> Result<Option<String>, Violation> {
 pub(super) fn invalid_name() -> Violation {
     let detail = format!(
         "1 to {TENANT_NAME_LENGTH_MAX} lower-case letters, digits and hyphens, because it is a \
-         part of URLs"
+         part of URLs; not all, which stands for all tenants"
     );
     Violation::of_member("name", ViolationCode::InvalidValue, detail)
 }

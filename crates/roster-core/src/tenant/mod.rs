@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The name of a tenant, which is a segment of its base URL and never changes: 1 to 63 lower-case
-/// letters of ASCII, digits and hyphens.
+/// letters of ASCII, digits and hyphens. No tenant is called `all`, which stands for all tenants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantName(Arc<str>);
 
@@ -29,8 +29,9 @@ impl TenantName {
     pub fn parse(text: &str) -> Option<Self> {
         let is_known =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let is_name =
-            (1..=TENANT_NAME_LENGTH_MAX).contains(&text.len()) && text.bytes().all(is_known);
+        let is_name = (1..=TENANT_NAME_LENGTH_MAX).contains(&text.len())
+            && text.bytes().all(is_known)
+            && text != "all";
         is_name.then(|| Self(text.into()))
     }
 

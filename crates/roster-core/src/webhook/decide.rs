@@ -96,6 +96,8 @@ pub struct WebhookDecision {
 /// Why a change of a webhook was rejected. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebhookRefusal {
+    /// The tenant was deleted.
+    TenantNotFound,
     /// The tenant has no such webhook.
     NotFound,
     /// The webhook is at this version, which the preconditions exclude.

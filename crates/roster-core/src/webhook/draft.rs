@@ -8,7 +8,7 @@ use crate::{
     text::is_control_or_format,
     write::{
         position::Position,
-        violation::{Violation, ViolationCode, Violations, read_members},
+        violation::{Violation, ViolationCode, Violations, not_whole, read_members},
     },
 };
 
@@ -136,7 +136,7 @@ impl WebhookDraft {
                 return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("batch_max" | "version", other) => {
-                let detail = format!("send a whole number, not {}", other.kind());
+                let detail = not_whole(other);
                 return Err(Violation::of_member(member, ViolationCode::WrongType, detail));
             }
             ("id" | "name" | "url" | "tenants" | "payload" | "status" | "after", other) => {

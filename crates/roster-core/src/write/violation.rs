@@ -133,6 +133,14 @@ impl Violation {
     }
 }
 
+/// What to send instead of a value that is no whole number.
+pub(crate) fn not_whole(value: &Json) -> String {
+    if let Json::Float(_) = value {
+        return "send a whole number, without a point or an exponent".to_owned();
+    }
+    format!("send a whole number, not {}", value.kind())
+}
+
 /// Reads each member of a body with `set`. `what` names the record that is expected.
 pub(crate) fn read_members(
     tree: &Json,

@@ -469,6 +469,9 @@ impl From<WebhookFailure> for Problem {
     fn from(failure: WebhookFailure) -> Self {
         match failure {
             WebhookFailure::Store(error) => error.into(),
+            WebhookFailure::Refused(WebhookRefusal::TenantNotFound) => {
+                Self::new(ProblemCode::TenantNotFound)
+            }
             WebhookFailure::Refused(WebhookRefusal::NotFound) => not_found(),
             WebhookFailure::Refused(WebhookRefusal::TooMany) => Self::saying(
                 ProblemCode::TooManyWebhooks,

@@ -283,6 +283,13 @@ pub async fn active_webhooks_of_active_tenants_are_served(harness: Harness) {
     assert_eq!(served().await, both[1..]);
     tenants::change(&harness, TenantAct::Delete(name("acme"))).await.expect("it is there");
     assert_eq!(served().await, []);
+    // A process may have found the tenant before it was deleted.
+    let gone = Err(WebhookRefusal::TenantNotFound);
+    let pause = WebhookAct::Patch(one.webhook.id, tree(&json!({"status": "paused"})));
+    assert_eq!(change(&of_acme, pause).await, gone);
+    assert_eq!(change(&of_acme, WebhookAct::Delete(one.webhook.id)).await, gone);
+    let end = WebhookAct::End(one.webhook.id, WebhookStatus::Parked);
+    change(&of_acme, end).await.expect("the sender may end it");
     tenants::change(&harness, TenantAct::Purge(name("acme"))).await.expect("it is deleted");
     super::erasure::erase_all(&harness).await;
     assert_eq!(get(&of_acme, one.webhook.id).await, None);

@@ -38,13 +38,13 @@ impl WebhookStore for Oracle {
             let id = change.act.id();
             let decision = {
                 let mut state = self.state();
+                if state.is_deleted && !matches!(change.act, WebhookAct::End(..)) {
+                    return Err(WebhookRefusal::TenantNotFound.into());
+                }
                 let head = Position { log: LOG_ID, number: state.position };
                 let decision = decide_webhook(state.webhooks.get(&id), head, &change)?;
                 let is_new = matches!(change.act, WebhookAct::Create { .. });
                 let count = i64::try_from(state.webhooks.len()).unwrap_or(i64::MAX);
-                if is_new && state.is_deleted {
-                    return Err(WebhookRefusal::NotFound.into());
-                }
                 if is_new && count >= WEBHOOKS_MAX {
                     return Err(WebhookRefusal::TooMany.into());
                 }

@@ -243,14 +243,12 @@ impl Delivery {
             let status = result.as_ref().ok();
             tracing::info!(%webhook, status, why, "a request to a webhook failed");
         }
-        // The receiver wants no more requests.
-        if result == Ok(StatusCode::GONE.as_u16()) {
-            return self.end(&directory, WebhookStatus::Parked).await;
-        }
         let random = i64::try_from(random() % 1000).unwrap_or_default();
         let attempt = Attempt { last: *last, at: directory.now(), retry_after_ms, random };
         self.served.stored.progress = progress.failed(attempt);
-        if self.served.stored.progress.is_hopeless() {
+        // With 410 the receiver wants no more requests.
+        let is_gone = result == Ok(StatusCode::GONE.as_u16());
+        if is_gone || self.served.stored.progress.is_hopeless() {
             return self.end(&directory, WebhookStatus::Parked).await;
         }
         self.save().await

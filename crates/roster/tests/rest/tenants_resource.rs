@@ -167,6 +167,8 @@ pub(crate) async fn all_errors_of_an_invalid_tenant_are_listed(backend: Backend)
             json!({"colour": null}),
             json!({"": null}),
             json!({"users_max": "5"}),
+            json!({"version": 1.0}),
+            json!({"display_name": "  "}),
             json!({"status": 1}),
             json!([]),
         ] {
@@ -174,7 +176,9 @@ pub(crate) async fn all_errors_of_an_invalid_tenant_are_listed(backend: Backend)
             refused.refused(422, "invalid-tenant");
         }
     }
-    for body in [json!({}), json!({"name": ""}), json!({"name": "x".repeat(64)}), json!("acme")] {
+    // `all` stands for all tenants.
+    let long = json!({"name": "x".repeat(64)});
+    for body in [json!({}), json!({"name": ""}), json!({"name": "all"}), long, json!("acme")] {
         send(&service, "POST", "/tenants", &body).await.refused(422, "invalid-tenant");
     }
     assert_eq!(service.get(ACME).await.expect(200).json()["version"], 1);
