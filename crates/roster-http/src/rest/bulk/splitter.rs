@@ -71,7 +71,7 @@ impl Format {
         }
     }
 
-    /// Whether a record has nothing but spaces and empty cells.
+    /// Whether it is a blank line and no record.
     pub(super) fn is_blank(&self, text: &[u8]) -> bool {
         match self {
             Self::Json => text.trim_ascii().is_empty(),

@@ -9,7 +9,7 @@ use super::{
 use crate::service::Backend;
 
 /// The repository and number of a report, the query, the file, and the results in short.
-const FILES: [(&str, &str, &[u8], &[&str]); 17] = [
+const FILES: [(&str, &str, &[u8], &[&str]); 18] = [
     // The header row became a user.
     ("grokability/snipe-it#541", "", b"username,email\r\nann,ann@a.example\r\n", &["2 201"]),
     // Columns without a name that a spreadsheet adds went into the last column.
@@ -20,7 +20,23 @@ const FILES: [(&str, &str, &[u8], &[&str]); 17] = [
         &["2 201", "3 201"],
     ),
     // Rows without values were read as users.
-    ("sapplica/sentrifugo#386", "", b"username,email\nann,\n,\n\"\",\nben,\n", &["2 201", "5 201"]),
+    (
+        "sapplica/sentrifugo#386",
+        "",
+        b"username,email\nann,\n,\n",
+        &["2 201", "3 422 invalid-user, required at /username in username"],
+    ),
+    // The same, with another delimiter: a line with nothing but spaces is blank.
+    (
+        "found here",
+        "",
+        b"username\temail\nann\t\n\t\n \n\t\t\n",
+        &[
+            "2 201",
+            "3 422 invalid-user, required at /username in username",
+            "5 400 malformed-csv, extra-cell at cell 3 in cell 3",
+        ],
+    ),
     // An address with a space at its end failed without a reason.
     (
         "oroinc/crm#357",

@@ -37,7 +37,7 @@ fn short(text: &str) -> Vec<String> {
 fn versioned(users: &[Value], last: &str) -> String {
     let [ada, grace, hedy] = users else { panic!("{users:?}") };
     let (ada, grace, hedy) = (id(ada), id(grace), id(hedy));
-    format!("id,version,{last}\r\n{ada},1,\r\n{grace},7,\r\n{hedy},,\r\nx,,\r\n,1,\r\n")
+    format!("id,version,{last}\r\n{ada},1,\r\n{grace},7,\r\n{hedy},,\r\nx,,\r\n,,\r\n")
 }
 
 pub(crate) async fn each_row_patches_the_user_that_it_names(backend: Backend) {

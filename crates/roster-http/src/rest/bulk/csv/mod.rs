@@ -109,7 +109,8 @@ impl Search {
                 continue;
             }
             let delimiter = self.named.unwrap_or_else(|| most_frequent(text));
-            if is_blank(text, delimiter) {
+            // No table has columns without any name.
+            if rows::is_empty(text, delimiter) {
                 continue;
             }
             if rows::bare_cr(text).is_some() {

@@ -185,10 +185,14 @@ impl Rows {
     }
 }
 
-/// Whether all cells of a row are empty. Spreadsheets write such rows where a table was cleared.
-pub(in super::super) fn is_blank(row: &[u8], delimiter: u8) -> bool {
-    let is_empty = |cell: &[u8]| matches!(cell.trim_ascii(), b"" | b"\"\"");
-    row.split(|byte| *byte == delimiter).all(is_empty)
+/// Whether a line has no cell: nothing, or nothing but spaces. A row of empty cells is a row.
+pub(in super::super) fn is_blank(line: &[u8], delimiter: u8) -> bool {
+    line.trim_ascii().is_empty() && !line.contains(&delimiter)
+}
+
+/// Whether all cells of a row are empty.
+pub(super) fn is_empty(row: &[u8], delimiter: u8) -> bool {
+    row.split(|byte| *byte == delimiter).all(|cell| matches!(cell.trim_ascii(), b"" | b"\"\""))
 }
 
 /// The position of the first CR outside quotation marks.
