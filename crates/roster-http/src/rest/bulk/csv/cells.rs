@@ -1,6 +1,6 @@
 //! The cells of a row, in both directions.
 //!
-//! A spreadsheet executes a cell that begins with `=`, `+`, `-`, `@`, a tab, a CR or an LF. So an
+//! A spreadsheet executes a cell that begins with `=`, `+`, `-`, `@`, a tab or a CR. So an
 //! apostrophe is written before such a value, and removed when the cell is read. A value that
 //! begins with apostrophes before one of these characters gets one more, so every value is read as
 //! it was written.
@@ -11,7 +11,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use roster_core::text::check_phone;
 
 /// The characters that begin a cell that a spreadsheet executes.
-const EXECUTED: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+const EXECUTED: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// U+FEFF in UTF-8.
 pub(in super::super) const BOM: &[u8] = b"\xEF\xBB\xBF";
