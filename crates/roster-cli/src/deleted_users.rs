@@ -1,6 +1,7 @@
 //! `roster deleted-users`.
 
 use clap::{Args, Subcommand};
+use roster_client::Write;
 
 use crate::failure::Outcome;
 use crate::find::{DELETED, find_deleted};
@@ -58,4 +59,10 @@ async fn list(collection: &Collection<'_>, flags: DeletedListFlags) -> Outcome {
     let query: Vec<(&str, &str)> =
         given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
     collection.list(&query, flags.list.limit).await
+}
+
+/// A restore that adds the user to its former groups again.
+pub(crate) fn with_groups(mut restore: Write) -> Write {
+    restore.query.push(("groups".to_owned(), "true".to_owned()));
+    restore
 }

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::ask::confirm;
 use crate::connection::Remote;
+use crate::deleted_users::with_groups;
 use crate::events::{Names, changed};
 use crate::failure::{Failure, Outcome, exit};
 use crate::find::{USERS, find, find_deleted};
 use crate::output::{Output, Record, Writing, plain};
-use crate::records::{Collection, Guard, label, text, with_groups};
+use crate::records::{Collection, Guard, label, text};
 use crate::text::say;
 
 /// Events of a page.

@@ -17,7 +17,7 @@ use crate::lines::Lines;
 use crate::output::{Output, Record};
 use crate::progress::Progress;
 use crate::records::{Collection, label, text};
-use crate::text::{print, say};
+use crate::text::say;
 
 /// How many users, and how many failures, are named.
 const NAMED: usize = 5;
@@ -66,6 +66,7 @@ struct Totals {
 /// The change of all users that match.
 struct Change<'a> {
     client: &'a Client,
+    output: &'a Output,
     remote: &'a Remote,
     selection: &'a Selection,
     /// None deletes.
@@ -81,7 +82,7 @@ pub(crate) async fn change(
     dry_run: bool,
 ) -> Outcome {
     let Collection { client, output, remote, .. } = *collection;
-    let change = Change { client, remote, selection, given: change };
+    let change = Change { client, output, remote, selection, given: change };
     let answer = client.send(&change.call("dry_run", "true")?).await;
     let preview: Preview = answer.map_err(|error| change.failure(error))?.json()?;
     if preview.count == 0 {
@@ -96,7 +97,7 @@ pub(crate) async fn change(
         say(&format!("would fail: {}", words(&failed.id, &names, &failed.problem)));
     }
     if dry_run {
-        return change.show(output, preview).await;
+        return change.show(preview).await;
     }
     if !yes {
         for user in preview.items.iter().take(NAMED) {
@@ -138,7 +139,7 @@ impl Change<'_> {
     }
 
     /// Shows what would change.
-    async fn show(&self, output: &Output, preview: Preview) -> Outcome {
+    async fn show(&self, preview: Preview) -> Outcome {
         let (shown, failed) = (preview.items.len(), preview.failed.len());
         let given = self.given.map(|given| &given.members);
         let changed = given.into_iter().flat_map(|members| members.keys().map(String::as_str));
@@ -148,7 +149,8 @@ impl Change<'_> {
                 columns.push(member);
             }
         }
-        output.list(stream::iter(preview.items.into_iter().map(Ok)), &columns, None).await?;
+        let would_be = stream::iter(preview.items.into_iter().map(Ok));
+        self.output.list(would_be, &columns, None).await?;
         let verb = self.verb("change", "delete");
         let first = match u64::try_from(shown + failed) {
             Ok(checked) if checked < preview.count => {
@@ -273,8 +275,8 @@ impl Change<'_> {
             count => format!(", {count} had these values before"),
         };
         let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
-        print(&format!("{} {done}{unchanged}{failed}", self.verb("changed", "deleted")))?;
-        Ok(())
+        let changed = self.verb("changed", "deleted");
+        Ok(self.output.tell(&format!("{changed} {done}{unchanged}{failed}"))?)
     }
 }
 

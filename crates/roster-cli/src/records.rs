@@ -412,12 +412,6 @@ pub(crate) fn text(record: &Record, member: &str) -> String {
     record.get(member).map(plain).unwrap_or_default()
 }
 
-/// A restore that adds the user to its former groups again.
-pub(crate) fn with_groups(mut restore: Write) -> Write {
-    restore.query.push(("groups".to_owned(), "true".to_owned()));
-    restore
-}
-
 /// What people call a record.
 pub(crate) fn label(record: &Record) -> String {
     NAMES.iter().map(|name| text(record, name)).find(|name| !name.is_empty()).unwrap_or_default()

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use crate::ask::confirm;
 use crate::assign::{Assignments, record_of};
+use crate::deleted_users::with_groups;
 use crate::failure::{Failure, Outcome};
 use crate::find::{Selection, USERS, find, find_deleted};
 use crate::history::{HistoryFlags, history};
 use crate::matching;
 use crate::output::Record;
 use crate::records::{
-    Collection, CreateFlags, Guard, ListFlags, distinct, label, of_several, text, with_groups,
+    Collection, CreateFlags, Guard, ListFlags, distinct, label, of_several, text,
 };
 use crate::resource_flags::ResourceFlags;
 

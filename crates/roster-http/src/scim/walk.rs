@@ -57,38 +57,33 @@ impl<'a> Walk<'a> {
 
     /// Stores where a page of a list ended. If it is the first page, the positions of earlier lists
     /// that ended or were left are forgotten.
-    pub(super) async fn note_page(
-        &self,
-        Page { start, reached, is_last }: Page,
-        place: PageKey,
-    ) -> Result<(), ScimProblem> {
-        let now = self.app.directory.now();
-        let (store, left) = (self.app.directory.walks(self.may), earlier(now, PLACE_IDLE_MS));
-        if start == 1 {
-            match store {
-                Some(store) => store.forget_walk_ends(self.id, left).await?,
-                None => self.places().begin(&self.id, now),
-            }
-        }
-        self.note(reached, place).await?;
-        if is_last {
-            match store {
-                Some(store) => store.end_walk(self.id, left).await?,
-                None => self.places().end(&self.id, now),
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores the position where the page before this index ended.
-    async fn note(&self, index: u64, place: PageKey) -> Result<(), ScimProblem> {
+    pub(super) async fn note_page(&self, page: Page, place: PageKey) -> Result<(), ScimProblem> {
+        let Page { start, reached: index, is_last } = page;
         let at = self.app.directory.now();
         let Some(store) = self.app.directory.walks(self.may) else {
-            self.places().note(self.id, index, place, self.direction, at);
+            let mut places = self.places();
+            if start == 1 {
+                places.begin(&self.id, at);
+            }
+            places.note(self.id, index, place, self.direction, at);
+            if is_last {
+                places.end(&self.id, at);
+            }
             return Ok(());
         };
+        let (walk, left) = (self.id, earlier(at, PLACE_IDLE_MS));
         let place = self.cursors.seal_stored(&place)?;
-        match store.note_walk_end(WalkEnd { walk: self.id, index, place, at }).await {
+        let noting = async {
+            if start == 1 {
+                store.forget_walk_ends(walk, left).await?;
+            }
+            store.note_walk_end(WalkEnd { walk, index, place, at }).await?;
+            if is_last {
+                store.end_walk(walk, left).await?;
+            }
+            Ok(())
+        };
+        match noting.await {
             // A failure is ignored: while the disk is full, no user can be deleted either, so the
             // index still leads to the right row.
             Err(StoreError::Full(_)) => Ok(()),

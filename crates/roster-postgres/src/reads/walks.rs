@@ -30,9 +30,11 @@ pub(crate) const NOTE: &str = "WITH unsynced AS MATERIALIZED \
      ON CONFLICT (slot) DO UPDATE SET walk = excluded.walk, start = excluded.start, \
      place = excluded.place, at = excluded.at";
 
+/// Deletes the ends of a walk that were stored until a time.
 pub(crate) const FORGET: &str = "DELETE FROM walk_ends WHERE walk = $1 AND at <= $2 \
      AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
 
+/// Makes no end of a walk newer than a time.
 pub(crate) const END: &str = "UPDATE walk_ends SET at = $2 WHERE walk = $1 AND at > $2 \
      AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off'";
 

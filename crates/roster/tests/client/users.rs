@@ -204,7 +204,9 @@ fn a_change_is_undone(engine: Engine) {
     assert!(ran.err.contains(&undo), "{ran:?}");
     let dry = shell.run(&["undo", "ada", "--dry-run"]);
     assert!(dry.out.contains("ada@example.com") && dry.err.contains("nothing was"), "{dry:?}");
-    shell.ok(&["undo", "ada"]);
+    let other = ["undo", "ada", "--if-version", "1"];
+    shell.run(&other).failed(6, &["ada was changed since version 1"]);
+    shell.ok(&["undo", "ada", "--if-version", "2"]);
     let mut after = shell.run(&["users", "get", "ada", "-o", "json"]).json();
     assert_eq!(after["version"], 3);
     after["version"] = json!(1);
@@ -220,8 +222,18 @@ fn a_change_is_undone(engine: Engine) {
     for member in ["attributes", "manager"] {
         assert_eq!(after[member], before[member], "{member}");
     }
-    shell.ok(&["users", "delete", "ada"]);
+    // A deletion is undone with the groups, and what was done is no data for programs.
+    shell.ok(&["groups", "create", "Core"]);
+    shell.ok(&["groups", "members", "add", "Core", "ada"]);
+    let deleted = shell.run(&["users", "delete", "ada", "-o", "json"]);
+    assert!(deleted.err.contains("ada: deleted"), "{deleted:?}");
+    assert_eq!(deleted.succeeded(), "");
     assert_eq!(shell.ok(&["undo", "ada"]), "ada: restored\n");
+    let members = || shell.ok(&["groups", "members", "Core", "--columns", "username"]);
+    assert_eq!(members(), "USERNAME\nada\n");
+    shell.ok(&["users", "delete", "ada"]);
+    shell.ok(&["users", "restore", "ada", "--groups"]);
+    assert_eq!(members(), "USERNAME\nada\n");
     // The undo of a creation deletes the user.
     shell.ok(&["users", "create", "username=grace"]);
     shell.run(&["undo", "grace"]).failed(2, &["Delete grace", "--yes"]);
