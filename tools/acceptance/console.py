@@ -56,7 +56,7 @@ class Command:
         except (Fault, Error) as fault:
             self.theatre.faults.clear()
             self.faults += 1
-            print(f"console: {name}: {fault}"[:6000], flush=True)
+            print(f"console: {name}: {fault}"[:6000], *self.theatre.leave(), sep="\n", flush=True)
         self.times.append(f"{name} {time.monotonic() - began:.0f}")
 
     def run(self):

@@ -17,6 +17,10 @@ LISTEN = """() => {
         && console.error('POLICY not loaded ' + (event.target.src ?? event.target.href)), true);
 }"""
 CHROMIUM = ("chromium", "chromium-headless-shell")
+# A disk that other commands keep busy may make one write take seconds.
+WAIT_MS = 20_000
+# What a page says when a step of it failed.
+SAID = "[role=alert], .toast, .savebar, dialog[open]"
 
 
 class Stage:
@@ -84,7 +88,7 @@ class Theatre:
         context = self.browser.new_context(
             viewport={"width": size[0], "height": size[1]}, storage_state=state,
             accept_downloads=True, permissions=["clipboard-read", "clipboard-write"], **options)
-        context.set_default_timeout(8_000)
+        context.set_default_timeout(WAIT_MS)
         context.add_init_script(f"({LISTEN})()")
         own = urlsplit(stage.url).netloc
 
@@ -109,6 +113,16 @@ class Theatre:
         """No page may have done what it may not."""
         faults, self.faults = list(dict.fromkeys(self.faults)), []
         expect(not faults, "; ".join(faults[:12]))
+
+    def leave(self):
+        """Closes the pages that a fault left open. Returns what they say."""
+        said = []
+        for context in self.browser.contexts:
+            for page in context.pages:
+                shown = [one.inner_text() for one in page.locator(SAID).all() if one.is_visible()]
+                said += [" ".join(f"{page.url[-60:]} says: {text}".split()) for text in shown]
+            context.close()
+        return said
 
     def close(self):
         self.browser.close()
