@@ -45,6 +45,8 @@ REPLACED = (
     (r'((?:next_?[cC]ursor)":")[\w-]{20,}', r"\1CURSOR"),
     (r"(cursor=)[\w-]{20,}", r"\1CURSOR"),
     (r"(key:|\"id\":\")[0-9A-Za-z]{10}(\")", r"\1KEY\2"),
+    # It is about a minute behind.
+    (r',"last_used_at":"TIME"', ""),
     (r"127\.0\.0\.1:\d+", "SERVICE"),
 )
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

@@ -9,7 +9,7 @@ has all of its own, and its requests are at most twice as slow meanwhile as befo
 import json
 import time
 
-from purge_long import MARK, execute, search, wait
+from purge_long import MARK, execute, rewrite_and_search, search, wait
 from service import percentile
 from tenants_client import NDJSON, Beside, check, everybody, expect, import_users, operator, running
 
@@ -130,8 +130,7 @@ def deletion(options, store, place):
             service.stop()
             # The statistics of the planner have samples until the next ANALYZE.
             execute(service, "ANALYZE")
-            execute(service, "VACUUM FULL")
-            wait("a search of the files", lambda: not search(service), 60)
+            wait("a search of the files", lambda: not rewrite_and_search(service), 60, 2)
         else:
             wait("a search of the files", lambda: not search(service))
             service.stop()

@@ -71,7 +71,9 @@ pub(crate) fn service_document(app: &AppState, rules: Rules) -> Bytes {
         ("readiness", link("/readyz")),
         ("metrics", link("/metrics")),
     ]);
-    let of_service = of_service.into_iter().filter(|_| app.tenant.is_none());
+    let is_served = |name: &str| name != "console" || app.settings.console;
+    let of_service =
+        of_service.into_iter().filter(|(name, _)| app.tenant.is_none() && is_served(name));
     let links = Json::Object(of_tenant.into_iter().chain(of_service).collect());
     let by = ["username", "email", "family_name", "name", "expires_at"];
     let sorts = [&["id", "created_at", "updated_at"][..], &by].concat();

@@ -13,6 +13,7 @@ use roster_engine::{append_policy, corrupt, rows, stored_policy, whole_policy};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use crate::{
+    backup::{BackupError, open_store},
     connection::{self, has_store},
     failure::{ReadError, ReadResult},
     lock::StoreLock,
@@ -27,10 +28,11 @@ pub(crate) const WRITE_SETTING: &str = "INSERT INTO settings (tenant, name, valu
 /// The longest wait for the transactions of the serving process.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// The policy of a store.
-pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, OpenError> {
-    let (_lock, connection) = open(directory)?;
-    run(whole_policy(Rows::of_store(&connection)))?.ok_or(OpenError::NoStore)
+/// The policy of a store. Changes nothing.
+pub fn read_policy(directory: &Path) -> Result<Vec<(PolicyKey, Sharing)>, BackupError> {
+    let connection = open_store(directory)?;
+    let policy = run(whole_policy(Rows::of_store(&connection)))?;
+    policy.ok_or_else(|| BackupError::NoStore(directory.to_owned()))
 }
 
 /// Changes the policy of a key, and appends the event. Returns false if the key has this policy

@@ -16,7 +16,7 @@ use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record, not_taken, print_secret};
 use crate::records::{label, text};
-use crate::text::{print, say};
+use crate::text::say;
 use secret_file::SecretFile;
 use service::ServiceKeys;
 
@@ -192,7 +192,9 @@ async fn execute(act: Act, output: &Output, keys: &impl Keys) -> Outcome {
             let file = out.map(SecretFile::begin).transpose()?;
             rotate(output, keys, &key, overlap, file, dry_run).await
         }
-        Act::Revoke { keys: names, yes, dry_run } => revoke(keys, &names, yes, dry_run).await,
+        Act::Revoke { keys: names, yes, dry_run } => {
+            revoke(keys, output, &names, yes, dry_run).await
+        }
     }
 }
 
@@ -292,17 +294,23 @@ async fn rotate(
     reveal(output, rotated, file)
 }
 
-async fn revoke(keys: &impl Keys, names: &[String], is_yes: bool, is_dry_run: bool) -> Outcome {
+async fn revoke(
+    keys: &impl Keys,
+    output: &Output,
+    names: &[String],
+    is_yes: bool,
+    is_dry_run: bool,
+) -> Outcome {
     let all = keys.list().await?;
     let found = names.iter().map(|name| find(&all, name)).collect::<Result<Vec<_>, _>>()?;
     let (ended, valid): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|key| text(key, "status") == "revoked");
     for key in &ended {
-        print(&format!("{} ({}) was revoked before", text(key, "id"), label(key)))?;
+        output.tell(&format!("{} ({}) was revoked before", text(key, "id"), label(key)))?;
     }
     if is_dry_run {
         for key in &valid {
-            print(&format!("would revoke {}: {}", text(key, "id"), described(key)))?;
+            output.tell(&format!("would revoke {}: {}", text(key, "id"), described(key)))?;
         }
         say("dry run: nothing was changed");
         return Ok(0);
@@ -319,7 +327,7 @@ async fn revoke(keys: &impl Keys, names: &[String], is_yes: bool, is_dry_run: bo
     for key in &valid {
         let id = text(key, "id");
         keys.revoke(&id).await?;
-        print(&format!("{id} ({}) is revoked", label(key)))?;
+        output.tell(&format!("{id} ({}) is revoked", label(key)))?;
     }
     Ok(0)
 }

@@ -155,6 +155,7 @@ pub(crate) async fn renew_session(
 /// `DELETE /console/session`: lets the browser forget the session.
 pub(crate) async fn delete_session(
     State(app): State<AppState>,
+    _: Served,
     _: PlainJson,
     call: Call,
 ) -> Result<Response, Problem> {

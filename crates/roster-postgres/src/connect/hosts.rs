@@ -4,7 +4,7 @@ use std::{error::Error as _, time::Duration};
 
 use tokio_postgres::{
     Config,
-    config::{Host, SslNegotiation},
+    config::{Host, SslNegotiation, TargetSessionAttrs},
 };
 
 use super::tls::{self, Tls};
@@ -55,6 +55,11 @@ pub(super) fn parse(url: &str) -> Result<(Vec<Config>, Tls), String> {
     }
     if whole.get_ssl_negotiation() == SslNegotiation::Direct {
         return Err("sslnegotiation=direct is not supported".to_owned());
+    }
+    if whole.get_target_session_attrs() == TargetSessionAttrs::ReadOnly {
+        return Err("target_session_attrs=read-only is not supported: Roster uses the host that \
+                    takes writes"
+            .to_owned());
     }
     let ports = whole.get_ports();
     let port = |index: usize| match ports {

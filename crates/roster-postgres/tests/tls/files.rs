@@ -59,6 +59,7 @@ fn the_error_for_an_unusable_file_names_it() {
         ),
         ("sslmode=require&sslnegotiation=direct".to_owned(), "sslnegotiation=direct"),
         ("sslmode=require&sslcrl=file".to_owned(), "unknown option `sslcrl`"),
+        ("target_session_attrs=read-only".to_owned(), "the host that takes writes"),
     ];
     for (parameters, expected) in cases {
         let said = said(&parameters);

@@ -25,12 +25,15 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// Page cache, in KiB.
 const CACHE_KIB: u32 = 16 * 1024;
 
-/// Reads the store of a data directory.
+/// Reads the store of a data directory. A file without a schema, which a first start that was
+/// interrupted leaves, is none.
 pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
+    let missing = || BackupError::NoStore(directory.to_owned());
     if !has_store(directory)? {
-        return Err(BackupError::NoStore(directory.to_owned()));
+        return Err(missing());
     }
-    recognized(connection::open(directory, READ_ONLY)?)
+    let connection = recognized(connection::open(directory, READ_ONLY)?)?;
+    if schema_of(&connection)? == 0 { Err(missing()) } else { Ok(connection) }
 }
 
 /// Opens a database that does not change. Bytes after it in its file are ignored.

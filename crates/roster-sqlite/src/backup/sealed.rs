@@ -43,10 +43,9 @@ impl Sealed {
     /// Opens a backup and verifies its digest.
     pub fn open(path: &Path) -> Result<Self, BackupError> {
         let mut file = File::open(path).map_err(BackupError::io(path))?;
-        let refused = BackupError::io(path);
-        let Some(end) = End::read(&mut file).map_err(refused)? else {
-            return Err(BackupError::NotABackup(path.to_owned()));
-        };
+        let is_file = file.metadata().map_err(BackupError::io(path))?.is_file();
+        let end = if is_file { End::read(&mut file).map_err(BackupError::io(path))? } else { None };
+        let Some(end) = end else { return Err(BackupError::NotABackup(path.to_owned())) };
         let digest = digest(&mut file, end.sealed_bytes(), |_| Ok(()));
         if digest.map_err(BackupError::io(path))? != end.digest {
             return Err(changed(path));

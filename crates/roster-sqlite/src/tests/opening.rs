@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::support::{apply, create, delete, id, open, settings};
 use crate::{
-    KeyFile, Making, OpenError, Sqlite, backup, change_policy, check, read_policy,
+    BackupError, KeyFile, Making, OpenError, Sqlite, backup, change_policy, check, read_policy,
     settings::DATABASE,
 };
 
@@ -259,6 +259,25 @@ async fn a_policy_that_stored_users_violate_is_rejected_and_lists_them() {
 #[test]
 fn a_directory_without_a_store_has_no_policy() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(matches!(read_policy(directory.path()), Err(OpenError::NoStore)));
+    assert!(matches!(read_policy(directory.path()), Err(BackupError::NoStore(_))));
     assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none());
+}
+
+#[test]
+fn a_first_start_that_was_interrupted_leaves_no_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for name in ["roster.lock", DATABASE] {
+        fs::write(path.join(name), "").unwrap();
+    }
+    let said = [
+        KeyFile::open_to_read(path).err().unwrap().to_string(),
+        read_policy(path).err().unwrap().to_string(),
+        check(path).err().unwrap().to_string(),
+        backup(path, &path.join("b"), MAKING).err().unwrap().to_string(),
+    ];
+    for said in said {
+        assert!(said.contains("there is no Roster database"), "{said}");
+    }
+    drop(open(path));
 }

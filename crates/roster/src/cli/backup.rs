@@ -1,7 +1,7 @@
 //! `roster backup`: writes the store of a data directory into one file, also while the service
 //! runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,7 +9,7 @@ use roster_core::{Clock, Json, json};
 use roster_sqlite::{Made, Making, backup};
 
 use super::data_flags::DataFlags;
-use super::print;
+use super::{print, usage};
 use crate::clock::SystemClock;
 
 /// The flags of `roster backup`.
@@ -28,6 +28,11 @@ pub(super) struct BackupFlags {
 
 /// Creates the backup and prints a description of it.
 pub(super) fn run(flags: BackupFlags) -> anyhow::Result<ExitCode> {
+    if flags.file == Path::new("-") {
+        return Err(usage(
+            "a backup is checked in its file, so it cannot go to stdout: name a file",
+        ));
+    }
     let data = flags.data.load()?;
     let at = SystemClock::default().now();
     let made = backup(&data, &flags.file, Making { at, program: env!("CARGO_PKG_VERSION") })?;

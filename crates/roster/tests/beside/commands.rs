@@ -165,6 +165,10 @@ fn what_stands_in_the_way_is_named_and_left_alone() {
     assert!(said.contains("none") && said.contains("No such file"), "{said}");
     let said = roster(place, "restore none --data again").failure(1);
     assert!(said.contains("none cannot be used: No such file"), "{said}");
+    let said = roster(place, "check --backup data").failure(1);
+    assert!(said.contains("data is not a backup made by `roster backup`"), "{said}");
+    let said = roster(place, "backup --data data -").failure(2);
+    assert!(said.contains("cannot go to stdout"), "{said}");
     assert_eq!(names(place), ["data", "today.backup"]);
 }
 

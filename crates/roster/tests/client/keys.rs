@@ -84,6 +84,7 @@ fn keys_of_a_service_are_made_rotated_and_revoked(engine: Engine) {
     assert_eq!(users(&shell, last), 200);
     let revoked = operate(&["keys", "rm", "billing", "-y"]).succeeded();
     assert_eq!((revoked, users(&shell, last)), (format!("{id} (billing) is revoked\n"), 401));
+    assert_eq!(operate(&["keys", "revoke", id, "-o", "json"]).succeeded(), "");
     let again = operate(&["keys", "revoke", id]).succeeded();
     assert_eq!(again, format!("{id} (billing) was revoked before\n"));
     operate(&["keys", "rotate", "billing"]).failed(6, &["is revoked"]);

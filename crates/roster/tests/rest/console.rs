@@ -95,6 +95,10 @@ pub(crate) async fn a_service_without_a_console_has_a_page_of_links(backend: Bac
     request.send().await.refused(404, "not-found");
     let renewal = service.request("PUT", "/console/session").bearer(key);
     renewal.send().await.refused(404, "not-found");
+    let end = service.request("DELETE", "/console/session");
+    end.send().await.refused(404, "not-found");
+    let document = service.request("GET", "/").bearer(key).send().await.expect(200).json();
+    assert_eq!(document["links"].get("console"), None);
 }
 
 pub(crate) async fn a_session_has_the_rights_of_its_key(backend: Backend) {
