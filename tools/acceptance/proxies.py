@@ -3,8 +3,9 @@
 The configurations are extracted from that page; only ports and files are replaced. Clients have
 different loopback addresses, so that proxy and client differ. With a key: only the proxy determines
 the client's address, whatever the client claims; failed attempts lock that client alone; an import
-gets results while it is sent. Without a key: a service with proxy settings refuses to start, and an
-open service rejects requests that came through a proxy.
+gets results while it is sent; in the full run, the longest wait for an event ends with a response.
+Without a key: a service with proxy settings refuses to start, and an open service rejects requests
+that came through a proxy.
 """
 
 import json
@@ -225,6 +226,15 @@ def whole_import(proxy, tls, key, count=20_000):
     caller.close()
 
 
+def waits(proxy, tls, key):
+    """The longest wait for an event: a proxy does not end it."""
+    caller = Caller("127.0.0.2", proxy.port, tls)
+    caller.timeout = 70.0
+    caller.send("GET", "/events?after=latest&wait=60", headers=bearer(key))
+    expect("a wait for an event", caller.receive().status, 200)
+    caller.close()
+
+
 def import_by_http2(proxy, place, key, count=20_000):
     """An import with HTTP/2, by curl."""
     names = (f'{{"username":"{proxy.name}-http2-{number}"}}\n' for number in range(count))
@@ -260,6 +270,8 @@ def with_a_key(name, options, place, tls):
             whole_import(proxy, tls, key)
             streams(proxy, tls, key)
         import_by_http2(proxy, place, key)
+        if not options.slice:
+            waits(proxy, tls, key)
     finally:
         stop(proxy)
         stop(roster)

@@ -85,7 +85,7 @@ impl Assignments {
         } else {
             (name, text.into())
         };
-        if name.is_empty() || name.contains(char::is_whitespace) {
+        if name.split('.').any(str::is_empty) || name.contains(char::is_whitespace) {
             return Err(wrong("write MEMBER=VALUE"));
         }
         if READ_ONLY.contains(&name) {

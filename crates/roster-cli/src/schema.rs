@@ -85,6 +85,7 @@ async fn get(client: &Client, output: &Output, is_all: bool) -> Outcome {
     }
     let rows = rows(&schema, is_all).into_iter().map(Ok::<Record, Error>);
     let (count, _) = output.list(stream::iter(rows), SCHEMA.columns, None).await?;
+    tell_unready(&schema);
     let version = text(&schema, "version");
     match count {
         0 => say(&format!("version {version} of the schema declares no members")),
@@ -146,8 +147,7 @@ async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome
     let write = flags.guard.write(&before);
     let call = Call::new(Method::PUT, "schema").json(&schema)?.write(&write, true)?;
     let sent = client.send(&call).await;
-    let after: Record =
-        sent.map_err(|error| Failure::of_input(error, |fault| place(&schema, fault)))?.json()?;
+    let after: Record = sent.map_err(|error| refused(error, &schema, &flags))?.json()?;
     if output.is_table() {
         let collection = Collection { kind: SCHEMA, client, output, remote: &Remote::default() };
         collection.print_change(&flat(&before), &flat(&after))?;
@@ -155,12 +155,55 @@ async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome
         output.record(&after)?;
     }
     flags.guard.print_dry_run();
-    let is_built =
-        items(&after, "indexes").all(|index| index.get("status") == Some(&"ready".into()));
-    if !is_built && !flags.guard.dry_run {
-        say("an index is being built: roster schema get shows its status");
+    if !flags.guard.dry_run {
+        // The response to a write has no statuses.
+        tell_unready(&read(client).await?);
     }
     Ok(0)
+}
+
+/// The failure of a write. A version in a file may be that of another schema.
+fn refused(error: Error, schema: &Value, flags: &SetSchemaFlags) -> Failure {
+    let is_of_file = flags.file.is_some() && schema.get("version").is_some();
+    let is_other = error.problem().is_some_and(|problem| problem.code == "version-mismatch");
+    let failure = Failure::of_input(error, |fault| place(schema, fault));
+    if is_of_file && is_other {
+        return failure.next(
+            "the file has the version of the schema that it was: get it again, or remove version \
+             from the file to replace this schema by it",
+        );
+    }
+    failure
+}
+
+/// Says which indexes are not ready, and why.
+fn tell_unready(schema: &Record) {
+    for index in items(schema, "indexes") {
+        let part = |name| index.get(name).and_then(Value::as_str).unwrap_or_default();
+        match part("status") {
+            "ready" => {}
+            "failed" => say(&format!(
+                "warning: {} is not unique yet, because users share values of it: {}. Change these \
+                 values; it is compared again after about a minute",
+                part("member"),
+                shared(index)
+            )),
+            _ => say(&format!(
+                "the index of {} is being built: roster schema get shows its status",
+                part("member")
+            )),
+        }
+    }
+}
+
+/// The ids of the users that share a value, for each value.
+fn shared(index: &Value) -> String {
+    let values = index.get("shared").and_then(Value::as_array).into_iter().flatten();
+    let users = |ids: &Value| {
+        let ids = ids.as_array().into_iter().flatten().filter_map(Value::as_str);
+        ids.collect::<Vec<_>>().join(" and ")
+    };
+    values.map(users).collect::<Vec<_>>().join("; ")
 }
 
 /// The schema with the assignments.

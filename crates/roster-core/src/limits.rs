@@ -135,10 +135,11 @@ pub const GROUP_BODY_BYTES_MAX: usize = 20_000_000;
 pub const GROUPS_OF_MEMBER_MAX: u64 = 1000;
 /// The maximum number of levels of nested groups; a group that is in no other is the first.
 pub const GROUP_DEPTH_MAX: usize = 8;
-/// The maximum number of groups that are visited above, and below, when a group joins another.
+/// The maximum number of memberships of groups in groups that are followed upwards, and downwards,
+/// when a group joins another.
 pub const GROUP_NESTING_MAX: usize = 10_000;
 /// The maximum number of memberships that are read to find the groups around a user, at all levels.
-pub const NESTED_MEMBERSHIPS_MAX: usize = 100_000;
+pub const NESTED_MEMBERSHIPS_MAX: usize = 20_000;
 /// The maximum number of unknown ids of members that a rejection lists.
 pub const UNKNOWN_MEMBERS_LISTED_MAX: usize = 20;
 /// The maximum number of members of `attributes` that the schema declares.

@@ -89,7 +89,7 @@ pub use webhooks::{
     change_webhook, deliveries, pause_webhooks, save_progress, served_webhooks, webhook, webhooks,
 };
 pub use write::batch::{
-    CLAIMS_MAX, Completed, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run,
+    CLAIMS_MAX, Completed, Cost, MEMBERSHIPS_MAX, batches, preview, refuse_deleted_tenant, run,
 };
 pub use write::executed::Executed;
 pub use write::facts::{ClaimKind, CommandError, Current, Facts};

@@ -164,6 +164,26 @@ fn a_transaction_ends_after_many_unique_keys() {
 }
 
 #[test]
+fn a_transaction_ends_after_large_users() {
+    let addresses = |n: u16, words: u16| {
+        let address = |at| {
+            let words = (0..words).map(|word| format!("w{word}x{at}x{n}"));
+            let words = words.collect::<Vec<_>>().join(".");
+            format!(r#"{{"value":"a@{words}.example.com"}}"#)
+        };
+        (0..250).map(address).collect::<Vec<_>>().join(",")
+    };
+    let user = |n, words| format!(r#"{{"username":"u{n}","emails":[{}]}}"#, addresses(n, words));
+    for (words, least, most) in [(15, 3, 8), (1, 30, 50)] {
+        let commands = (0..250_u8).map(|n| create(n, &user(n.into(), words)));
+        let completed = run_all(&requests(commands.collect()), &mut Stored::default());
+        let executed = completed.results.len();
+        assert!(completed.results.iter().all(Result::is_ok));
+        assert!((least..=most).contains(&executed), "{words} words: {executed}");
+    }
+}
+
+#[test]
 fn a_rejected_change_that_read_a_large_group_ends_its_batch() {
     let group = Group {
         id: id(1),

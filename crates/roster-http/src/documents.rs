@@ -23,10 +23,12 @@ use quick_cache::{Weighter, sync::Cache};
 use roster_core::TenantId;
 use roster_server::{AcceptedCoding, Coding};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Mutex;
 
 use crate::{
     extract::{Media, tags},
     problem::{Problem, ProblemCode},
+    turns::in_one_piece,
 };
 
 /// With this quality, the longest document takes a tenth of a second.
@@ -56,33 +58,41 @@ pub(crate) struct Name {
 }
 
 /// The documents in the forms in which they were sent.
-pub(crate) struct Documents(Cache<Name, Arc<Document>, AllForms>);
+pub(crate) struct Documents {
+    kept: Cache<Name, Arc<Document>, AllForms>,
+    /// One document is made and compressed at a time: that takes up to a tenth of a second.
+    making: Mutex<()>,
+}
 
 impl Default for Documents {
     fn default() -> Self {
-        Self(Cache::with_weighter(KEPT_MAX, KEPT_BYTES_MAX, AllForms))
+        let kept = Cache::with_weighter(KEPT_MAX, KEPT_BYTES_MAX, AllForms);
+        Self { kept, making: Mutex::default() }
     }
 }
 
 impl Documents {
     /// The response with a document, or 304 if the caller has it. `make` returns `None` if there is
     /// no such document.
-    pub(crate) fn respond(
+    pub(crate) async fn respond(
         &self,
         name: &Name,
         headers: &HeaderMap,
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Result<Response, Problem> {
-        let new = || make().map(|bytes| Arc::new(Document::of(bytes))).ok_or(());
-        let document = self.0.get_or_insert_with(name, new);
-        let document = document.map_err(|()| Problem::new(ProblemCode::ProblemNotFound))?;
         let coding = AcceptedCoding::of(headers, &[Coding::Brotli, Coding::Gzip]).coding;
+        let kept = self.kept.get(name).filter(|document| document.has(coding));
+        let document = match kept {
+            Some(document) => document,
+            None => self.make(name, coding, make).await?,
+        };
         let tag = document.tag(coding);
         let is_known = tags(headers, &IF_NONE_MATCH)?.is_some_and(|known| known.hold_weakly(&tag));
         let mut response = if is_known {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
-            let bytes = document.form(coding).ok_or_else(|| Problem::new(ProblemCode::Internal))?;
+            let form = document.form(coding);
+            let bytes = form.ok_or_else(|| Problem::new(ProblemCode::Internal))?;
             let mut response = Response::new(Body::from(bytes));
             response.headers_mut().insert(CONTENT_TYPE, name.media.header());
             if let Some(coding) = coding {
@@ -93,6 +103,20 @@ impl Documents {
         let etag = HeaderValue::try_from(format!("\"{tag}\""));
         response.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
         Ok(response)
+    }
+
+    async fn make(
+        &self,
+        name: &Name,
+        coding: Option<Coding>,
+        make: impl FnOnce() -> Option<Bytes>,
+    ) -> Result<Arc<Document>, Problem> {
+        let _one = self.making.lock().await;
+        let new = || make().map(|bytes| Arc::new(Document::of(bytes))).ok_or(());
+        let document = in_one_piece(|| {
+            self.kept.get_or_insert_with(name, new).inspect(|document| drop(document.form(coding)))
+        });
+        document.map_err(|()| Problem::new(ProblemCode::ProblemNotFound))
     }
 }
 
@@ -130,6 +154,15 @@ impl Document {
         }
         let (start, _) = digest.split_at(16);
         data_encoding::HEXLOWER.encode(start)
+    }
+
+    /// Whether it is there in a coding.
+    fn has(&self, coding: Option<Coding>) -> bool {
+        match coding {
+            None => true,
+            Some(Coding::Gzip) => self.gzip.get().is_some(),
+            Some(Coding::Brotli) => self.brotli.get().is_some(),
+        }
     }
 
     /// The form in a coding; `None` only if the encoder fails.

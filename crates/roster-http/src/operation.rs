@@ -302,8 +302,7 @@ impl Operation {
         )
     }
 
-    /// Whether it changes something and takes no body. A SCIM DELETE ignores its body, in which
-    /// nothing could be meant.
+    /// Whether it changes something and takes no body.
     pub const fn takes_no_body(self) -> bool {
         matches!(
             self,
@@ -311,6 +310,8 @@ impl Operation {
                 | Self::PurgeUser
                 | Self::RestoreUser
                 | Self::DeleteGroup
+                | Self::ScimDeleteUser
+                | Self::ScimDeleteGroup
                 | Self::PutMember
                 | Self::DeleteMember
                 | Self::RevokeKey

@@ -243,6 +243,11 @@ impl IndexStore for Postgres {
         after: Option<(String, UserId)>,
     ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
         Box::pin(async move {
+            if after.is_none() {
+                // A write that looked for the holder of a value before the index was complete is
+                // executed again, and finds it.
+                indexes::end_era(self).await?;
+            }
             let tenant = self.tenant;
             let read = |c: Arc<_>| {
                 let after = after.clone();

@@ -38,6 +38,8 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
         match c.transaction("BEGIN", index_step(rows, &SQL, true, &mut IndexRows::default())).await
         {
             Err(QueryError::Database(error)) if remedy(&error.0) == Remedy::Wait => {
+                // The pool gets back a connection without a transaction.
+                c.client().batch_execute("ROLLBACK").await?;
                 Ok((IndexStep::Busy, None))
             }
             step => step,
@@ -97,7 +99,7 @@ async fn end_work(store: &Postgres) -> Result<(), StoreError> {
 }
 
 /// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.
-async fn end_era(store: &Postgres) -> Result<(), StoreError> {
+pub(crate) async fn end_era(store: &Postgres) -> Result<(), StoreError> {
     let tenant = store.tenant;
     store
         .exclusive

@@ -1,8 +1,8 @@
 //! List requests (RFC 7644 section 3.4.2, RFC 9865), and the envelope of a page.
 //!
-//! A query in a URL and a SearchRequest (RFC 7644 section 3.4.3) mean the same. Unknown parameters
-//! of a URL are ignored, unknown members of a SearchRequest are errors. Numbers out of range are
-//! adjusted where the RFC says so.
+//! A query in a URL and a SearchRequest (RFC 7644 section 3.4.3) mean the same. Unknown members of
+//! a SearchRequest are errors. Of unknown parameters of a URL, tolerant parsing ignores those that
+//! are no misspelt known ones. Numbers out of range are adjusted where the RFC says so.
 
 use std::borrow::Cow;
 
@@ -13,6 +13,7 @@ use roster_core::{
     limits::PAGE_SIZE_MAX,
     list::{Direction, Sort, SortBy},
     schema::MemberIndex,
+    text::nearest,
 };
 
 use crate::{
@@ -27,6 +28,17 @@ use crate::{
 pub const LIST_RESPONSE_URN: &str = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 /// The URN of a SearchRequest.
 pub const SEARCH_REQUEST_URN: &str = "urn:ietf:params:scim:api:messages:2.0:SearchRequest";
+/// The parameters of a list.
+pub const PARAMETERS: [&str; 8] = [
+    "filter",
+    "attributes",
+    "excludedAttributes",
+    "sortBy",
+    "sortOrder",
+    "startIndex",
+    "count",
+    "cursor",
+];
 /// Page size if the request has no `count`.
 pub const COUNT_DEFAULT: usize = 100;
 
@@ -67,8 +79,9 @@ impl ListRequest {
         resource_type: &ResourceType,
         schema: &UserSchema,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+        strictness: Strictness,
     ) -> Result<Self, ScimError> {
-        Given::of_parameters(parameters)?.end(resource_type, schema)
+        Given::of_parameters(parameters, strictness)?.end(resource_type, schema)
     }
 
     /// Parses a SearchRequest.
@@ -85,8 +98,9 @@ impl ListRequest {
     pub fn of_parameters_for_all<'a>(
         schema: &UserSchema,
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+        strictness: Strictness,
     ) -> Result<[Self; 2], ScimError> {
-        Given::of_parameters(parameters)?.for_all(schema)
+        Given::of_parameters(parameters, strictness)?.for_all(schema)
     }
 
     /// Parses a SearchRequest of all resources: of its users and of its groups.
@@ -120,10 +134,11 @@ fn unknown_in_search() -> ScimError {
 impl Given {
     fn of_parameters<'a>(
         parameters: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
+        strictness: Strictness,
     ) -> Result<Self, ScimError> {
         let mut given = Self::default();
         for (name, value) in parameters {
-            given.take(&name, value.into_owned())?;
+            given.take(&name, value.into_owned(), strictness)?;
         }
         Ok(given)
     }
@@ -171,7 +186,9 @@ impl Given {
         Ok(requests)
     }
 
-    fn take(&mut self, name: &str, value: String) -> Result<(), ScimError> {
+    /// Takes a parameter. Providers send others too, but without a misspelt filter everything would
+    /// be found.
+    fn take(&mut self, name: &str, value: String, strictness: Strictness) -> Result<(), ScimError> {
         if self.take_projection(name, &value) {
             return Ok(());
         }
@@ -182,8 +199,14 @@ impl Given {
         if is("count") {
             return once(name, &mut self.count, number(name, &value)?);
         }
-        match self.text(name) {
-            Some(field) => once(name, field, value),
+        if let Some(field) = self.text(name) {
+            return once(name, field, value);
+        }
+        match nearest(name, PARAMETERS.into_iter()) {
+            Some(near) => Err(unknown_parameter(&format!("did you mean {near}?"))),
+            None if strictness == Strictness::Strict => {
+                Err(unknown_parameter(&format!("a list has {}", PARAMETERS.join(", "))))
+            }
             None => Ok(()),
         }
     }
@@ -316,10 +339,13 @@ fn number(name: &str, text: &str) -> Result<i64, ScimError> {
     Ok(digits.parse().unwrap_or(if digits.starts_with('-') { i64::MIN } else { i64::MAX }))
 }
 
+fn unknown_parameter(wanted: &str) -> ScimError {
+    ScimError::new(ScimType::InvalidValue, format!("a parameter has an unknown name: {wanted}"))
+}
+
 fn wrong(name: &str, wanted: &str) -> ScimError {
-    let known = ["startIndex", "count", "filter", "sortBy", "sortOrder", "cursor", "attributes"];
-    let name = known.iter().find(|known| known.eq_ignore_ascii_case(name));
-    let name = name.copied().unwrap_or("excludedAttributes");
+    let name = PARAMETERS.iter().find(|known| known.eq_ignore_ascii_case(name));
+    let name = name.copied().unwrap_or_default();
     let kind = if name == "count" { ScimType::InvalidCount } else { ScimType::InvalidValue };
     ScimError::new(kind, format!("{name}: {wanted}"))
 }

@@ -190,6 +190,12 @@ impl ApiKey {
         Self { last_used_at: None, ..self.clone() }.members(at)
     }
 
+    /// When it was last changed.
+    pub fn changed_at(&self) -> Timestamp {
+        let changes = self.rotated_at.into_iter().chain(self.revoked_at);
+        changes.fold(self.created_at, Timestamp::max)
+    }
+
     /// The state at this time.
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {

@@ -159,13 +159,14 @@ pub fn decide_keys(keys: &Keyring, change: &KeyChange) -> Result<KeyDecision, Ke
             let former = FormerSecret { secret: key.secret, until };
             key.former = (*overlap_ms > 0).then_some(former);
             key.secret = *secret;
-            key.rotated_at = Some(change.at);
+            // Changes at the same time may be made in another order than that of their requests.
+            key.rotated_at = Some(change.at.max(key.changed_at()));
             Ok(KeyDecision { key, displaced: None, changes: true })
         }
         KeyAct::Revoke { id } => {
             let mut key = known(id)?;
             let changes = key.revoked_at.is_none();
-            key.revoked_at.get_or_insert(change.at);
+            key.revoked_at.get_or_insert(change.at.max(key.changed_at()));
             key.former = None;
             Ok(KeyDecision { key, displaced: None, changes })
         }

@@ -2,8 +2,8 @@
 //!
 //! An engine walks up from the group and down from the groups that join it, level by level. Level n
 //! contains all groups at the end of some path with n steps. No path is longer than the maximum
-//! depth, because earlier writes kept that limit, so each walk ends. The number of groups that a
-//! walk may visit is limited too.
+//! depth, because earlier writes kept that limit, so each walk ends. The number of memberships that
+//! a walk may follow is limited too: many groups may contain the same ones.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::limits::{GROUP_DEPTH_MAX, GROUP_NESTING_MAX};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     levels: Vec<BTreeSet<GroupId>>,
-    visited: usize,
+    followed: usize,
 }
 
 /// The groups that contain a group, and the groups inside those that join it.
@@ -29,8 +29,8 @@ pub struct Nesting {
 impl Levels {
     /// A walk that starts at these groups.
     pub fn from(start: BTreeSet<GroupId>) -> Self {
-        let visited = start.len();
-        Self { levels: if start.is_empty() { Vec::new() } else { vec![start] }, visited }
+        let followed = start.len();
+        Self { levels: if start.is_empty() { Vec::new() } else { vec![start] }, followed }
     }
 
     /// The groups of the last level; `None` if the walk ends.
@@ -39,13 +39,14 @@ impl Levels {
         self.levels.last().filter(|_| goes_on)
     }
 
-    /// Adds a level. Returns `false` for an empty one, which ends the walk.
-    pub fn step(&mut self, next: BTreeSet<GroupId>) -> bool {
+    /// Adds a level: the group at the other end of each membership, so that a group may be there
+    /// several times. Returns `false` for an empty one, which ends the walk.
+    pub fn step(&mut self, next: Vec<GroupId>) -> bool {
         if next.is_empty() {
             return false;
         }
-        self.visited += next.len();
-        self.levels.push(next);
+        self.followed += next.len();
+        self.levels.push(next.into_iter().collect());
         true
     }
 
@@ -54,9 +55,9 @@ impl Levels {
         self.levels.len()
     }
 
-    /// Whether the walk visited more groups than allowed.
+    /// Whether the walk followed more memberships than allowed.
     pub const fn is_too_wide(&self) -> bool {
-        self.visited > GROUP_NESTING_MAX
+        self.followed > GROUP_NESTING_MAX
     }
 
     /// Whether the walk visited any of these.
@@ -76,8 +77,8 @@ mod tests {
     #[test]
     fn an_empty_level_ends_a_walk() {
         let mut levels = Levels::from(BTreeSet::from([id(1)]));
-        assert!(levels.step(BTreeSet::from([id(2), id(3)])));
-        assert!(!levels.step(BTreeSet::new()));
+        assert!(levels.step(vec![id(2), id(3), id(2)]));
+        assert!(!levels.step(Vec::new()));
         assert_eq!(levels.depth(), 2);
         assert!(levels.contains_any(&BTreeSet::from([id(3)])));
         assert!(!levels.contains_any(&BTreeSet::from([id(4)])));
@@ -89,11 +90,14 @@ mod tests {
         let mut levels = Levels::from(BTreeSet::from([id(0)]));
         for n in 1..=GROUP_DEPTH_MAX {
             assert!(levels.front().is_some());
-            levels.step(BTreeSet::from([id(u8::try_from(n).unwrap())]));
+            levels.step(vec![id(u8::try_from(n).unwrap())]);
         }
         assert_eq!(levels.front(), None, "deeper than any path may be");
         let many = 0..=u128::try_from(GROUP_NESTING_MAX).unwrap();
         let wide = Levels::from(many.map(|n| GroupId::from_bytes(n.to_be_bytes())).collect());
         assert!(wide.is_too_wide() && wide.front().is_none());
+        let mut crossed = Levels::from(BTreeSet::from([id(0)]));
+        crossed.step(vec![id(1); GROUP_NESTING_MAX]);
+        assert!(crossed.is_too_wide(), "many memberships of one group");
     }
 }

@@ -116,7 +116,8 @@ pub fn key_event(change: &KeyChange, key: &ApiKey) -> (TenantId, Event) {
         Reach::All => TenantId::DEFAULT,
     };
     let record = Json::Object(key.members_in_event(change.at));
-    (tenant, event(kind, &change.caller, change.at, (key_subject(key.id), 1), &record))
+    let at = change.at.max(key.changed_at());
+    (tenant, event(kind, &change.caller, at, (key_subject(key.id), 1), &record))
 }
 
 /// The event of a change of a tenant. That of a purge has no record.

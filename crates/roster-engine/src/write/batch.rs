@@ -6,6 +6,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::AddAssign,
     sync::Arc,
 };
 
@@ -25,16 +26,51 @@ use crate::write::{
     idempotency::IdempotencyRecord,
     queue::Results,
     request::{Request, USES_OF_ID},
-    writes::{NewIdempotencyRecord, Writes},
+    writes::{NewIdempotencyRecord, Writes, rows_of},
 };
 
-/// The number of examined or changed memberships after which a transaction executes no further
-/// command. So the next commands wait for only one change of a large group.
+/// The number of examined or changed memberships after which a transaction is full.
 pub const MEMBERSHIPS_MAX: usize = 2000;
 
-/// The number of unique keys in a transaction after which no further command is executed: an engine
-/// may lock each of them.
+/// The number of unique keys after which a transaction is full: an engine may lock each of them.
 pub const CLAIMS_MAX: usize = 1536;
+
+/// The number of added and deleted rows of search keys after which a transaction is full. A user
+/// has at most about 10,000; the rows of 512 common users are fewer.
+const SEARCH_ROWS_MAX: usize = 20_000;
+
+/// The bytes of records, before and after their changes, after which a transaction is full: a
+/// decision on a large record takes milliseconds. 512 common users have less.
+const RECORD_BYTES_MAX: usize = 2 << 20;
+
+/// What the commands of a transaction have taken so far. A full transaction executes no further
+/// command. So the next commands wait for one costly command, and not for hundreds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    memberships: usize,
+    pub(super) claims: usize,
+    search_rows: usize,
+    record_bytes: usize,
+}
+
+impl Cost {
+    /// Whether the transaction is full.
+    pub const fn is_full(&self) -> bool {
+        self.memberships >= MEMBERSHIPS_MAX
+            || self.claims >= CLAIMS_MAX
+            || self.search_rows >= SEARCH_ROWS_MAX
+            || self.record_bytes >= RECORD_BYTES_MAX
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.memberships += other.memberships;
+        self.claims += other.claims;
+        self.search_rows += other.search_rows;
+        self.record_bytes += other.record_bytes;
+    }
+}
 
 /// The result of a batch, before it is written.
 #[derive(Debug)]
@@ -44,6 +80,10 @@ pub struct Completed {
     pub results: Vec<Result<Executed, Failure>>,
     /// Everything that must be written.
     pub writes: Writes,
+    /// What the commands took.
+    pub cost: Cost,
+    /// Whether a user was deleted between two reads: the commands are to be executed again.
+    pub is_stale: bool,
 }
 
 /// Splits the requests of a queue into batches, each about one tenant. Commands about users share a
@@ -79,11 +119,11 @@ pub fn run(
             // Continue, so that one run finds all missing facts.
             Err(CommandError::MissingFact) => {}
         }
-        if batch.writes.groups.memberships() >= MEMBERSHIPS_MAX || batch.claims >= CLAIMS_MAX {
+        if batch.cost().is_full() {
             break;
         }
     }
-    Completed { results, writes: batch.writes }
+    Completed { results, cost: batch.cost(), is_stale: batch.is_stale, writes: batch.writes }
 }
 
 /// The results of the requests of a tenant that was deleted.
@@ -115,8 +155,9 @@ pub(crate) struct Batch<'f, F> {
     pub(super) has_several: bool,
     /// The users that hold unique keys after the commands so far.
     pub(super) holders: HashMap<ClaimKind, HashMap<String, Option<UserId>>>,
-    /// The number of unique keys that the commands so far claimed.
-    pub(super) claims: usize,
+    /// What the commands took so far, without the memberships.
+    pub(super) cost: Cost,
+    is_stale: bool,
     groups: HashMap<GroupId, Group>,
     without_groups: HashSet<UserId>,
     pub(crate) writes: Writes,
@@ -130,11 +171,16 @@ impl<'f, F: Facts> Batch<'f, F> {
             facts,
             has_several,
             holders: HashMap::new(),
-            claims: 0,
+            cost: Cost::default(),
+            is_stale: false,
             groups: HashMap::new(),
             without_groups: HashSet::new(),
             writes: Writes::default(),
         }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { memberships: self.writes.groups.memberships(), ..self.cost }
     }
 
     /// Returns the stored result of a repeated request. Executes any other request.
@@ -235,6 +281,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             Target::Live => self.live(id)?,
             Target::Deleted => self.deleted(id)?,
         };
+        self.cost.record_bytes += current.as_ref().map_or(0, |current| current.record.len());
         let decision = request.decision(self.rules, &self.schema, act, current.as_ref());
         if let Err(Refusal::Invalid(_)) = decision
             && let Some(executed) = self.update_selected(act, command)?
@@ -309,7 +356,7 @@ impl<'f, F: Facts> Batch<'f, F> {
             Settlement::Free => Ok(None),
             Settlement::Refused(refusal) => Err(refusal.into()),
             Settlement::PassedOver(holder) => {
-                let holder = self.live(holder)?.ok_or_else(deleted_meanwhile)?;
+                let holder = self.live(holder)?.ok_or_else(|| self.deleted_meanwhile())?;
                 Ok(Some(self.unchanged(Effect::Skipped, holder.stored())))
             }
             Settlement::Instead(update) => {
@@ -317,7 +364,7 @@ impl<'f, F: Facts> Batch<'f, F> {
                 let tenant = self.facts.tenant();
                 match self.execute(&Request::new(tenant, self.rules, &self.schema, updating)) {
                     Err(CommandError::Failed(Failure::Refused(Refusal::NotFound))) => {
-                        Err(deleted_meanwhile().into())
+                        Err(self.deleted_meanwhile().into())
                     }
                     executed => executed.map(Some),
                 }
@@ -362,9 +409,19 @@ impl<'f, F: Facts> Batch<'f, F> {
         }
     }
 
+    /// The error if a user was deleted between two reads. On PostgreSQL the holder of a key is read
+    /// before its row is locked, so another process may delete the user in between.
+    fn deleted_meanwhile(&mut self) -> StoreError {
+        self.is_stale = true;
+        StoreError::Unavailable("the user was deleted at the same time".into())
+    }
+
     fn change_user(&mut self, change: &Arc<Change>) -> Executed {
         self.track_keys(change);
         self.writes.change_user(change);
+        self.cost.record_bytes += change.record.len();
+        self.cost.search_rows +=
+            [&change.index.removed, &change.index.added].map(rows_of).iter().sum::<usize>();
         let record = change.record.clone();
         self.append(Arc::clone(&change.event), record)
     }
@@ -430,11 +487,4 @@ impl<'f, F: Facts> Batch<'f, F> {
 /// The user after a change of this batch.
 fn current(change: &Change) -> Current {
     Current { user: Arc::clone(&change.user), record: change.record.clone() }
-}
-
-/// The error if a user was deleted between two reads. On PostgreSQL the holder of a key is read
-/// before its row is locked, so another process may delete the user in between. The client may
-/// repeat the request.
-fn deleted_meanwhile() -> StoreError {
-    StoreError::Unavailable("the user was deleted at the same time".into())
 }

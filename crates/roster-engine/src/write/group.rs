@@ -23,9 +23,6 @@ use crate::{
 pub const ALL_MEMBERS: &str =
     "SELECT member_id FROM group_members WHERE tenant = $1 AND group_id = $2";
 
-/// The maximum number of groups whose neighbours are read at once, because each may have many.
-const FRONT_MAX: usize = 100;
-
 /// The members of a group among some ids: each is looked up. `$2` is the tenant, `$3` the group.
 pub fn members_among<D: Dialect>() -> String {
     D::for_each("$1", |id| {
@@ -56,8 +53,8 @@ pub fn newcomers<D: Dialect>() -> String {
     format!("{} UNION ALL {}", of("users", 0), of("groups", 1))
 }
 
-/// The groups that any of some groups is a direct member of. One more than the limit shows that it
-/// is exceeded. `$2` is the tenant.
+/// The group of each direct membership of some groups. One more than the limit shows that it is
+/// exceeded. `$2` is the tenant.
 pub fn groups_above<D: Dialect>() -> String {
     let (by_member, most) = (D::indexed_by("group_members_member"), GROUP_NESTING_MAX + 1);
     let of_each = D::for_each("$1", |id| {
@@ -65,10 +62,10 @@ pub fn groups_above<D: Dialect>() -> String {
             "SELECT group_id FROM group_members{by_member} WHERE member_id = {id} AND tenant = $2"
         )
     });
-    format!("SELECT DISTINCT group_id FROM ({of_each}) AS above LIMIT {most}")
+    format!("SELECT group_id FROM ({of_each}) AS above LIMIT {most}")
 }
 
-/// The groups that are direct members of any of some groups, up to the same limit. `$2` is the
+/// The group in each direct membership of a group in some groups, up to the same limit. `$2` is the
 /// tenant.
 pub fn groups_below<D: Dialect>() -> String {
     let (nested, most) = (D::indexed_by("group_members_nested"), GROUP_NESTING_MAX + 1);
@@ -78,7 +75,7 @@ pub fn groups_below<D: Dialect>() -> String {
              WHERE group_id = {id} AND kind = 1 AND tenant = $2"
         )
     });
-    format!("SELECT DISTINCT member_id FROM ({of_each}) AS below LIMIT {most}")
+    format!("SELECT member_id FROM ({of_each}) AS below LIMIT {most}")
 }
 
 /// The last event of a user.
@@ -177,9 +174,9 @@ impl<F: Facts> Batch<'_, F> {
         let groups: BTreeSet<GroupId> = groups.map(|(id, _)| *id).collect();
         if !groups.is_empty() {
             let above = levels(BTreeSet::from([id]), |front| {
-                self.adjacent(&groups_above::<F::Dialect>(), front)
+                self.adjacent(groups_above::<F::Dialect>(), front)
             });
-            let below = levels(groups, |front| self.adjacent(&groups_below::<F::Dialect>(), front));
+            let below = levels(groups, |front| self.adjacent(groups_below::<F::Dialect>(), front));
             facts.nesting = Nesting { above: above?, below: below? };
         }
         Ok(facts)
@@ -229,33 +226,21 @@ impl<F: Facts> Batch<'_, F> {
         Ok(found)
     }
 
-    /// The groups that a statement returns for any of these groups. It may stop after more than
-    /// [`GROUP_NESTING_MAX`] groups.
+    /// The groups that a statement returns for these groups.
     fn adjacent(
         &mut self,
-        sql: &str,
+        sql: String,
         front: &BTreeSet<GroupId>,
-    ) -> Result<BTreeSet<GroupId>, CommandError> {
-        let front: Vec<GroupId> = front.iter().copied().collect();
-        let (mut found, mut missing) = (BTreeSet::new(), None);
-        for ids in front.chunks(FRONT_MAX) {
-            // Run all statements before returning, so that one run finds all missing facts.
-            match self.facts.rows(sql.to_owned(), vec![Cell::Ids(ids.to_vec()), self.tenant()]) {
-                Ok(rows) => found.extend(ids_of(&rows)?),
-                Err(error) => missing = Some(error),
-            }
-            if found.len() > GROUP_NESTING_MAX {
-                break;
-            }
-        }
-        missing.map_or(Ok(found), Err)
+    ) -> Result<Vec<GroupId>, CommandError> {
+        let rows = self.facts.rows(sql, vec![list(front), self.tenant()])?;
+        Ok(ids_of(&rows)?)
     }
 }
 
 /// Walks through the groups level by level.
 fn levels(
     start: BTreeSet<GroupId>,
-    mut next: impl FnMut(&BTreeSet<GroupId>) -> Result<BTreeSet<GroupId>, CommandError>,
+    mut next: impl FnMut(&BTreeSet<GroupId>) -> Result<Vec<GroupId>, CommandError>,
 ) -> Result<Levels, CommandError> {
     let mut levels = Levels::from(start);
     while let Some(front) = levels.front() {
@@ -271,6 +256,6 @@ fn list(ids: &BTreeSet<UserId>) -> Cell {
     Cell::Ids(ids.iter().copied().collect())
 }
 
-fn ids_of(rows: &[Values]) -> Result<BTreeSet<UserId>, StoreError> {
+fn ids_of<C: FromIterator<UserId>>(rows: &[Values]) -> Result<C, StoreError> {
     rows.iter().map(|row| row.id(0, "group_members")).collect()
 }

@@ -29,8 +29,8 @@ impl<F: Facts> Batch<'_, F> {
         follows: bool,
     ) -> Result<Holders, CommandError> {
         let Claims { username, email, external_id, .. } = claims;
-        self.claims += [username, email, external_id].into_iter().flatten().count();
-        self.claims += claims.indexed.len();
+        self.cost.claims += [username, email, external_id].into_iter().flatten().count();
+        self.cost.claims += claims.indexed.len();
         let mut holder = |kind, key: &Option<String>| -> Result<Option<UserId>, CommandError> {
             let Some(key) = key else { return Ok(None) };
             Ok(self.holder(kind, key, follows)?.filter(|holder| Some(*holder) != own))

@@ -42,6 +42,9 @@ pub struct Job {
     results: Results,
     reply: oneshot::Sender<Answered>,
     queued_at: Instant,
+    /// The maximum number of its requests in the next transaction: twice as many as the last one
+    /// executed before it was full. So an engine does not read the rest again each time.
+    window: usize,
 }
 
 /// A job, and the number of its requests that must be executed now.
@@ -79,7 +82,8 @@ impl Job {
             request.is_import = is_import;
         }
         let (results, queued_at) = (Vec::with_capacity(requests.len()), Instant::now());
-        (Self { requests, results, reply, queued_at }, answer)
+        let window = TRANSACTION_COMMANDS_MAX;
+        (Self { requests, results, reply, queued_at, window }, answer)
     }
 
     fn waiting(&self) -> usize {
@@ -202,7 +206,11 @@ impl Queue {
         let had_imports = work.iter().any(|work| work.job.is_import());
         let mut unfinished = Vec::new();
         for Work { mut job, count } in work {
+            let before = job.results.len();
             job.results.extend(results.by_ref().take(count));
+            let executed = job.results.len() - before;
+            let window = if (1..count).contains(&executed) { executed } else { job.window };
+            job.window = (2 * window).min(TRANSACTION_COMMANDS_MAX);
             if job.waiting() == 0 {
                 let Job { requests, results, reply, .. } = job;
                 // A write that failed added nothing to the log.
@@ -290,8 +298,9 @@ impl State {
             && has_imports
             && let Some(job) = self.imports.pop_front()
         {
-            let count = job.waiting().min(room);
-            room -= count;
+            let count = job.waiting().min(room).min(job.window);
+            // After a costly import there is no room for the next one.
+            room = if job.window < TRANSACTION_COMMANDS_MAX { 0 } else { room - count };
             // `finish` adds the remaining requests again.
             self.requests -= job.waiting();
             self.imports_taken = true;
@@ -368,6 +377,19 @@ mod tests {
         queue.finish(work, done(2));
         assert_eq!(import.await.unwrap().results.len(), 4);
         assert_eq!(queue.waiting(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_costly_import_gets_smaller_transactions_until_they_are_not_full() {
+        let queue = Queue::new(100, Duration::from_secs(9));
+        let _imports = (push(&queue, 1..41), push(&queue, 50..53));
+        // How many requests are taken, and how many are executed before the transaction is full.
+        for (taken, executed) in [(&[40, 3][..], 2), (&[4], 3), (&[6], 6), (&[12], 12)] {
+            let work = queue.next().await.unwrap();
+            assert_eq!(counts(&work), taken);
+            queue.finish(work, done(executed));
+        }
+        assert_eq!(counts(&queue.next().await.unwrap()), [17]);
     }
 
     #[tokio::test]

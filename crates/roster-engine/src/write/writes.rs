@@ -124,6 +124,11 @@ pub fn further_keys(keys: &SearchKeys) -> impl Iterator<Item = (i16, &String)> {
     emails.chain(keys.phone_numbers.iter().map(|key| (1, key))).chain(indexed)
 }
 
+/// The number of rows of search keys.
+pub(crate) fn rows_of(keys: &SearchKeys) -> usize {
+    keys.words.len() + further_keys(keys).count()
+}
+
 impl Writes {
     /// Whether nothing is written.
     pub fn is_empty(&self) -> bool {

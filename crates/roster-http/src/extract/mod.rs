@@ -33,7 +33,9 @@ pub(crate) use path::{
     DeletedUserIdPath, GroupIdPath, KeyIdPath, MemberPath, UserIdPath, deleted_user_not_found,
     parse_group_id, parse_user_id,
 };
-pub(crate) use precondition::{EntityTags, preconditions, tags, weak_preconditions};
+pub(crate) use precondition::{
+    EntityTags, preconditions, refuse_if_match, tags, weak_preconditions,
+};
 pub(crate) use prefer::{ReturnPreference, preferred_return, preferred_wait};
 pub(crate) use query::{Parameter, parameters};
 pub(crate) use read_options::{AcceptsJson, NoParameters, PlainJson, ReadOptions, ReadRecord};

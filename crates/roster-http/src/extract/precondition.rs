@@ -76,6 +76,15 @@ fn version(tag: &str) -> Option<i64> {
     (version.to_string() == tag).then_some(version)
 }
 
+/// Refuses an `If-Match` that names a tag, for a response that has no strong one (RFC 9110 section
+/// 13.1.1).
+pub(crate) fn refuse_if_match(headers: &HeaderMap, detail: &'static str) -> Result<(), Problem> {
+    match tags(headers, &header::IF_MATCH)? {
+        Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
+        Some(EntityTags::Any) | None => Ok(()),
+    }
+}
+
 /// The entity tags of a header, over all its lines.
 pub(crate) fn tags(headers: &HeaderMap, name: &HeaderName) -> Result<Option<EntityTags>, Problem> {
     let mut lines = headers.get_all(name).into_iter().peekable();

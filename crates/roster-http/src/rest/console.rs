@@ -58,11 +58,11 @@ pub(crate) async fn get_page(
     call: Call,
 ) -> Result<Response, Problem> {
     negotiate(&call.parts.headers, &[HTML])?;
-    page(&app, &call)
+    page(&app, &call).await
 }
 
 /// The page.
-pub(super) fn page(app: &AppState, call: &Call) -> Result<Response, Problem> {
+pub(super) async fn page(app: &AppState, call: &Call) -> Result<Response, Problem> {
     let digest = roster_console::digest();
     let version = digest.get(..15).and_then(|digits| i64::from_str_radix(digits, 16).ok());
     let name = Name {
@@ -71,11 +71,12 @@ pub(super) fn page(app: &AppState, call: &Call) -> Result<Response, Problem> {
         version: version.unwrap_or_default(),
         tenant: TenantId::DEFAULT,
     };
-    let mut response = app.documents.respond(&name, &call.parts.headers, || {
+    let made = || {
         let base = app.settings.base_path();
         let template = roster_console::page()?;
         Some(description::render_page(&template, base, &format!("{base}/console/{digest}")))
-    })?;
+    };
+    let mut response = app.documents.respond(&name, &call.parts.headers, made).await?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
@@ -109,7 +110,8 @@ pub(crate) async fn get_file(
         version: file.version,
         tenant: TenantId::DEFAULT,
     };
-    let mut response = app.documents.respond(&name, &call.parts.headers, || Some(file.bytes))?;
+    let made = || Some(file.bytes);
+    let mut response = app.documents.respond(&name, &call.parts.headers, made).await?;
     response.headers_mut().insert(CACHE_CONTROL, FOREVER);
     Ok(response)
 }

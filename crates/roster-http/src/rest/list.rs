@@ -9,8 +9,8 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{
-    HeaderMap, HeaderValue, Method, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH, LINK},
+    HeaderValue, Method, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LINK},
 };
 use roster_core::{
     Actor, Capped, Stored, UserSchema,
@@ -27,8 +27,8 @@ use super::respond::{PRIVATE, position, write_record};
 use crate::{
     cursor::ListCursors,
     extract::{
-        EntityTags, Fields, JSON, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
-        refused, tags, target,
+        Fields, JSON, Parameter, ParameterFault, boolean, limit, negotiate, read_each,
+        refuse_if_match, refused, tags, target,
     },
     limits::admission::Class,
     operation::Operation,
@@ -283,15 +283,6 @@ fn export_of(call: &Call) -> Option<&'static str> {
     ];
     let own = call.context().operation?;
     exports.into_iter().find(|(list, _)| *list == own).map(|(_, export)| export.path())
-}
-
-/// Refuses an `If-Match` that names a tag, for a response that has no strong one (RFC 9110 section
-/// 13.1.1).
-pub(super) fn refuse_if_match(headers: &HeaderMap, detail: &'static str) -> Result<(), Problem> {
-    match tags(headers, &IF_MATCH)? {
-        Some(EntityTags::List(_)) => Err(Problem::saying(ProblemCode::VersionMismatch, detail)),
-        Some(EntityTags::Any) | None => Ok(()),
-    }
 }
 
 /// The problem of a filter that cannot be parsed.

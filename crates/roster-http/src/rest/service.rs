@@ -43,17 +43,17 @@ pub(crate) async fn get_service(
     let offered = if app.tenant.is_none() { &[JSON, HTML][..] } else { &[JSON] };
     if negotiate(&call.parts.headers, offered)? == HTML {
         if app.settings.console {
-            return console::page(&app, &call);
+            return console::page(&app, &call).await;
         }
         let made = |_| Some(description::service_page(&app.settings.base_url));
-        return document(&app, &call, &[JSON, HTML], 0, made);
+        return document(&app, &call, &[JSON, HTML], 0, made).await;
     }
     let rules = app.directory.rules();
     // The policy may change while the service runs, and the document shows it.
     let is_unique = |sharing| i64::from(sharing == Sharing::Unique);
     let version = is_unique(rules.email) + 2 * is_unique(rules.external_id);
     let made = |_| Some(service_document(&app, rules));
-    document(&app, &call, offered, version, made)
+    document(&app, &call, offered, version, made).await
 }
 
 /// `GET /openapi.json`: returns the description. Only who may read the tenant's users sees its
@@ -96,10 +96,10 @@ async fn describe(
     let mut response = if caller.is_ok_and(may_read) {
         let schema = app.directory.schema();
         let made = |_| Some(description_of(base_url, &schema));
-        document(app, call, &[JSON], schema.version, made)?
+        document(app, call, &[JSON], schema.version, made).await?
     } else {
         let made = |_| Some(description_of(base_url, &UserSchema::default()));
-        document(app, call, &[JSON], WITHOUT_SCHEMA, made)?
+        document(app, call, &[JSON], WITHOUT_SCHEMA, made).await?
     };
     let varies = HeaderValue::from_static("Authorization, Accept-Encoding");
     response.headers_mut().insert(VARY, varies);
@@ -113,7 +113,7 @@ pub(crate) async fn get_docs(
     call: Call,
 ) -> Result<Response, Problem> {
     let made = |_| Some(description::docs_page(&app.settings.base_url));
-    document(&app, &call, &[HTML], 0, made)
+    document(&app, &call, &[HTML], 0, made).await
 }
 
 /// `GET /problems`: returns all problem codes.
@@ -130,6 +130,7 @@ pub(crate) async fn list_problems(
             description::problem_list(base_url)
         })
     })
+    .await
 }
 
 /// `GET /problems/{code}`: returns what a problem code means.
@@ -146,10 +147,11 @@ pub(crate) async fn get_problem(
             description::problem(code, base_url)
         }
     })
+    .await
 }
 
 /// A document in the form that the caller prefers; `made` returns `None` for an unknown problem.
-fn document(
+async fn document(
     app: &AppState,
     call: &Call,
     offered: &[Media],
@@ -163,7 +165,7 @@ fn document(
     // The name of a tenant may belong to another one later.
     let tenant = app.directory.tenant_id();
     let name = Name { path: uri.path().to_owned(), media, version, tenant };
-    let mut response = app.documents.respond(&name, headers, || made(media))?;
+    let mut response = app.documents.respond(&name, headers, || made(media)).await?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, NO_CACHE);
     let varies = if offered.len() > 1 { "Accept, Accept-Encoding" } else { "Accept-Encoding" };

@@ -27,14 +27,14 @@ use roster_core::{
 
 use super::{
     deleted_users::purge_at as purge_at_of,
-    list::{Envelope, ListQuery, link, refuse_if_match},
+    list::{Envelope, ListQuery, link},
     respond::{DRY_RUN, TRUE, check_match, insert, uncached},
 };
 use crate::{
     cursor::List,
     extract::{
-        AcceptsJson, Authorized, BodyKind, ReadOptions, WriteOptions, read_each, target, text,
-        unknown,
+        AcceptsJson, Authorized, BodyKind, ReadOptions, WriteOptions, read_each, refuse_if_match,
+        target, text, unknown,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},

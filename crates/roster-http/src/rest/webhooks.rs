@@ -20,6 +20,7 @@ use roster_core::{
     access::{AuditView, Permit, RunWebhooks, Scope},
     json::{self, JsonFault, write_json},
     limits::{ADMIN_BODY_BYTES_MAX, WEBHOOKS_MAX, WEBHOOKS_OF_STORE_MAX},
+    text::Pointer,
     webhook::{
         StoredWebhook, Webhook, WebhookAct, WebhookChange, WebhookDelivery, WebhookDraft,
         WebhookFailure, WebhookId, WebhookRefusal, WebhookSecret, WebhookStatus,
@@ -27,13 +28,13 @@ use roster_core::{
 };
 
 use super::{
-    list::{Envelope, refuse_if_match},
+    list::Envelope,
     respond::{DRY_RUN, TRUE, check_match, insert, uncached},
 };
 use crate::{
     extract::{
         AcceptsJson, Authorized, BodyKind, PlainJson, ReadOptions, WriteOptions, preconditions,
-        refuse_idempotency_key,
+        refuse_idempotency_key, refuse_if_match,
     },
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
@@ -368,18 +369,21 @@ fn admit(app: &AppState, call: &Call, webhook: &Webhook) -> Result<(), Problem> 
 /// The position in the body of a replay.
 fn read_after(text: &[u8]) -> Result<Result<Position, Problem>, JsonFault> {
     let tree = json::read(text)?;
-    let after = if let Json::Object(members) = &tree
-        && let [(name, Json::Text(text))] = members.as_slice()
-    {
-        Position::parse(text).filter(|_| name == "after")
-    } else {
-        None
-    };
-    Ok(after.ok_or_else(|| {
-        let detail = "send {\"after\": position}, with a Roster-Position or the id of an event";
-        let violation = Violation::new("/after", ViolationCode::InvalidValue, detail);
+    let members = if let Json::Object(members) = &tree { members.as_slice() } else { &[] };
+    let refused = |violation| {
         let violations = Violations::from(violation).map(Fault::from);
         Problem::listing(ProblemCode::InvalidWebhook, "member", violations)
+    };
+    if let Some((other, _)) = members.iter().find(|(name, _)| name != "after") {
+        let detail = "the only member is after";
+        let pointer = Pointer::root().member(other);
+        let violation = Violation::new(pointer, ViolationCode::UnknownMember, detail);
+        return Ok(Err(refused(violation)));
+    }
+    let after = if let [(_, Json::Text(text))] = members { Position::parse(text) } else { None };
+    Ok(after.ok_or_else(|| {
+        let detail = "send {\"after\": position}, with a Roster-Position or the id of an event";
+        refused(Violation::new("/after", ViolationCode::InvalidValue, detail))
     }))
 }
 

@@ -36,7 +36,7 @@ use super::{
 };
 use crate::{
     authorization::reauthorize,
-    extract::idempotency_key,
+    extract::{idempotency_key, refuse_if_match},
     limits::admission::{Class, LogCharges, identity},
     operation::Operation,
     problem::{Problem, ProblemCode},
@@ -53,6 +53,8 @@ pub(crate) async fn bulk(
     let app = &app;
     let media = media(&call.parts)?;
     refuse_dry_run(&call.parts)?;
+    let detail = "each operation has a version of its own, so no If-Match matches";
+    refuse_if_match(&call.parts.headers, detail)?;
     if idempotency_key(&call.parts.headers)?.is_some() {
         let detail = "a bulk request takes no Idempotency-Key: its operations happen one by one; \
                       send those again that have no answer";

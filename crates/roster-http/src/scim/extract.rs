@@ -13,7 +13,7 @@ use roster_core::{
 use roster_scim::{
     ListRequest, Projection, ResourceType, ScimError, ScimType, Strictness,
     group::{self, GroupBody},
-    list,
+    list::{self, PARAMETERS},
     patch::{self, group::GroupOperations},
     schema::{GROUP, USER},
     user::{self, Sent, UserBody, UserPatch},
@@ -339,21 +339,14 @@ pub(super) fn refuse_dry_run(parts: &Parts) -> Result<(), ScimProblem> {
     Ok(())
 }
 
+/// Why no `If-Match` of a list matches.
+pub(super) const NO_TAG: &str = "a list has no tag, so no If-Match matches";
+
 /// Rejects parameters of a search beside its body: without its filter it would return everything.
 pub(super) fn refuse_parameters(parts: &Parts) -> Result<(), ScimProblem> {
-    const IN_BODY: [&str; 8] = [
-        "filter",
-        "attributes",
-        "excludedAttributes",
-        "sortBy",
-        "sortOrder",
-        "startIndex",
-        "count",
-        "cursor",
-    ];
     let given = parameters(parts.uri.query())?;
     let names = |name: &&str| given.iter().any(|one| one.name.eq_ignore_ascii_case(name));
-    match IN_BODY.iter().find(|name| names(name)) {
+    match PARAMETERS.iter().find(|name| names(name)) {
         Some(name) => {
             let detail = format!("{name}: send it in the body of the search, not in the URL");
             Err(ScimError::new(ScimType::InvalidValue, detail).into())

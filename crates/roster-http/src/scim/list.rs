@@ -7,14 +7,14 @@ use roster_scim::{ListRequest, list::Envelope, schema::GROUP};
 
 use super::{
     ScimProblem,
-    extract::{guard_filter, media, pairs, read_body, refuse_parameters, resource_type},
+    extract::{NO_TAG, guard_filter, media, pairs, read_body, refuse_parameters, resource_type},
     groups,
     resources::{Reader, Resources, enclose},
     respond::json_text,
     users,
 };
 use crate::{
-    extract::{Media, parameters},
+    extract::{Media, parameters, refuse_if_match},
     limits::time_limits::{ReadLimit, in_time},
     request::{Call, UnreadCall},
     state::AppState,
@@ -23,10 +23,11 @@ use crate::{
 /// `GET /scim/v2/Users` and `GET /scim/v2/Groups`: returns a page.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_if_match(&call.parts.headers, NO_TAG)?;
     let given = parameters(call.parts.uri.query())?;
     let resource_type = resource_type(call.context().operation);
-    let request =
-        ListRequest::of_parameters(resource_type, &app.directory.schema(), pairs(&given))?;
+    let (schema, strictness) = (app.directory.schema(), call.strictness());
+    let request = ListRequest::of_parameters(resource_type, &schema, pairs(&given), strictness)?;
     guard_filter(&app, &request)?;
     page(&app, &call, &request, media).await
 }
@@ -37,6 +38,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_if_match(&call.parts.headers, NO_TAG)?;
     refuse_parameters(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let resource_type = resource_type(call.context().operation);

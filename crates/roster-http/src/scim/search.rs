@@ -13,14 +13,14 @@ use roster_scim::{
 
 use super::{
     ScimProblem,
-    extract::{guard_filter, media, pairs, read_body, refuse_parameters},
+    extract::{NO_TAG, guard_filter, media, pairs, read_body, refuse_parameters},
     groups,
     resources::{Reader, enclose},
     respond::json_text,
     users,
 };
 use crate::{
-    extract::{Media, parameters},
+    extract::{Media, parameters, refuse_if_match},
     limits::time_limits::{ReadLimit, in_time},
     request::{Call, UnreadCall},
     state::AppState,
@@ -32,6 +32,7 @@ pub(crate) async fn search(
     call: UnreadCall,
 ) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_if_match(&call.parts.headers, NO_TAG)?;
     refuse_parameters(&call.parts)?;
     let (call, json, _) = read_body(&app, call, json::read).await?;
     let limit = ReadLimit::of(app.settings.read_wait_max, &call.parts.headers);
@@ -44,9 +45,10 @@ pub(crate) async fn search(
 /// `GET /scim/v2`: returns a page. Identity providers test a connection with it.
 pub(crate) async fn list(State(app): State<AppState>, call: Call) -> Result<Response, ScimProblem> {
     let media = media(&call.parts)?;
+    refuse_if_match(&call.parts.headers, NO_TAG)?;
     let given = parameters(call.parts.uri.query())?;
     let schema = app.directory.schema();
-    let requests = ListRequest::of_parameters_for_all(&schema, pairs(&given))?;
+    let requests = ListRequest::of_parameters_for_all(&schema, pairs(&given), call.strictness())?;
     let [of_users, _] = &requests;
     guard_filter(&app, of_users)?;
     page(&app, &call, requests, media).await

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use roster_core::Store;
+use roster_core::{IndexStep, SchemaDraft, Store};
 use tokio::{join, time::sleep};
 use tokio_postgres::Client;
 
 use super::support::{
-    apply, assert_sound, beside, column, create, id, is_unavailable, open, patch, schema,
+    apply, assert_sound, beside, column, command, create, id, is_unavailable, open, patch, schema,
+    tree,
 };
 
 const HEAD: &str = "SELECT FROM log_head FOR UPDATE";
@@ -49,6 +50,36 @@ async fn writes_wait_for_the_lock_on_the_log_head() {
     assert!(written >= Duration::from_secs(2), "{written:?}");
     assert!(read < Duration::from_secs(2), "{read:?}");
     assert_eq!(assert_sound(&url).await, 7);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_is_built_beside_locks_and_compared_in_another_era() {
+    let schema = schema();
+    let url = schema.url();
+    let (client, store) = (beside(&url).await, open(&url).await);
+    apply(&store, create(1, r#"{"username":"ada","attributes":{"badge":"7"}}"#)).await.unwrap();
+    let badge = r#"{"attributes":[{"name":"badge","type":"string","unique":true}]}"#;
+    apply(&store, command(2, SchemaDraft::parse(tree(badge)))).await.unwrap();
+    client.batch_execute("BEGIN; SELECT FROM users FOR UPDATE").await.unwrap();
+    for _ in 0..5 {
+        assert_eq!(store.indexes().index_step().await.unwrap(), IndexStep::Busy);
+        // It gets the same connection.
+        let after = Some((String::new(), id(0)));
+        assert_eq!(store.indexes().index_keys(1, after).await.unwrap().len(), 0);
+    }
+    client.batch_execute("COMMIT").await.unwrap();
+    let kind = loop {
+        if let IndexStep::Check(kind) = store.indexes().index_step().await.unwrap() {
+            break kind;
+        }
+    };
+    let era = "SELECT era FROM log_head";
+    let before = column(&client, era).await;
+    assert_eq!(store.indexes().index_keys(kind, None).await.unwrap().len(), 1);
+    // A write that began before it is executed again.
+    assert_ne!(column(&client, era).await, before);
+    store.indexes().end_index_check(kind, Vec::new()).await.unwrap();
+    assert_sound(&url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -154,7 +154,7 @@ async fn try_execute(
             break;
         }
     }
-    let Completed { results, writes } = loop {
+    let Completed { results, writes, is_stale, .. } = loop {
         let queries = missing(facts, lock);
         if !queries.is_empty() {
             fetch(connection, has_begun, queries, facts).await?;
@@ -165,6 +165,9 @@ async fn try_execute(
             break completed;
         }
     };
+    if is_stale {
+        return Err(QueryError::Locked);
+    }
     let before = if writes.is_empty() {
         position(connection, era, has_begun, &results).await?
     } else {

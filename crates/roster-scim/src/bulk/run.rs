@@ -16,7 +16,7 @@ use super::{
     references::{references, referred, resolve},
     request::{BulkMethod, BulkOperation, BulkRequest},
 };
-use crate::{ResourceType, ScimError, ScimType};
+use crate::{ResourceType, ScimError, ScimType, value::names_nothing};
 
 /// A bulk request that is being executed.
 #[derive(Debug)]
@@ -237,6 +237,11 @@ impl Run {
             (BulkMethod::Post, None) => Act::Create(data),
             (BulkMethod::Put, Some(id)) => Act::Replace(id, data),
             (BulkMethod::Patch, Some(id)) => Act::Patch(id, data),
+            // It may hold a version that the client expects to be checked.
+            (BulkMethod::Delete, Some(_)) if data != Json::Null && !names_nothing(&data) => {
+                let detail = "a DELETE takes no data: send the version of the resource as version";
+                return Err(ScimError::new(ScimType::InvalidSyntax, detail));
+            }
             (BulkMethod::Delete, Some(id)) => Act::Delete(id),
             (BulkMethod::Post, Some(_)) => {
                 return Err(ScimError::of_status(405, "send POST to a path such as /Users"));

@@ -4,15 +4,18 @@ use roster_core::json;
 
 use super::*;
 
-fn of(pairs: &[(&'static str, &'static str)]) -> Result<ListRequest, ScimError> {
-    ListRequest::of_parameters(
-        &USER,
-        &UserSchema::default(),
-        pairs.iter().map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value))),
-    )
+type Pairs<'a> = &'a [(&'static str, &'static str)];
+
+fn of(pairs: Pairs<'_>) -> Result<ListRequest, ScimError> {
+    parsed(pairs, Strictness::Tolerant)
 }
 
-fn kind(pairs: &[(&'static str, &'static str)]) -> Option<ScimType> {
+fn parsed(pairs: Pairs<'_>, strictness: Strictness) -> Result<ListRequest, ScimError> {
+    let pairs = pairs.iter().map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value)));
+    ListRequest::of_parameters(&USER, &UserSchema::default(), pairs, strictness)
+}
+
+fn kind(pairs: Pairs<'_>) -> Option<ScimType> {
     of(pairs).expect_err("refused").scim_type
 }
 
@@ -34,6 +37,18 @@ fn malformed_parameters_fail_and_unknown_ones_are_ignored() {
     assert_eq!(kind(&[("filter", "a"), ("filter", "b")]), Some(ScimType::InvalidValue));
     assert_eq!(kind(&[("cursor", ""), ("startIndex", "1")]), Some(ScimType::InvalidCursor));
     assert!(of(&[("aadOptscim062020", ""), ("x", "1"), ("x", "2")]).is_ok());
+}
+
+#[test]
+fn misspelt_parameters_fail() {
+    for name in ["fliter", "filters", "sort_by", "startindx", "attribute", "cuont"] {
+        assert_eq!(kind(&[(name, "1")]), Some(ScimType::InvalidValue), "{name}");
+    }
+    for name in ["aadOptscim062020", "page", "userName", ""] {
+        assert!(of(&[(name, "1")]).is_ok(), "{name}");
+        assert!(parsed(&[(name, "1")], Strictness::Strict).is_err(), "{name}");
+    }
+    assert!(parsed(&[("filter", "userName pr")], Strictness::Strict).is_ok());
 }
 
 #[test]

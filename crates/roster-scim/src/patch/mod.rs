@@ -75,8 +75,9 @@ struct Patch<'w> {
     /// The idle entries that were there before or were sent as entries.
     idle: Idle,
     /// The attributes that the `value` of the operation has named, by schema and name, with their
-    /// parts; the empty part is the whole attribute.
-    in_value: HashMap<(&'static str, &'static str), HashSet<String>>,
+    /// parts and the conditions of these; the empty part is the whole attribute or value, and the
+    /// empty name is all of an extension.
+    in_value: HashMap<(&'static str, &'static str), HashSet<(String, String)>>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
     /// The addresses without a type that have the type of responses until the end.
@@ -171,6 +172,7 @@ impl<'w> Patch<'w> {
             if let Some(schema) = schema {
                 match (op, value) {
                     (Op::Replace, Json::Null) if !self.is_main(schema) => {
+                        self.must_be_only(schema)?;
                         self.whole_schema(Op::Remove, schema, None)?;
                     }
                     (_, Json::Null) => {}
@@ -253,15 +255,21 @@ impl<'w> Patch<'w> {
     /// Fails if `value` has named the attribute, the part or the whole of it before.
     fn must_be_first(&mut self, target: &Target, value: &Json) -> Result<(), ScimError> {
         let attribute = target.attribute.filter(|it| it.mutability != Mutability::ReadOnly);
-        let Some(attribute) = attribute.filter(|_| target.condition.is_none()) else {
-            return Ok(());
-        };
+        let Some(attribute) = attribute else { return Ok(()) };
+        if self.in_value.contains_key(&(target.schema.urn, "")) {
+            return Err(twice(attribute.name));
+        }
         let known = self.in_value.entry((target.schema.urn, attribute.name)).or_default();
-        let had_whole = known.contains("");
-        let had_any = !known.is_empty();
+        // What some values have, by the condition that selects them.
+        let of = target.condition.as_ref().map(|condition| format!("[{condition:?}]"));
+        let of = of.unwrap_or_default();
         let mut name = |part: String| {
-            let is_clash = had_whole || (part.is_empty() && had_any);
-            if is_clash || !known.insert(part) { Err(twice(attribute.name)) } else { Ok(()) }
+            let is_clash = known.iter().any(|(other, of_other)| {
+                let are_some = of.is_empty() != of_other.is_empty();
+                are_some || (of == *of_other && (other.is_empty() || part.is_empty()))
+            });
+            let is_new = known.insert((part, of.clone()));
+            if is_clash || !is_new { Err(twice(attribute.name)) } else { Ok(()) }
         };
         match (&target.part, value) {
             (Some(Part::Known(part)), _) => name(part.name.to_owned()),
@@ -275,6 +283,13 @@ impl<'w> Patch<'w> {
             }
             (None, _) => name(String::new()),
         }
+    }
+
+    /// Fails if `value` has named an attribute of an extension before, which it removes as a whole.
+    fn must_be_only(&mut self, schema: &'static Schema) -> Result<(), ScimError> {
+        let has_any = self.in_value.keys().any(|(urn, _)| *urn == schema.urn);
+        self.in_value.insert((schema.urn, ""), HashSet::new());
+        if has_any { Err(twice(schema.urn)) } else { Ok(()) }
     }
 
     /// Fails if a single value to remove is not the one that is there.

@@ -25,7 +25,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// Page cache, in KiB.
 const CACHE_KIB: u32 = 16 * 1024;
 
-/// Reads the store of a data directory. A file without a schema, which a first start that was
+/// Reads the store of a data directory. A file without a table, which a first start that was
 /// interrupted leaves, is none.
 pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
     let missing = || BackupError::NoStore(directory.to_owned());
@@ -33,7 +33,9 @@ pub(crate) fn open_store(directory: &Path) -> Result<Connection, BackupError> {
         return Err(missing());
     }
     let connection = recognized(connection::open(directory, READ_ONLY)?)?;
-    if schema_of(&connection)? == 0 { Err(missing()) } else { Ok(connection) }
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 { Err(missing()) } else { Ok(connection) }
 }
 
 /// Opens a database that does not change. Bytes after it in its file are ignored.

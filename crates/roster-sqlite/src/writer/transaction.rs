@@ -11,7 +11,7 @@ use std::{
 
 use roster_core::{Failure, Outcome, Rules, StoreError, UserSchema};
 use roster_engine::{
-    Database as _, Executed, MEMBERSHIPS_MAX, Request, Results, batches, head, is_live, preview,
+    Cost, Database as _, Executed, Request, Results, batches, head, is_live, preview,
     refuse_deleted_tenant, user_schema,
 };
 use rusqlite::{Connection, Error};
@@ -70,7 +70,7 @@ impl Fault {
 }
 
 /// Executes requests in one transaction. Returns a result for each, or only for the first of them
-/// if these change large groups.
+/// if these fill it.
 pub(super) fn execute(
     connection: &Connection,
     shared: &Shared,
@@ -82,7 +82,7 @@ pub(super) fn execute(
         let position = position(connection)?;
         let mut applied = Applied::new(position, rules);
         let mut results = Results::with_capacity(requests.len());
-        let mut memberships = 0;
+        let mut cost = Cost::default();
         // Single requests come before imports. Only what they change is kept in the cache.
         let same = |one: &&Request, other: &&Request| one.is_import() == other.is_import();
         for batch in batches(requests).flat_map(|batch| batch.chunk_by(same)) {
@@ -105,8 +105,8 @@ pub(super) fn execute(
             let is_partial = completed.results.len() < batch.len();
             let outcome = |result: Result<Executed, _>| Ok(result?.outcome(before));
             results.extend(completed.results.into_iter().map(outcome));
-            memberships += completed.writes.groups.memberships();
-            if is_partial || memberships >= MEMBERSHIPS_MAX {
+            cost += completed.cost;
+            if is_partial || cost.is_full() {
                 break;
             }
         }

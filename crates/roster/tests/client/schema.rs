@@ -9,6 +9,7 @@ use super::{Shell, rows, run};
 over_each_engine! {
     declarations_are_added_changed_and_removed,
     a_schema_comes_from_a_file,
+    values_that_users_share_are_told,
     the_schema_needs_its_scopes,
 }
 
@@ -73,7 +74,7 @@ fn a_schema_comes_from_a_file(engine: Engine) {
     let with = ["schema", "set", "-f", same, "attributes.badge.required=true"];
     assert!(shell.ok(&with).contains("attributes.badge.required"));
     // The file has the version of the schema that it was.
-    shell.run(&with).failed(6, &["version 3"]);
+    shell.run(&with).failed(6, &["version 3", "remove version from the file"]);
     let mut command = shell.command(&["schema", "set", "-f", "-"]);
     let empty = run(command.env("ROSTER_URL", shell.url()), r#"{"attributes":[]}"#);
     assert!(empty.succeeded().contains("attributes.badge.type"));
@@ -81,6 +82,19 @@ fn a_schema_comes_from_a_file(engine: Engine) {
     shell.run(&["schema", "set", "-f", wrong.to_str().unwrap()]).failed(2, &["one JSON object"]);
     shell.run(&["schema", "set", "-f", "absent.json"]).failed(2, &["absent.json: "]);
     shell.run(&["schema", "set"]).failed(2, &["MEMBER=VALUE"]);
+    shell.service.stop();
+}
+
+fn values_that_users_share_are_told(engine: Engine) {
+    let shell = Shell::new(engine);
+    for name in ["ada", "grace"] {
+        shell.ok(&["users", "create", &format!("username={name}"), "attributes.desk=7"]);
+    }
+    let set = ["schema", "set", "attributes.desk.type=string", "attributes.desk.unique=true"];
+    let said = shell.run(&set).err;
+    assert!(said.contains("attributes.desk is not unique yet"), "{said}");
+    let said = shell.run(&["schema", "get"]).err;
+    assert!(said.contains("users share values of it: ") && said.contains(" and "), "{said}");
     shell.service.stop();
 }
 

@@ -115,7 +115,7 @@ fn a_start_that_states_another_policy_is_refused_and_changes_nothing() {
 fn writes_go_on_while_the_policy_of_a_served_directory_changes() {
     let place = Place::new(Engine::Sqlite);
     let said = failure(policy(&place, &["show"]), 1);
-    assert!(said.contains("holds no store"), "{said}");
+    assert!(said.contains("there is no Roster database"), "{said}");
     let service = serve(&place, &[]);
     let is_done = AtomicBool::new(false);
     // A panic inside the scope would wait forever for the writer.

@@ -179,6 +179,9 @@ pub(crate) async fn a_replay_moves_the_position(backend: Backend) {
     for body in [json!({}), json!({"after": "latest"}), json!({"after": 1}), json!([1])] {
         replay(body).await.refused(422, "invalid-webhook");
     }
+    let refused = replay(json!({"after": start, "version": 9})).await;
+    let problem = refused.refused(422, "invalid-webhook").json();
+    assert_eq!(problem["errors"][0]["pointer"], "/version");
     let after = json!({"name": "late", "url": URL, "after": start});
     let late = service.webhook(after).await;
     assert_eq!(late["position"], start);

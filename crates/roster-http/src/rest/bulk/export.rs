@@ -26,13 +26,10 @@ use tokio::time::sleep;
 
 use crate::{
     access::Lease,
-    extract::{Media, NDJSON},
+    extract::{Media, NDJSON, refuse_if_match},
     problem::Problem,
     request::Call,
-    rest::{
-        list::{ListQuery, refuse_if_match},
-        respond,
-    },
+    rest::{list::ListQuery, respond},
     state::AppState,
     turns::Turns,
 };

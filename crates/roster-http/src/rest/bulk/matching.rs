@@ -43,13 +43,12 @@ use crate::{
     access::Lease,
     extract::{
         EntityTags, IDEMPOTENCY_KEY, JSON, NDJSON, Parameter, ParameterFault, dry_run, invalid,
-        negotiate, tags,
+        negotiate, refuse_if_match, tags,
     },
     limits::admission::LogCharges,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
     rest::{
-        list::refuse_if_match,
         respond::{DRY_RUN, PRIVATE, TRUE, position},
         users::{ListForm, UserListQuery},
     },

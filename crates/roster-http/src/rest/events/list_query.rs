@@ -19,6 +19,10 @@ use crate::{
 /// The maximum time that a request waits for an event, in seconds.
 const WAIT_MAX_S: u64 = 60;
 
+/// A longer wait is answered after this time: many proxies end a request that has no response after
+/// 60 seconds.
+const ANSWERED_S: u64 = 55;
+
 /// The parameters of a page of events.
 pub(super) struct EventListQuery<'a> {
     pub(super) selection: Selection,
@@ -355,9 +359,9 @@ fn place(text: &str) -> Result<Position, ParameterFault> {
 /// A time to wait for events: whole seconds.
 fn wait(text: &str) -> Result<Duration, ParameterFault> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let wait = text.parse().ok().filter(|wait| is_number && *wait <= WAIT_MAX_S);
+    let wait = text.parse::<u64>().ok().filter(|wait| is_number && *wait <= WAIT_MAX_S);
     let wait = wait.ok_or_else(|| invalid(&format!("give seconds, from 0 to {WAIT_MAX_S}")))?;
-    Ok(Duration::from_secs(wait))
+    Ok(Duration::from_secs(wait.min(ANSWERED_S)))
 }
 
 /// The time to wait that a valid query states.

@@ -32,12 +32,12 @@ use self::{
     live_reads::gather,
 };
 use super::{
-    list::{Envelope, link, refuse_if_match},
+    list::{Envelope, link},
     respond::{PRIVATE, position},
 };
 use crate::{
     cloud_events::{Source, write},
-    extract::{EVENT_STREAM, JSON, negotiate, parse_user_id},
+    extract::{EVENT_STREAM, JSON, negotiate, parse_user_id, refuse_if_match},
     limits::admission::Class,
     problem::{Fault, Problem, ProblemCode},
     request::Call,
