@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 fn too_large<E: Error>() -> E {
-    E::custom("a whole number does not fit 64 bits: send it as a string")
+    E::custom("a whole number does not fit 64 bits: below attributes it can be a string")
 }
 
 #[cfg(test)]

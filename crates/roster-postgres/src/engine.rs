@@ -244,9 +244,7 @@ impl IndexStore for Postgres {
     ) -> Answer<'_, Result<Vec<(String, UserId)>, StoreError>> {
         Box::pin(async move {
             if after.is_none() {
-                // A write that looked for the holder of a value before the index was complete is
-                // executed again, and finds it.
-                indexes::end_era(self).await?;
+                indexes::begin_check(self, kind).await?;
             }
             let tenant = self.tenant;
             let read = |c: Arc<_>| {

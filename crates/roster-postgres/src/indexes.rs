@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use roster_core::{IndexStep, StoreError, UserId, UserSchema};
+use roster_core::{
+    IndexStep, StoreError, UserId, UserSchema,
+    schema::{IndexStatus, MemberIndex},
+};
 use roster_engine::{IndexRows, IndexSql, end_index_check, end_index_work, index_step};
 
 use crate::{
@@ -62,6 +65,16 @@ pub(crate) async fn step(store: &Postgres) -> Result<IndexStep, StoreError> {
     Ok(step)
 }
 
+/// Ends the era before the values of an index are compared for the first time: a write that looked
+/// for the holder of a value before the index was complete is executed again, and finds it.
+pub(crate) async fn begin_check(store: &Postgres, kind: i16) -> Result<(), StoreError> {
+    let was_checked = store.in_force.known(store.tenant).schema.is_some_and(|schema| {
+        let is_failed = |index: &MemberIndex| matches!(index.status, IndexStatus::Failed { .. });
+        schema.indexes.iter().any(|index| index.kind == kind && is_failed(index))
+    });
+    if was_checked { Ok(()) } else { end_era(store).await }
+}
+
 /// Stores the result of a comparison.
 pub(crate) async fn end_check(
     store: &Postgres,
@@ -99,7 +112,7 @@ async fn end_work(store: &Postgres) -> Result<(), StoreError> {
 }
 
 /// Ends the era. It is a transaction of its own: the head of the log is locked before other rows.
-pub(crate) async fn end_era(store: &Postgres) -> Result<(), StoreError> {
+async fn end_era(store: &Postgres) -> Result<(), StoreError> {
     let tenant = store.tenant;
     store
         .exclusive

@@ -31,7 +31,8 @@ pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
         .map_err(|fault| JsonFault { detail: fault.to_string() })?;
     if has_huge_float(&tree) && has_huge_integer(text) {
         return Err(JsonFault {
-            detail: "a whole number does not fit 64 bits; send it as a string".to_owned(),
+            detail: "a whole number does not fit 64 bits; below attributes it can be a string"
+                .to_owned(),
         });
     }
     Ok(tree)
@@ -140,7 +141,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Json, E> {
         i64::try_from(value).map(Json::Int).map_err(|_| {
-            E::custom("a whole number does not fit 64 signed bits; send it as a string")
+            E::custom("a whole number does not fit 64 bits; below attributes it can be a string")
         })
     }
 

@@ -163,9 +163,17 @@ fn check_type(kind: BodyKind, headers: &HeaderMap) -> Result<(), Problem> {
         return Err(unsupported(kind, wanted(kind, name)));
     }
     for (parameter, value) in parts.filter_map(|part| part.split_once('=')) {
-        let utf8 = value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8");
-        if parameter.trim().eq_ignore_ascii_case("charset") && !utf8 {
+        let (parameter, value) = (parameter.trim(), value.trim().trim_matches('"'));
+        if parameter.eq_ignore_ascii_case("charset") && !value.eq_ignore_ascii_case("utf-8") {
             let detail = "JSON is UTF-8 (RFC 8259 section 8.1), and so is CSV here; send it so";
+            return Err(unsupported(kind, detail));
+        }
+        // RFC 4180 section 3.
+        if CSV.is_named(name)
+            && parameter.eq_ignore_ascii_case("header")
+            && value.eq_ignore_ascii_case("absent")
+        {
+            let detail = "a table begins with a row of the names of its columns: add it";
             return Err(unsupported(kind, detail));
         }
     }

@@ -74,15 +74,17 @@ struct Patch<'w> {
     members: Members,
     /// The idle entries that were there before or were sent as entries.
     idle: Idle,
-    /// The attributes that the `value` of the operation has named, by schema and name, with their
-    /// parts and the conditions of these; the empty part is the whole attribute or value, and the
-    /// empty name is all of an extension.
-    in_value: HashMap<(&'static str, &'static str), HashSet<(String, String)>>,
+    /// The attributes that the `value` of the operation has named, by schema and name; the empty
+    /// name is all of an extension.
+    in_value: HashMap<(&'static str, &'static str), NamedParts>,
     /// The values of the list to which the operation before added some.
     index: Option<Index<'w>>,
     /// The addresses without a type that have the type of responses until the end.
     untyped: HashSet<String>,
 }
+
+/// Parts of an attribute, by the condition that selects their values; the empty part is the whole.
+type NamedParts = HashMap<Option<String>, HashSet<String>>;
 
 /// Where the operation names its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,16 +262,19 @@ impl<'w> Patch<'w> {
             return Err(twice(attribute.name));
         }
         let known = self.in_value.entry((target.schema.urn, attribute.name)).or_default();
-        // What some values have, by the condition that selects them.
-        let of = target.condition.as_ref().map(|condition| format!("[{condition:?}]"));
-        let of = of.unwrap_or_default();
+        let condition = target.condition.as_ref().map(|condition| format!("{condition:?}"));
+        let has_other = match &condition {
+            Some(_) => known.contains_key(&None),
+            None => known.keys().any(Option::is_some),
+        };
+        let known = known.entry(condition).or_default();
         let mut name = |part: String| {
-            let is_clash = known.iter().any(|(other, of_other)| {
-                let are_some = of.is_empty() != of_other.is_empty();
-                are_some || (of == *of_other && (other.is_empty() || part.is_empty()))
-            });
-            let is_new = known.insert((part, of.clone()));
-            if is_clash || !is_new { Err(twice(attribute.name)) } else { Ok(()) }
+            let is_clash = known.contains("") || (part.is_empty() && !known.is_empty());
+            if has_other || is_clash || !known.insert(part) {
+                Err(twice(attribute.name))
+            } else {
+                Ok(())
+            }
         };
         match (&target.part, value) {
             (Some(Part::Known(part)), _) => name(part.name.to_owned()),
@@ -288,7 +293,7 @@ impl<'w> Patch<'w> {
     /// Fails if `value` has named an attribute of an extension before, which it removes as a whole.
     fn must_be_only(&mut self, schema: &'static Schema) -> Result<(), ScimError> {
         let has_any = self.in_value.keys().any(|(urn, _)| *urn == schema.urn);
-        self.in_value.insert((schema.urn, ""), HashSet::new());
+        self.in_value.insert((schema.urn, ""), NamedParts::new());
         if has_any { Err(twice(schema.urn)) } else { Ok(()) }
     }
 
