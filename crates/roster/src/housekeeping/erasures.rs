@@ -12,7 +12,7 @@ use super::failures::Failures;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The pause after a step, as a multiple of the time that it took: requests share the disk with it.
-const PAUSES: u32 = 3;
+const PAUSES: u32 = 10;
 
 /// The erasure task of a process.
 pub struct Erasures {
