@@ -194,3 +194,30 @@ fn displaced_key(
     let first = ended.min_by_key(|key| (end(key), key.id));
     first.map(|key| Some(key.id)).ok_or(KeyRefusal::TooMany)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::{Expiry, KeyDraft, Presented, Scope};
+
+    #[test]
+    fn the_times_of_a_key_never_go_back() {
+        let at = Timestamp::from_millis;
+        let id = KeyId::parse("aZ09aZ09aZ").unwrap();
+        let draft =
+            KeyDraft::of("a", [Scope::UsersRead].into_iter().collect(), Expiry::Never, at(0));
+        let token = Presented { id, digest: SecretDigest([1; 32]) };
+        let mut key = draft.unwrap().into_key(TenantId::DEFAULT, token, &Actor::System, at(100));
+        let rotate = |n| KeyAct::Rotate { id, secret: SecretDigest([n; 32]), overlap_ms: 0 };
+        for (act, sent, changed) in
+            [(rotate(2), 90, 100), (rotate(3), 120, 120), (KeyAct::Revoke { id }, 110, 120)]
+        {
+            let keys = Keyring { generation: 1, keys: [(id, key)].into() };
+            let caller = Caller { actor: Actor::System, request_id: "r".to_owned() };
+            let change = KeyChange { act, view: KeyView::Store, at: at(sent), caller };
+            key = decide_keys(&keys, &change).unwrap().key;
+            assert_eq!(key.changed_at(), at(changed), "sent at {sent}");
+        }
+        assert_eq!((key.rotated_at, key.revoked_at), (Some(at(120)), Some(at(120))));
+    }
+}
