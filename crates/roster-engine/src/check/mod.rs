@@ -23,6 +23,7 @@ use roster_core::{PolicyKey, Sharing, TenantId, page::Flow};
 use crate::{
     database::{self, Cell, Database, Values, first, rows},
     settings::setting,
+    tenants::WHOLE_TENANT,
 };
 
 pub use findings::{Findings, Line};
@@ -52,7 +53,7 @@ async fn tenants<R: CheckReader>(reader: R) -> Result<Vec<TenantId>, R::Error> {
 }
 
 /// The tables with rows of tenants. A key of the operator has no tenant.
-const TABLES_OF_TENANTS: [&str; 11] = [
+const TABLES_OF_TENANTS: [&str; 12] = [
     "users",
     "deleted_users",
     "events",
@@ -64,7 +65,30 @@ const TABLES_OF_TENANTS: [&str; 11] = [
     "group_members",
     "erasures",
     "keys",
+    "webhooks",
 ];
+
+/// Rows that no change makes: the place, the condition of such a row, and what it is.
+const IMPOSSIBLE_ROWS: [(&str, &str, &str); 4] = [
+    ("tenants", "status < 0 OR status > 3", "have an unknown status"),
+    ("tenants", "id > 0 AND status < 2 AND name IS NULL", "have no name and are not purged"),
+    (
+        "tenants",
+        "status > 1 AND (id = 0 OR name IS NOT NULL OR display_name IS NOT NULL \
+         OR external_id IS NOT NULL OR users_max IS NOT NULL \
+         OR active <> 0 OR suspended <> 0 OR deleted <> 0 OR groups <> 0)",
+        "are purged and still have a name or other values",
+    ),
+    (
+        "clock_mark",
+        "revision < 1 OR at < 0 OR pending_at < 0 OR waited_ms < 0",
+        "have a value below its minimum",
+    ),
+];
+
+/// The purged tenants that would never be erased.
+const FORGOTTEN_TENANTS: &str = "SELECT count(*) FROM tenants WHERE status = 2 AND NOT EXISTS \
+     (SELECT 1 FROM erasures WHERE tenant = tenants.id AND erasures.id = $1)";
 
 /// Checks the stored counters of each tenant, that each row has a tenant in which not everything is
 /// erased, and the uniqueness of keys.
@@ -116,6 +140,15 @@ async fn read_counters<R: CheckReader>(
         let strays = number(reader, &sql).await?;
         line.require(strays == 0, &table, &format!("{strays} rows have no tenant"));
     }
+    for (table, condition, what) in IMPOSSIBLE_ROWS {
+        let sql = format!("SELECT count(*) FROM {table} WHERE {condition}");
+        let rows = number(reader, &sql).await?;
+        line.require(rows == 0, &table, &format!("{rows} rows {what}"));
+    }
+    let forgotten = first(reader, FORGOTTEN_TENANTS, &[WHOLE_TENANT.into()]).await?;
+    let forgotten = forgotten.unwrap_or_default().integer(0);
+    let what = format!("{forgotten} purged tenants would never be erased");
+    line.require(forgotten == 0, &"erasures", &what);
     let uncounted = number(reader, UNCOUNTED_KEYS).await?;
     let what = format!("is lower than the generation of {uncounted} keys");
     line.require(uncounted == 0, &"keys_head.generation", &what);

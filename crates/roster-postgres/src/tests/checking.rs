@@ -122,6 +122,8 @@ async fn every_kind_of_damage_is_found() {
         ("UPDATE tenants SET groups = 5", "tenants.groups of 0: is 5, but there are 1"),
         ("UPDATE words SET tenant = 3 WHERE word = 'ada'", "words: 4 rows have no tenant"),
         ("DELETE FROM tenants", "users: 4 rows have no tenant"),
+        ("UPDATE tenants SET status = 2", "erasures: 1 purged tenants would never be erased"),
+        ("UPDATE tenants SET status = 3", "tenants: 1 rows are purged and still have a name"),
         (
             "INSERT INTO keys VALUES ('k', NULL, 'n', 'scim', 1, 'c', 0, 0, 0, 0, '', '', 0, 1)",
             "keys_head.generation: is lower than the generation of 1 keys",

@@ -191,3 +191,17 @@ fn rows_without_a_tenant_are_found() {
     let sql = "INSERT INTO words VALUES (5, 'ada', zeroblob(16))";
     must_tell(&altered(&Place::new(), sql), "counters", "words: 1 rows have no tenant");
 }
+
+#[test]
+fn rows_that_no_change_makes_are_found() {
+    let tenant = |values: &str| format!("INSERT INTO tenants VALUES (5, {values}, 0, 0, 0, 0)");
+    for (sql, what) in [
+        (tenant("'acme', 1, 7, NULL, NULL, NULL, 1, 1, NULL"), "tenants: 1 rows have an unknown"),
+        (tenant("NULL, 1, 0, NULL, NULL, NULL, 1, 1, NULL"), "tenants: 1 rows have no name"),
+        (tenant("'acme', 1, 3, NULL, NULL, NULL, 1, 1, 1"), "tenants: 1 rows are purged and still"),
+        (tenant("NULL, 1, 2, NULL, NULL, NULL, 1, 1, 1"), "erasures: 1 purged tenants would never"),
+        ("INSERT INTO clock_mark VALUES (1, 1, -1, 0, 0)".to_owned(), "clock_mark: 1 rows have"),
+    ] {
+        must_tell(&altered(&Place::new(), &sql), "counters", what);
+    }
+}
