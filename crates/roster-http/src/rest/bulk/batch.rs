@@ -74,11 +74,7 @@ impl Batch {
                     Ok(Err(problem)) | Err(problem) => Some(problem),
                 }
             }
-            Line::TooLong => {
-                let bytes_max = format.bytes_max();
-                let detail = format!("send at most {bytes_max} bytes a line");
-                Some(Problem::saying(ProblemCode::BodyTooLarge, detail))
-            }
+            Line::TooLong => Some(Problem::saying(ProblemCode::BodyTooLarge, format.too_long())),
             Line::Malformed(fault, cell) => Some(format.malformed(*fault, *cell)),
         };
         self.slots.push(Slot { number, sent_id, text: kept, unread });

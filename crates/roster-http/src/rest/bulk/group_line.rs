@@ -53,11 +53,12 @@ pub(super) fn read_group(tree: Json, on_conflict: OnConflict) -> Result<BulkWrit
     let otherwise = match on_conflict {
         OnConflict::Fail => None,
         OnConflict::Skip => Some((GroupEdit::Keep, MembersEdit::Keep)),
-        OnConflict::Replace if is_continued => Some((GroupEdit::Keep, added())),
-        OnConflict::Merge => Some((GroupEdit::Patch(Box::new(record)), added())),
-        OnConflict::Replace => {
+        OnConflict::Replace if !is_continued => {
             let all = listed.map_or(MembersEdit::Keep, MembersEdit::All);
             Some((GroupEdit::Replace(draft.clone()), all))
+        }
+        OnConflict::Merge | OnConflict::Replace => {
+            Some((GroupEdit::Patch(Box::new(record)), added()))
         }
     };
     Ok(BulkWrite::Group { draft, members, kinds, otherwise: otherwise.map(Box::new) })

@@ -71,6 +71,18 @@ impl Format {
         }
     }
 
+    /// The detail for a text that is longer.
+    pub(super) fn too_long(&self) -> String {
+        let bytes_max = self.bytes_max();
+        match self {
+            Self::Json => format!("send at most {bytes_max} bytes a line"),
+            Self::Csv(_) => format!(
+                "send at most {bytes_max} bytes a row; a quotation mark that opens a cell and is \
+                 not closed makes one row of all lines after it"
+            ),
+        }
+    }
+
     /// Whether it is a blank line and no record.
     pub(super) fn is_blank(&self, text: &[u8]) -> bool {
         match self {

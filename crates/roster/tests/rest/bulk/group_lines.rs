@@ -165,6 +165,19 @@ pub(crate) async fn a_group_of_many_members_takes_several_lines(backend: Backend
     let orphan = json!({"display_name": "Orphan", "members": [ids[0]], "continued": true});
     let results = results_of(import_groups(&service, "?on_conflict=merge", &[orphan]).await);
     assert_eq!(results[0]["problem"]["errors"][0]["pointer"], "/continued");
+    // The other members of such a line are read as those of any line.
+    for on_conflict in ["merge", "replace"] {
+        let further = |member: &str, value: Value| {
+            let members = [&ids[8]];
+            json!({"display_name": "Few", "members": members, "continued": true, member: value})
+        };
+        let lines = [further("nope", json!(1)), further("external_id", json!(5))];
+        let query = format!("?on_conflict={on_conflict}");
+        let results = results_of(import_groups(&service, &query, &lines).await);
+        let place = |line: usize| results[line]["problem"]["errors"][0]["pointer"].clone();
+        assert_eq!([0, 1].map(place), ["/nope", "/external_id"], "{on_conflict}");
+    }
+    assert_eq!(exported(&service).await, stored);
     let text = service.get("/bulk/groups").await.expect(200);
     let again = |query: &'static str| {
         let request = service.request("POST", &format!("/bulk/groups{query}"));

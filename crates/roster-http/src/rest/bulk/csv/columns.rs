@@ -6,7 +6,7 @@ use roster_core::{
     Attribute, Capped, Json, Part, UserSchema,
     attribute::{Kind, PartKind},
     json::{self, write_json},
-    limits::{CSV_COLUMNS_MAX, CSV_ROW_BYTES_MAX},
+    limits::CSV_COLUMNS_MAX,
     schema::{DeclaredMember, ValueType},
     text::nfc,
 };
@@ -217,11 +217,9 @@ impl Columns {
     pub(in super::super) fn malformed_row(&self, fault: RowFault, cell: usize) -> Problem {
         match fault {
             RowFault::Misquoted => {
-                let detail = format!(
-                    "a quotation mark neither opens nor closes the cell, nor is doubled inside it, \
-                     or the row has more than {CSV_ROW_BYTES_MAX} bytes"
-                );
-                self.malformed(cell, "misquoted-cell", detail)
+                let detail = "a quotation mark neither opens nor closes the cell, nor is doubled \
+                              inside it";
+                self.malformed(cell, "misquoted-cell", detail.to_owned())
             }
             RowFault::BareCr => self.malformed(cell, "bare-cr", BARE_CR.to_owned()),
         }

@@ -1,10 +1,11 @@
 //! Splits a stream of pieces into the rows of a CSV file (RFC 4180).
 //!
 //! A quoted cell may have line ends, so a row may span several lines. One wrong quotation mark
-//! would join a row with the rows after it. Such a row, and one of several lines with a wrong
-//! number of cells, is given back as its first line alone, and the next row begins on the next
-//! line. Rows end with LF or CRLF; the last row may have no end. Lines that end with CR alone are
-//! given back as one row that is not CSV.
+//! would join a row with the rows after it. Such a row is given back as its first line alone, and
+//! the next row begins on the next line. No line of a correctly quoted cell is ever a row, however
+//! long the row is: a row that is too long is skipped up to its end without storing it. Rows end
+//! with LF or CRLF; the last row may have no end. Lines that end with CR alone are given back as
+//! one row that is not CSV.
 
 use bytes::Bytes;
 
@@ -18,7 +19,7 @@ pub(super) const BARE_CR: &str =
 #[derive(Debug)]
 pub(in super::super) struct Rows {
     delimiter: u8,
-    /// The number of cells of a row.
+    /// The number of cells of the header row.
     cells: usize,
     bytes_max: usize,
     /// The bytes that no row has taken, and the position where the first of them is.
@@ -27,11 +28,15 @@ pub(in super::super) struct Rows {
     /// How much of the buffered bytes is scanned, and what was found there.
     scanned: usize,
     quoted: bool,
+    /// Whether the next byte is the first one of a cell.
+    begins_cell: bool,
+    /// Whether the last byte is a quotation mark that closes a cell, unless another one follows.
+    closed: bool,
     /// Where the first line of the row ends, if the row has more lines.
     first_end: Option<usize>,
     line_ends: u64,
-    /// Whether the rest of a line that is too long is skipped.
-    skips: bool,
+    /// What a row that is too long is given back as, while the rest of it is skipped.
+    skipped: Option<Line>,
     progress: u64,
 }
 
@@ -46,9 +51,11 @@ impl Rows {
             start: 0,
             scanned: 0,
             quoted: false,
+            begins_cell: true,
+            closed: false,
             first_end: None,
             line_ends: 0,
-            skips: false,
+            skipped: None,
             progress: 0,
         }
     }
@@ -64,25 +71,37 @@ impl Rows {
 
     /// The next complete row, and the number of its lines.
     pub(in super::super) fn next(&mut self) -> Option<(Line, u64)> {
-        if self.skips && !self.skip_line() {
-            return None;
-        }
         while let Some(byte) = self.buffer.get(self.scanned).copied() {
-            if byte == b'"' {
-                self.quoted = !self.quoted;
-            } else if byte == b'\n' && !self.quoted {
+            if byte == b'\n' && !self.quoted {
                 return Some(self.end_row(self.scanned, self.scanned + 1));
-            } else if byte == b'\n' {
-                self.first_end.get_or_insert(self.scanned);
+            }
+            if byte == b'\n' {
+                if self.skipped.is_none() {
+                    self.first_end.get_or_insert(self.scanned);
+                }
                 self.line_ends += 1;
             }
+            self.see(byte);
             self.scanned += 1;
             // The byte beyond the limit may be the CR of the row's end.
-            if self.scanned - self.start > self.bytes_max + 1 {
-                return Some(self.give_up_long());
+            if self.skipped.is_none() && self.scanned - self.start > self.bytes_max + 1 {
+                self.skip_row();
             }
         }
+        if self.skipped.is_some() {
+            self.start = self.scanned;
+        }
         None
+    }
+
+    /// Notes whether the bytes up to this one are quoted. A quotation mark in the middle of a cell
+    /// without quotes opens nothing.
+    fn see(&mut self, byte: u8) {
+        let is_mark = byte == b'"';
+        let opens = is_mark && !self.quoted && (self.begins_cell || self.closed);
+        self.closed = is_mark && self.quoted;
+        self.quoted = opens || (self.quoted && !is_mark);
+        self.begins_cell = byte == self.delimiter && !self.quoted;
     }
 
     /// The rows that are left after the stream has ended.
@@ -90,7 +109,12 @@ impl Rows {
         if let Some(row) = self.next() {
             return Some(row);
         }
-        if self.skips || self.start >= self.buffer.len() {
+        if let Some(skipped) = self.skipped.take() {
+            let lines = self.line_ends + 1;
+            self.begin(self.buffer.len());
+            return Some((skipped, lines));
+        }
+        if self.start >= self.buffer.len() {
             return None;
         }
         if self.quoted {
@@ -107,6 +131,11 @@ impl Rows {
     }
 
     fn end_row(&mut self, end: usize, next: usize) -> (Line, u64) {
+        if let Some(skipped) = self.skipped.take() {
+            let lines = self.line_ends + 1;
+            self.begin(next);
+            return (skipped, lines);
+        }
         let row = self.buffer.get(self.start..end).unwrap_or_default();
         let row = row.strip_suffix(b"\r").unwrap_or(row);
         if row.len() > self.bytes_max {
@@ -115,7 +144,7 @@ impl Rows {
             return (Line::TooLong, lines);
         }
         let cells = count_cells(row, self.delimiter);
-        if cells.is_err() || (self.first_end.is_some() && cells != Ok(self.cells)) {
+        if cells.is_err() {
             return self.give_up(next);
         }
         if !is_blank(row, self.delimiter) {
@@ -133,18 +162,13 @@ impl Rows {
         (Line::Whole(row), lines)
     }
 
-    /// Gives up a row that has too many bytes so far.
-    fn give_up_long(&mut self) -> (Line, u64) {
-        if self.first_end.is_some() {
-            return self.give_up(self.buffer.len());
-        }
-        // It is one line, whose rest is skipped.
-        let line = self.buffer.get(self.start..self.scanned).unwrap_or_default();
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let cell = self.cell_with_cr(line);
-        self.skips = true;
-        self.begin(self.scanned);
-        (cell.map_or(Line::TooLong, |cell| Line::Malformed(RowFault::BareCr, cell)), 1)
+    /// Begins to skip a row that has too many bytes so far.
+    fn skip_row(&mut self) {
+        let row = self.buffer.get(self.start..self.scanned).unwrap_or_default();
+        let row = row.strip_suffix(b"\r").unwrap_or(row);
+        let cell = self.cell_with_cr(row);
+        let fault = cell.map_or(Line::TooLong, |cell| Line::Malformed(RowFault::BareCr, cell));
+        (self.skipped, self.first_end) = (Some(fault), None);
     }
 
     /// Gives up the first line of a row that ends before `next`.
@@ -153,7 +177,7 @@ impl Rows {
         let line = self.buffer.get(self.start..end).unwrap_or_default();
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // A row that is too long may have no wrong cell in its first line.
+        // The cell with the wrong quotation mark may be in a later line.
         let misquoted = || count_cells(line, self.delimiter).err().unwrap_or_default();
         let fault = self.cell_with_cr(line).map_or_else(
             || Line::Malformed(RowFault::Misquoted, misquoted()),
@@ -171,17 +195,8 @@ impl Rows {
 
     fn begin(&mut self, next: usize) {
         (self.start, self.scanned) = (next, next);
-        (self.quoted, self.first_end, self.line_ends) = (false, None, 0);
-    }
-
-    /// Skips the rest of a line. Returns false if its end has not arrived.
-    fn skip_line(&mut self) -> bool {
-        let rest = self.buffer.get(self.start..).unwrap_or_default();
-        let end = rest.iter().position(|byte| *byte == b'\n');
-        let next = end.map_or(self.buffer.len(), |end| self.start + end + 1);
-        self.begin(next);
-        self.skips = end.is_none();
-        !self.skips
+        (self.quoted, self.begins_cell, self.closed) = (false, true, false);
+        (self.first_end, self.line_ends) = (None, 0);
     }
 }
 
@@ -275,11 +290,14 @@ mod tests {
             ("\"a\r\n\"\"b\"\"\",c\nd", vec![("\"a\r\n\"\"b\"\"\",c", 2), ("d", 1)]),
             // An open quotation mark spoils its own line alone.
             ("a,\"b\nc,d\ne,\"f, g\"\n", vec![("<misquoted 1>", 1), ("c,d", 1), ("e,\"f, g\"", 1)]),
-            // So does one that a quotation mark of another row closes.
+            // So does one that a quotation mark of another row seems to close.
             (
-                "\"a\nb,c\nd\"\ne,f\n",
+                "\"a\nb,c\n\"d\ne,f\n",
                 vec![("<misquoted 0>", 1), ("b,c", 1), ("<misquoted 0>", 1), ("e,f", 1)],
             ),
+            // A correctly quoted cell has no rows, whatever the number of cells.
+            ("\"a\nb,c\nd\"\ne,f\n", vec![("\"a\nb,c\nd\"", 3), ("e,f", 1)]),
+            ("a,b \"c\nd,e\n\"f,g\n", vec![("<misquoted 1>", 1), ("d,e", 1), ("<misquoted 0>", 1)]),
             ("a,\"b\nc,d\ne\"\n", vec![("a,\"b\nc,d\ne\"", 3)]),
             ("a,\"b\nc,d", vec![("<misquoted 1>", 1), ("c,d", 1)]),
             ("a,\"b\"c\nd", vec![("<misquoted 1>", 1), ("d", 1)]),
@@ -295,17 +313,16 @@ mod tests {
             (&long, vec![("<too long>", 1)]),
             (
                 &format!("\"a\n{}\nb\n{}\nc", "x".repeat(30), "y".repeat(30)),
-                vec![
-                    ("<misquoted 0>", 1),
-                    (&"x".repeat(30), 1),
-                    ("b", 1),
-                    (&"y".repeat(30), 1),
-                    ("c", 1),
-                ],
+                vec![("<too long>", 5)],
+            ),
+            (&format!("\"a\n{}\"\nb", "x".repeat(60)), vec![("<too long>", 2), ("b", 1)]),
+            (
+                &format!("\"a\nb,c\n{}\nd,e\n\",f\ng,h\n", "x".repeat(60)),
+                vec![("<too long>", 5), ("g,h", 1)],
             ),
             (
-                &format!("\"a\n{}\"\nb", "x".repeat(60)),
-                vec![("<misquoted 0>", 1), ("<too long>", 1), ("b", 1)],
+                &format!("a,\"{}\n\"\"b\"\"\n\"\nc,d", "x".repeat(60)),
+                vec![("<too long>", 3), ("c,d", 1)],
             ),
         ] {
             let expected: Vec<_> =
@@ -322,13 +339,14 @@ mod tests {
     fn a_line_that_is_too_long_is_not_kept() {
         let mut rows = Rows::new(b',', 2, 40);
         rows.feed(&[b'x'; 100]);
-        assert_eq!(rows.next(), Some((Line::TooLong, 1)));
+        assert_eq!(rows.next(), None);
         for _ in 0..1_000 {
             rows.feed(&[b'x'; 100]);
             assert_eq!(rows.next(), None);
         }
         assert!(rows.buffer.capacity() < 1_000);
         rows.feed(b"\na\n");
+        assert_eq!(rows.next(), Some((Line::TooLong, 1)));
         assert_eq!(rows.next(), Some((Line::Whole(Bytes::from_static(b"a")), 1)));
     }
 }
