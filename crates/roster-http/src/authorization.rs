@@ -16,7 +16,7 @@ use roster_core::{
 use roster_server::{Identity, Peer, limits::RateLimitState};
 
 use crate::{
-    access::{Check, nobody},
+    access::{Check, bearer, nobody},
     extract::read_nothing,
     limits::admission::identity,
     operation::{Need, Operation},
@@ -178,6 +178,7 @@ async fn attempt(
 /// The credential: only the one that was accepted is exempt at a locked address, no other secret
 /// with the same id.
 fn name(headers: &HeaderMap) -> Option<&str> {
-    let line = headers.get(AUTHORIZATION)?.to_str().unwrap_or_default();
-    line.rsplit(' ').next()
+    headers.get(AUTHORIZATION)?;
+    // A credential that cannot be read is never accepted.
+    Some(bearer(headers).ok().flatten().unwrap_or_default())
 }

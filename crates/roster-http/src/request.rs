@@ -8,7 +8,7 @@ use axum::{
 };
 use http::{HeaderValue, request::Parts};
 use roster_core::{
-    Caller, LogId, Position,
+    Caller, LogId, Position, Timestamp,
     access::{Authority, Permit, Right},
     json::JsonFault,
 };
@@ -22,6 +22,7 @@ use crate::{
     operation::Operation,
     problem::{Problem, ProblemCode},
     request_id,
+    session::Session,
     state::AppState,
 };
 
@@ -141,8 +142,13 @@ impl Call {
         app: &AppState,
         place: Place,
     ) -> Result<Lease<R>, Problem> {
-        Lease::new(&app.access, &self.parts.headers, place)
+        Lease::new(&app.access, &self.parts.headers, session_end(&self.parts), place)
     }
+}
+
+/// When the session ends that a request has shown, if it is renewed until then.
+fn session_end(parts: &Parts) -> Option<Timestamp> {
+    parts.extensions.get::<Session>().map(Session::end)
 }
 
 /// The segments of a path at the placeholders of a pattern. The path may begin with a base path,
@@ -233,7 +239,8 @@ impl UnreadCall {
         app: &AppState,
         place: Place,
     ) -> Result<(Upload, Lease<R>, Caller), Problem> {
-        let lease = Lease::new(&app.access, &self.parts.headers, place)?;
+        let session_end = session_end(&self.parts);
+        let lease = Lease::new(&app.access, &self.parts.headers, session_end, place)?;
         let caller = self.context.authority.caller(self.context.request_id());
         Ok((Upload::new(self.body, &self.context.peer), lease, caller))
     }

@@ -35,8 +35,13 @@ impl Keyring {
         self.generation == 0 && self.keys.is_empty()
     }
 
-    /// The key that a caller presents. An unknown id takes the same comparisons as a known one.
-    pub fn admit(&self, presented: &Presented, now: Timestamp) -> Result<&ApiKey, Unauthentic> {
+    /// The key that a caller presents, and when the secret that it presents stops being valid, if
+    /// it does. An unknown id takes the same comparisons as a known one.
+    pub fn admit(
+        &self,
+        presented: &Presented,
+        now: Timestamp,
+    ) -> Result<(&ApiKey, Option<Timestamp>), Unauthentic> {
         const NO_SECRET: SecretDigest = SecretDigest([0; 32]);
         let key = self.keys.get(&presented.id);
         let is_own = key.map_or(&NO_SECRET, |key| &key.secret).equals(&presented.digest);
@@ -45,12 +50,14 @@ impl Keyring {
         let Some(key) = key.filter(|_| is_own || is_former) else {
             return Err(Unauthentic::Unknown);
         };
-        let is_former_expired = former.is_none_or(|former| former.until <= now);
+        let former_end = former.filter(|_| !is_own).map(|former| former.until);
         match key.state(now) {
             KeyState::Revoked => Err(Unauthentic::Revoked),
             KeyState::Expired => Err(Unauthentic::Expired),
-            KeyState::Active if !is_own && is_former_expired => Err(Unauthentic::Expired),
-            KeyState::Active => Ok(key),
+            KeyState::Active if former_end.is_some_and(|end| end <= now) => {
+                Err(Unauthentic::Expired)
+            }
+            KeyState::Active => Ok((key, [key.expires_at, former_end].into_iter().flatten().min())),
         }
     }
 }

@@ -14,13 +14,16 @@ use std::{
 };
 
 use http::HeaderMap;
-use roster_core::access::{Authority, Permit, Right};
+use roster_core::{
+    Timestamp,
+    access::{Authority, Permit, Right},
+};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, timeout_at},
 };
 
-use super::{Access, Credential};
+use super::{Access, Credential, session_ended};
 use crate::{limits::transfers::Place, problem::Problem};
 
 /// How often the credentials are checked. The keys are read every half second while they are used,
@@ -42,6 +45,9 @@ pub(crate) struct Lease<R> {
 struct Holder {
     access: Access,
     credential: Credential<'static>,
+    /// When the session ends whose credential it is. Work is a use of the session, so it ends with
+    /// the time since the sign-in alone.
+    session_end: Option<Timestamp>,
     /// Whether it has the scopes of the work.
     suffices: fn(&Authority) -> bool,
     /// The last check failed or was not finished, so the work must check itself.
@@ -53,11 +59,18 @@ struct Holder {
 pub(super) struct Leases(Arc<Mutex<Vec<Weak<Holder>>>>);
 
 impl<R: Right> Lease<R> {
-    /// The lease for the credential in these headers, which was accepted for this request.
-    pub(crate) fn new(access: &Access, headers: &HeaderMap, place: Place) -> Result<Self, Problem> {
+    /// The lease for the credential in these headers, which was accepted for this request, and for
+    /// the session that has it.
+    pub(crate) fn new(
+        access: &Access,
+        headers: &HeaderMap,
+        session_end: Option<Timestamp>,
+        place: Place,
+    ) -> Result<Self, Problem> {
         let holder = Arc::new(Holder {
             access: access.clone(),
             credential: access.credential(headers)?.into_owned(),
+            session_end,
             suffices: |authority| authority.permit::<R>().is_ok(),
             doubt: Notify::new(),
         });
@@ -67,7 +80,7 @@ impl<R: Right> Lease<R> {
 
     /// The permit for the next step.
     pub(crate) async fn permit(&self) -> Result<Permit<R>, Problem> {
-        Ok(self.holder.access.admit(&self.holder.credential).await?.permit()?)
+        Ok(self.holder.admit().await?.permit()?)
     }
 
     /// Counts lines that were executed or sent.
@@ -89,6 +102,17 @@ impl<R: Right> Lease<R> {
                 return problem;
             }
         }
+    }
+}
+
+impl Holder {
+    /// The caller, if it may still call.
+    async fn admit(&self) -> Result<Authority, Problem> {
+        let now = self.access.shared.directory.now();
+        if self.session_end.is_some_and(|end| end <= now) {
+            return Err(session_ended());
+        }
+        self.access.admit(&self.credential).await
     }
 }
 
@@ -114,10 +138,10 @@ impl Leases {
                 leases.iter().filter_map(Weak::upgrade).collect()
             };
             let deadline = Instant::now() + CHECK_PATIENCE;
-            for Holder { access, credential, suffices, doubt } in running.iter().map(Arc::as_ref) {
-                match timeout_at(deadline, access.admit(credential)).await {
-                    Ok(Ok(authority)) if suffices(&authority) => {}
-                    _ => doubt.notify_one(),
+            for holder in running {
+                match timeout_at(deadline, holder.admit()).await {
+                    Ok(Ok(authority)) if (holder.suffices)(&authority) => {}
+                    _ => holder.doubt.notify_one(),
                 }
             }
         }

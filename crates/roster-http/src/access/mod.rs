@@ -169,10 +169,10 @@ impl Access {
         let now = self.shared.directory.now();
         let admitted = self.shared.ring.with_fresh(|ring| {
             let key = ring.keyring.admit(presented?, now);
-            Some(key.map(|key| {
+            Some(key.map(|(key, end)| {
                 ring.note_use(key.id, now);
                 let authority = Authority::new(Actor::Key(key.id), key.scopes);
-                authority.reaching(key.reach).expiring(key.expires_at)
+                authority.reaching(key.reach).expiring(end)
             }))
         });
         match admitted.await? {

@@ -8,8 +8,10 @@ use http::{
     HeaderMap, HeaderName, Method,
     header::{HOST, ORIGIN},
     request::Parts,
+    uri::Authority,
 };
 
+use super::host::is_loopback_host;
 use crate::{
     operation::Operation,
     problem::{Problem, ProblemCode},
@@ -51,6 +53,11 @@ fn is_navigation(headers: &HeaderMap) -> bool {
     is(SEC_FETCH_MODE, b"navigate") == Some(true) && is(SEC_FETCH_DEST, b"document") != Some(false)
 }
 
+/// Whether the host of an origin is this machine.
+fn is_loopback(origin: &str) -> bool {
+    origin.parse::<Authority>().is_ok_and(|origin| is_loopback_host(origin.host()))
+}
+
 /// Whether an origin is that of the request itself, whose name the host guard has checked. `null`
 /// never is.
 fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
@@ -59,7 +66,48 @@ fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
     let base = base.and_then(|base| base.split('/').next());
     let same = |known: &str| rest.eq_ignore_ascii_case(known);
     let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let own = parts.uri.authority().map(http::uri::Authority::as_str).or(host);
-    let served = if tls { "https" } else { "http" };
-    base.is_some_and(same) || (scheme == served && own.is_some_and(same))
+    let own = parts.uri.authority().map(Authority::as_str).or(host);
+    // Behind a proxy that ends TLS, only a browser on this machine reaches the service by http.
+    let has_https = tls || base_url.starts_with("https://");
+    let is_served = match scheme {
+        "https" => has_https,
+        "http" => !has_https || (!tls && is_loopback(rest)),
+        _ => false,
+    };
+    base.is_some_and(same) || (is_served && own.is_some_and(same))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn an_origin_is_the_services_own_by_the_scheme_that_its_clients_use() {
+        let is_own = |origin: &str, host: &str, base_url: &str, tls| {
+            let request = Request::get("/").header(HOST, host).body(()).unwrap();
+            let (parts, ()) = request.into_parts();
+            is_own(origin, &parts, base_url, tls)
+        };
+        let (clear, secure) = ("http://a.example", "https://a.example");
+        for (origin, host, base_url, tls, expected) in [
+            ("http://a.example", "a.example", clear, false, true),
+            ("http://b.example", "b.example", clear, false, true),
+            ("https://b.example", "b.example", clear, false, false),
+            ("https://b.example", "b.example", clear, true, true),
+            ("https://b.example", "a.example", clear, true, false),
+            // A proxy ends TLS.
+            ("https://a.example", "10.0.0.7:8080", secure, false, true),
+            ("https://b.example", "b.example", secure, false, true),
+            ("http://a.example", "a.example", secure, false, false),
+            ("http://b.example", "b.example", secure, false, false),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", secure, false, true),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", secure, true, false),
+            ("null", "a.example", secure, false, false),
+        ] {
+            let case = format!("{origin} {host} {base_url} {tls}");
+            assert_eq!(is_own(origin, host, base_url, tls), expected, "{case}");
+        }
+    }
 }

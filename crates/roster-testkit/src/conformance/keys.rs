@@ -58,7 +58,8 @@ async fn keyring(harness: &Harness) -> Keyring {
 
 async fn admitted(harness: &Harness, token: &Token) -> Result<ApiKey, Unauthentic> {
     let presented = Presented::parse(token.reveal()).expect("a whole key");
-    keyring(harness).await.admit(&presented, harness.clock.now()).cloned()
+    let keyring = keyring(harness).await;
+    keyring.admit(&presented, harness.clock.now()).map(|(key, _)| key.clone())
 }
 
 fn after(moment: Timestamp, millis: i64) -> Timestamp {

@@ -34,6 +34,13 @@ pub(crate) async fn a_caller_learns_who_it_is(backend: Backend) {
         "open": false,
     });
     assert_eq!(caller, expected);
+    // The secret that a rotation replaced ends before the key.
+    let rotate = format!("/keys/{}/rotate?overlap_s=60", key["id"].as_str().expect("an id"));
+    let rotated = service.request("POST", &rotate).send().await.expect(200).json();
+    for (secret, end) in [(&key, &rotated["former_secret_until"]), (&rotated, &key["expires_at"])] {
+        let caller = service.request("GET", "/caller").bearer(secret["key"].as_str().expect("one"));
+        assert_eq!(caller.send().await.expect(200).json()["expires_at"], *end);
+    }
     let caller = service.get("/caller").await.expect(200).json();
     assert_eq!((&caller["name"], &caller["expires_at"]), (&admin["name"], &admin["expires_at"]));
     let nobody = service.request("GET", "/caller").without("authorization").send().await;

@@ -338,6 +338,7 @@ macro_rules! with_all_cases {
                 a_session_needs_both_halves_and_its_own_page,
                 without_the_keys_nobody_has_a_session,
                 a_session_ends_when_it_is_idle_and_after_twelve_hours,
+                a_stream_ends_twelve_hours_after_the_sign_in,
                 a_session_begins_with_a_credential_and_ends_in_the_browser,
                 in_clear_text_only_this_machine_signs_in,
                 a_key_of_a_tenant_signs_in_below_it,

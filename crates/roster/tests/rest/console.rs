@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     client::{Reply, Request},
+    event_streams::{next, open, streaming},
     service::{Backend, Service, Setup},
     store::Fault,
 };
@@ -195,6 +196,19 @@ pub(crate) async fn a_session_ends_when_it_is_idle_and_after_twelve_hours(backen
     idle.get(&service, "/users").await.expect(200);
     minutes(12 * 60 + 30);
     idle.get(&service, "/users").await.refused(401, "unauthenticated");
+}
+
+pub(crate) async fn a_stream_ends_twelve_hours_after_the_sign_in(backend: Backend) {
+    let service = backend.open_with(over_tls()).await;
+    let key = service.close().await;
+    let session = sign_in(&service, &key).await;
+    let mut stream = open(session.on(streaming(&service, "/events?after=latest"))).await;
+    service.clock.step(12 * 3_600_000 - 1);
+    service.request("POST", "/users").json(&json!({"username": "ada"})).send().await.expect(201);
+    assert!(next(&mut stream).await.contains("user.created"), "work is a use of the session");
+    service.clock.step(1);
+    let last = next(&mut stream).await;
+    assert!(last.starts_with("event: end\n") && last.contains("the session has ended"), "{last}");
 }
 
 pub(crate) async fn a_session_begins_with_a_credential_and_ends_in_the_browser(backend: Backend) {
