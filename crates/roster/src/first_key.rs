@@ -37,9 +37,7 @@ impl From<KeyFailure> for Failure {
 /// Creates a key with all scopes in all tenants and writes it to the file.
 pub async fn create(desk: &KeyService, clock: &dyn Clock, path: &Path) -> anyhow::Result<()> {
     refuse_existing(path)?;
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    let cannot = || format!("the file {} for the first key cannot be created", path.display());
-    create_in(file.with_context(cannot)?, desk, clock, path).await
+    create_in(new_file(path)?, desk, clock, path).await
 }
 
 /// Creates the key and writes it to this new file.
@@ -116,20 +114,30 @@ fn folder(path: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Fails, before there is a store, if the file exists or its directory does not. The data directory
-/// and those above it do not need to exist yet.
+/// Fails, before there is a store, if the file exists or cannot be created. The data directory and
+/// those above it do not need to exist yet.
 pub fn refuse_unfit(path: &Path, data: &Path) -> anyhow::Result<()> {
     refuse_existing(path)?;
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder(path);
-    if !folder.is_dir() && !absolute(data).starts_with(absolute(folder)) {
+    if !folder.is_dir() {
+        if absolute(data).starts_with(absolute(folder)) {
+            return Ok(());
+        }
         anyhow::bail!(
             "the file {} for the first key cannot be created: there is no directory {}",
             path.display(),
             folder.display()
         );
     }
-    Ok(())
+    drop(new_file(path)?);
+    fs::remove_file(path).with_context(|| format!("the file {} cannot be removed", path.display()))
+}
+
+/// The new file for the key.
+fn new_file(path: &Path) -> anyhow::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.with_context(|| format!("the file {} for the first key cannot be created", path.display()))
 }
 
 fn refuse_existing(path: &Path) -> anyhow::Result<()> {
@@ -213,7 +221,11 @@ mod tests {
         assert!(said.contains("there is no directory") && said.contains("none"), "{said}");
         for fit in ["key", "deep/key", "deep/data/key"] {
             refuse_unfit(&at(fit), &data).unwrap();
+            assert!(!at(fit).exists());
         }
+        // No user may create a file there.
+        let said = refuse_unfit(Path::new("/proc/key"), &data).unwrap_err().to_string();
+        assert!(said.contains("cannot be created"), "{said}");
         assert!(refuse_unfit(&at("deep/data/keys/key"), &data).is_err());
     }
 }

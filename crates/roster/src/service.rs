@@ -9,6 +9,7 @@ use std::{
 };
 
 use axum::{body::Body, http::Request, response::Response};
+use futures_util::future::join;
 use roster_core::{
     Directory, Draft, Terms,
     access::{Authority, Permit},
@@ -20,6 +21,8 @@ use roster_http::{
 use roster_server::{
     DrainReport, Handle as _, Peer, Port, ServerCounters, ServerSettings, TrustedProxies, serve,
 };
+
+use tokio::time::timeout;
 
 use crate::{
     clock::SystemClock,
@@ -44,6 +47,10 @@ pub struct Service {
     webhooks: SenderSettings,
     has_key: bool,
 }
+
+/// How long a stop waits, after the drain, until the progress of webhooks and the last uses of keys
+/// are written.
+const ENDING: Duration = Duration::from_secs(3);
 
 /// Interval at which the last uses of keys are written.
 const KEY_USES_INTERVAL: Duration = Duration::from_mins(1);
@@ -172,8 +179,8 @@ impl Service {
         // store.
         housekeeping.abort();
         noting.abort();
-        webhooks.stop().await;
-        note(&app).await;
+        // A database that does not respond delays the end by this time at most.
+        drop(timeout(ENDING, join(webhooks.stop(), note(&app))).await);
         self.engine.close().await;
         report
     }

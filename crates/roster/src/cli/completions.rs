@@ -24,6 +24,9 @@ pub(super) fn run(shell: Shell) -> anyhow::Result<ExitCode> {
     };
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "roster", &mut script);
-    io::stdout().lock().write_all(&script)?;
-    Ok(ExitCode::SUCCESS)
+    match io::stdout().lock().write_all(&script) {
+        // The program after the pipe wants no more.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
+    }
 }

@@ -56,7 +56,8 @@ Examples:
 
 /// A user directory in one binary: stores users and serves them over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "roster", version, help_template = groups::template(), after_help = EXAMPLES)]
+#[command(name = "roster", bin_name = "roster", version)]
+#[command(help_template = groups::template(), after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -92,7 +92,8 @@ async fn serve(
     let tls_config = tls.as_ref().map(Tls::config);
     // Before any wait: SIGHUP ends a process without a handler.
     let follow = follow(tls)?;
-    let mut takeover = Takeover::new(config.takeover_wait, drain.clone());
+    let (mut takeover, mut stopping) =
+        (Takeover::new(config.takeover_wait, drain.clone()), drain.clone());
     let listener = match socket {
         Some(socket) => Some(TcpListener::from_std(socket)?),
         None => takeover.wait_for(async || listener::bind(config.listen)).await?,
@@ -115,7 +116,13 @@ async fn serve(
             Err(error) => Err(error),
         }
     });
-    let Some(service) = opened.await? else { return Ok(()) };
+    // A database may not respond, or another process may change its schema for long.
+    let opened = tokio::select! {
+        biased;
+        opened = opened => opened?,
+        () = stopping.begun() => None,
+    };
+    let Some(service) = opened else { return Ok(()) };
     bind_check::check(config, report, listening.address, service.has_key())?;
     bind_check::warn(config, service.has_key());
     service.note_settings(report).await;

@@ -19,7 +19,7 @@ use roster_http::{WebhookClient, WebhookLag};
 use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until},
 };
 
 use delivery::{Delivery, Places, Shared};
@@ -86,8 +86,7 @@ impl RunningSender {
     /// and sent again by the next process.
     pub(crate) async fn stop(self) {
         self.stop.send_replace(true);
-        // A receiver that does not answer delays nothing.
-        drop(timeout(Duration::from_secs(5), self.task).await);
+        drop(self.task.await);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stopping one process: readiness, the last responses, the data on the disk.
 
 use std::fs;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use roster_testkit::process::Process;
@@ -30,6 +31,21 @@ fn a_stop_turns_readiness_off_while_callers_are_still_served() {
     assert_eq!(kept.answer(), "", "the connection ended with it");
     let (status, log) = service.end();
     assert_eq!(status, Some(0), "{log}");
+}
+
+#[test]
+fn a_signal_ends_a_start_that_waits_for_a_database() {
+    let place = tempfile::tempdir().unwrap();
+    // It accepts connections and never responds.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let database = format!("postgres://a:b@{}/roster", silent.local_addr().unwrap());
+    let mut service =
+        Process::spawn(&mut roster(place.path(), &format!("{SERVE} --database {database}")));
+    std::thread::sleep(Duration::from_millis(500));
+    service.signal("TERM");
+    let (status, log) = service.end();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("stopped"), "{log}");
 }
 
 #[test]
