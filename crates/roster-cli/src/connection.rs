@@ -87,8 +87,15 @@ impl Remote {
     /// alone.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         let Self { url, profile, key_file, tenant, allow_http } = self.with_environment()?;
-        let url = url.map(|url| full_url(&url)).transpose()?;
         let profiles = Profiles::read()?;
+        // A flag wins over a variable that names another service.
+        let url = url.filter(|_| self.url.is_some() || self.profile.is_none());
+        let url = url.map(|url| full_url(&url)).transpose()?;
+        let is_of_url = |name: &String| {
+            profiles.by_name.get(name).is_some_and(|one| Some(&one.url) == url.as_ref())
+        };
+        let is_first = self.profile.is_some() || self.url.is_none();
+        let profile = profile.filter(|name| is_first || is_of_url(name));
         let found = profiles.named(profile.as_deref())?;
         let found = match (&url, found) {
             (Some(url), Some((name, found))) if found.url == *url => Some((name, found)),
@@ -181,6 +188,10 @@ fn is_private(url: &str) -> bool {
 /// The URL for what people write: `:8080`, `8080`, `localhost:8080`, `directory.example.com`.
 pub(crate) fn full_url(text: &str) -> Result<String, Failure> {
     let text = text.trim();
+    if is_key(text) {
+        return Err(Failure::usage("a key or token is given where a URL belongs")
+            .next("roster login URL asks for the key; --key-file FILE reads it from a file"));
+    }
     let port = text.strip_prefix(':').unwrap_or(text);
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let full = if is_port {
@@ -195,12 +206,16 @@ pub(crate) fn full_url(text: &str) -> Result<String, Failure> {
     Ok(Client::builder(&full)?.build()?.url().to_owned())
 }
 
+/// Whether it is a key or a token. Who writes it in place of a URL or of a file does not want to
+/// see it in a log.
+fn is_key(text: &str) -> bool {
+    text.starts_with("rst_") || text.starts_with("eyJ")
+}
+
 /// Reads a key or token from a file, or from stdin.
 pub(crate) fn read_credential(file: &Path) -> Result<String, Failure> {
-    // Who writes the key in place of its file does not want to see it in a log.
     let shown = file.display().to_string();
-    let is_key = shown.starts_with("rst_") || shown.starts_with("eyJ");
-    let shown = if is_key { "a key".to_owned() } else { shown };
+    let shown = if is_key(&shown) { "a key".to_owned() } else { shown };
     let unreadable = |why: &str| Failure::usage(format!("{shown} is no key file: {why}"));
     let mut text = String::new();
     let read = if file.as_os_str() == "-" {

@@ -173,7 +173,7 @@ impl From<Error> for Failure {
             Error::Connect { .. } => Self::new(exit::NO_SERVICE, error.to_string())
                 .next("roster serve starts a service; roster login URL or --url names another one"),
             Error::Broken { .. } => Self::new(exit::NO_SERVICE, error.to_string())
-                .next("a write may have been executed: look before you repeat it"),
+                .next("a command that writes may have been executed: look before you repeat it"),
             Error::Strange { .. } => Self::new(exit::NO_SERVICE, error.to_string())
                 .next("is this the base URL of a Roster?"),
             Error::Request(text) => Self::usage(text),

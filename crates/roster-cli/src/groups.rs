@@ -10,7 +10,8 @@ use crate::failure::{Failure, Outcome, exit};
 use crate::find;
 use crate::output::Record;
 use crate::records::{
-    Collection, CreateFlags, DeleteFlags, Guard, Kind, ListFlags, NameFlags, SetFlags, label, text,
+    Collection, CreateFlags, DeleteFlags, Guard, Kind, ListFlags, NameFlags, SetFlags, label,
+    of_several, text,
 };
 use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
@@ -185,7 +186,7 @@ async fn members(collection: &Collection<'_>, flags: MemberListFlags) -> Outcome
     let group = collection.find(&flags.group.unwrap_or_default()).await?;
     let columns = collection.output.fields(&MEMBER_COLUMNS);
     let columns = columns.unwrap_or_else(|| MEMBER_COLUMNS.join(","));
-    let is_of_records = |name: &&str| !matches!(*name, "id" | "type" | "version");
+    let is_of_records = |name: &&str| !matches!(*name, "id" | "type");
     let fields: Vec<&str> = columns.split(',').filter(is_of_records).collect();
     let fields = fields.join(",");
     let mut query = vec![("limit", MEMBER_PAGE)];
@@ -224,18 +225,20 @@ async fn change(collection: &Collection<'_>, flags: ChangeMembersFlags, is_add: 
     let group = collection.find(&flags.group).await?;
     let mut found = Vec::new();
     for name in &flags.users {
-        found.push(("user", find::find(&people(collection), name).await?));
+        found.push(find::find(&people(collection), name).await?);
     }
     for name in &flags.groups {
-        found.push(("group", collection.find(name).await?));
+        found.push(collection.find(name).await?);
     }
     let MemberGuard { if_version, dry_run } = flags.guard;
     let mut write = Write { version: if_version, is_dry_run: dry_run, ..Write::default() };
     let mut known = version(&group);
     let mut strangers = Vec::new();
-    for (kind, member) in &found {
+    for (at, member) in found.iter().enumerate() {
+        let kind = if at < flags.users.len() { "user" } else { "group" };
         let members = members_of(collection, &group);
-        let after = put(&members, &text(member, "id"), &write, is_add, known).await?;
+        let after = put(&members, &text(member, "id"), &write, is_add, known).await;
+        let after = after.map_err(|failure| of_several(failure, at, &found))?;
         let done = match (after.is_some(), is_add, dry_run) {
             (false, false, _) => {
                 strangers.push(label(member));

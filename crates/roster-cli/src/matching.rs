@@ -22,6 +22,9 @@ use crate::text::say;
 /// How many users, and how many failures, are named.
 const NAMED: usize = 5;
 
+/// Before the command that undoes a run of which it is not known what it changed.
+const UNDO_ANY: &str = "undo what was changed, if anything was";
+
 /// What a dry run returns.
 #[derive(Deserialize)]
 struct Preview {
@@ -179,24 +182,23 @@ impl Change<'_> {
         let random = || RandomState::new().hash_one(());
         let request = format!("{:016x}{:016x}", random(), random());
         let call = call.header(header::HeaderName::from_static("x-request-id"), &request);
-        let undo = before
-            .map(|position| format!("undo: roster undo --after {position} --request {request}"));
-        let suggest_undo = || {
-            if let Some(undo) = &undo {
-                self.remote.suggest(undo);
+        let suggest_undo = |what: &str| {
+            if let Some(position) = &before {
+                let undo = format!("{what}: roster undo --after {position} --request {request}");
+                self.remote.suggest(&undo);
             }
         };
         let answer = tokio::select! {
             answer = self.client.stream(&call, body) => answer,
             () = interrupts.next() => {
                 say("the service may have changed some users already");
-                suggest_undo();
+                suggest_undo(UNDO_ANY);
                 return Err(Failure::new(exit::INTERRUPTED, ""));
             }
         };
         let response = answer.map_err(|error| {
             if matches!(error, Error::Broken { .. }) {
-                suggest_undo();
+                suggest_undo(UNDO_ANY);
             }
             let is_other_count = error.problem().is_some_and(|one| one.code == "count-mismatch");
             let failure = self.failure(error);
@@ -211,8 +213,10 @@ impl Change<'_> {
         progress.clear();
         self.tell(&totals)?;
         // Users without a result may be changed too.
-        if read.is_err() || totals.done > totals.unchanged {
-            suggest_undo();
+        if read.is_err() {
+            suggest_undo(UNDO_ANY);
+        } else if totals.done > totals.unchanged {
+            suggest_undo("undo");
         }
         match read {
             Ok(()) if totals.failed > 0 => Ok(exit::SOME_FAILED),
@@ -268,14 +272,19 @@ impl Change<'_> {
         if totals.failed > shown {
             say(&format!("failed: {} more", totals.failed - shown));
         }
-        let Totals { done, unchanged, failed, .. } = totals;
+        let Totals { done, unchanged, failed, is_complete, .. } = totals;
+        let changed = if *is_complete {
+            self.verb("changed", "deleted")
+        } else {
+            // Only the last line counts those that had these values before.
+            self.verb("changed, or had these values before:", "deleted")
+        };
         let done = users(done - unchanged);
         let unchanged = match unchanged {
             0 => String::new(),
             count => format!(", {count} had these values before"),
         };
         let failed = if *failed > 0 { format!(", {failed} failed") } else { String::new() };
-        let changed = self.verb("changed", "deleted");
         Ok(self.output.tell(&format!("{changed} {done}{unchanged}{failed}"))?)
     }
 }

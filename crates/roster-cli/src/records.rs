@@ -300,9 +300,11 @@ impl Collection<'_> {
         if !flags.dry_run && text(&record, self.kind.key).is_empty() {
             return Err(self.client.strange("the response is no record").into());
         }
-        let is_other = draft.get("id").is_some_and(|id| Some(id) != record.get("id"));
-        if is_other && !flags.dry_run {
-            say("note: the id was ignored, because the service makes ids");
+        let is_other = |member| draft.get(member).is_some_and(|it| Some(it) != record.get(member));
+        for member in ["id", "version"].into_iter().filter(|member| is_other(*member)) {
+            if !flags.dry_run {
+                say(&format!("note: the {member} was ignored, because the service assigns it"));
+            }
         }
         Ok(record)
     }
@@ -322,11 +324,21 @@ impl Collection<'_> {
         for name in &names {
             found.push(self.find(name).await?);
         }
+        self.set_all(&found, &given, &flags.guard).await
+    }
+
+    /// Changes members of records, one after the other, and shows what changed.
+    pub(crate) async fn set_all(
+        &self,
+        found: &[Record],
+        given: &Assignments,
+        guard: &Guard,
+    ) -> Outcome {
         for (at, read) in found.iter().enumerate() {
-            let set = self.set(read, &given, &flags.guard).await;
-            set.map_err(|failure| of_several(failure, at, &found))?;
+            let set = self.set(read, given, guard).await;
+            set.map_err(|failure| of_several(failure, at, found))?;
         }
-        flags.guard.print_dry_run();
+        guard.print_dry_run();
         Ok(0)
     }
 
@@ -395,7 +407,7 @@ pub(crate) fn distinct(mut records: Vec<Record>, key: &str) -> Vec<Record> {
 /// The failure of one of several records: `done` records were changed before it, and those after it
 /// were not tried.
 pub(crate) fn of_several(mut failure: Failure, done: usize, records: &[Record]) -> Failure {
-    let left: Vec<String> = records.iter().skip(done + 1).map(label).collect();
+    let left: Vec<String> = records.iter().skip(done + 1).map(name_of).collect();
     if !left.is_empty() {
         // A closed stdout is silent otherwise.
         let why = if failure.text.is_empty() { "stdout is closed" } else { &failure.text };
@@ -405,6 +417,12 @@ pub(crate) fn of_several(mut failure: Failure, done: usize, records: &[Record]) 
         failure.status = exit::SOME_FAILED;
     }
     failure
+}
+
+/// What a command calls a record. The `display_name` of a tenant finds no tenant.
+fn name_of(record: &Record) -> String {
+    let name = if record.contains_key("username") { "username" } else { "name" };
+    Some(text(record, name)).filter(|name| !name.is_empty()).unwrap_or_else(|| label(record))
 }
 
 /// A member as text.

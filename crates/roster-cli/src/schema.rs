@@ -132,8 +132,9 @@ fn rows(schema: &Record, is_all: bool) -> Vec<Record> {
 async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome {
     let (given, others) = Assignments::divide(&flags.words, SCHEMA.types)?;
     if let Some(word) = others.first() {
+        let name = word.strip_prefix("attributes.").unwrap_or(word);
         return Err(Failure::usage(format!("{word} is no MEMBER=VALUE"))
-            .next(format!("roster schema set attributes.{word}.type=string declares {word}")));
+            .next(format!("roster schema set attributes.{name}.type=string declares {name}")));
     }
     let before = read(client).await?;
     let base = match &flags.file {
@@ -156,8 +157,12 @@ async fn set(client: &Client, output: &Output, flags: SetSchemaFlags) -> Outcome
     }
     flags.guard.print_dry_run();
     if !flags.guard.dry_run {
-        // The response to a write has no statuses.
-        tell_unready(&read(client).await?);
+        // The response to a write has no statuses. The schema is stored whether or not they can be
+        // read.
+        match read(client).await {
+            Ok(schema) => tell_unready(&schema),
+            Err(_) => say("note: whether its indexes are ready could not be read"),
+        }
     }
     Ok(0)
 }

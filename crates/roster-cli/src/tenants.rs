@@ -6,10 +6,11 @@ use roster_client::Write;
 use crate::ask::confirm;
 use crate::assign::Types;
 use crate::connection::Remote;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::Record;
 use crate::records::{
-    Collection, CreateFlags, DeleteFlags, Kind, ListFlags, NameFlags, NamesFlags, SetFlags, text,
+    Collection, CreateFlags, DeleteFlags, Guard, Kind, ListFlags, NameFlags, NamesFlags, SetFlags,
+    of_several, text,
 };
 use crate::resource_flags::ResourceFlags;
 use crate::text::{print, say};
@@ -132,19 +133,27 @@ fn tell_scim_url(tenant: &Record) {
 
 async fn restore(deleted: &Collection<'_>, flags: &NamesFlags) -> Outcome {
     let found = deleted.find_all(&flags.names).await?;
-    for read in &found {
-        let name = text(read, "name");
-        let write = flags.guard.write(read);
-        let tenant = deleted.resource().act(&name, "restore", &write).await?.json::<Record>()?;
-        if deleted.output.is_table() {
-            let done = if flags.guard.dry_run { "would restore" } else { "restored" };
-            print(&format!("{done} tenant {name}, {}", contents(read)))?;
-        } else {
-            deleted.output.record(&tenant)?;
-        }
+    for (at, read) in found.iter().enumerate() {
+        let restored = restore_one(deleted, read, &flags.guard).await;
+        restored.map_err(|failure| of_several(failure, at, &found))?;
     }
     flags.guard.print_dry_run();
     Ok(0)
+}
+
+async fn restore_one(
+    deleted: &Collection<'_>,
+    read: &Record,
+    guard: &Guard,
+) -> Result<(), Failure> {
+    let name = text(read, "name");
+    let restored = deleted.resource().act(&name, "restore", &guard.write(read)).await?;
+    if !deleted.output.is_table() {
+        return deleted.output.record(&restored.json()?);
+    }
+    let done = if guard.dry_run { "would restore" } else { "restored" };
+    print(&format!("{done} tenant {name}, {}", contents(read)))?;
+    Ok(())
 }
 
 /// Purges deleted tenants, after a question that says what is lost.
@@ -158,9 +167,10 @@ async fn purge(deleted: &Collection<'_>, flags: &DeleteFlags) -> Outcome {
         );
         confirm(&question, flags.yes)?;
     }
-    for read in &found {
+    for (at, read) in found.iter().enumerate() {
         let name = text(read, "name");
-        deleted.resource().delete(&name, &flags.guard.write(read)).await?;
+        let purged = deleted.resource().delete(&name, &flags.guard.write(read)).await;
+        purged.map_err(|error| of_several(error.into(), at, &found))?;
         let done = if flags.guard.dry_run { "would purge" } else { "purged" };
         deleted.output.tell(&format!("{done} tenant {name}, {}", contents(read)))?;
     }

@@ -195,11 +195,7 @@ async fn deliveries(collection: &Collection<'_>, name: &str) -> Outcome {
 async fn set_status(collection: &Collection<'_>, flags: &NamesFlags, status: &str) -> Outcome {
     let (given, _) = Assignments::divide(&[format!("status={status}")], WEBHOOKS.types)?;
     let found = collection.find_all(&flags.names).await?;
-    for read in &found {
-        collection.set(read, &given, &flags.guard).await?;
-    }
-    flags.guard.print_dry_run();
-    Ok(0)
+    collection.set_all(&found, &given, &flags.guard).await
 }
 
 async fn replay(collection: &Collection<'_>, flags: &ReplayFlags) -> Outcome {

@@ -30,8 +30,9 @@ pub(super) fn default_path(name: &Path, is_dry_run: bool) -> PathBuf {
 /// The name of the file, from where the command runs.
 pub(super) fn shown(path: &Path) -> String {
     let here = working_directory();
-    let path = here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path);
-    path.display().to_string()
+    let inner = here.as_ref().and_then(|here| path.strip_prefix(here).ok());
+    // The directory itself has no name from there.
+    inner.filter(|inner| !inner.as_os_str().is_empty()).unwrap_or(path).display().to_string()
 }
 
 /// Checks that the file can be made, before anything is sent.
@@ -41,15 +42,20 @@ pub(super) fn check(path: &Path, may_replace: bool) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{} is no directory", shown(directory))));
     }
     let there = fs::symlink_metadata(path);
-    if there.as_ref().is_ok_and(|there| !there.is_file()) || path.as_os_str() == "-" {
-        return Err(Failure::usage(format!("{} is no file", shown(path)))
-            .next("--faults names a file for the lines that fail"));
+    if there.as_ref().is_ok_and(|there| !there.is_file()) {
+        return Err(no_file(&shown(path)));
     }
     if !may_replace && there.is_ok() {
         return Err(Failure::usage(format!("{} exists", shown(path)))
             .next("--faults names another file for the lines that fail; --restart overwrites it"));
     }
     Ok(())
+}
+
+/// The failure of a name that is none of a file.
+pub(super) fn no_file(name: &str) -> Failure {
+    Failure::usage(format!("{name} is no file"))
+        .next("--faults names a file for the lines that fail")
 }
 
 fn parent(path: &Path) -> &Path {

@@ -1,6 +1,5 @@
 //! The flags of `roster import`.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -94,8 +93,7 @@ impl ImportFlags {
     /// Whether the file is CSV.
     #[must_use]
     pub fn is_csv(&self) -> bool {
-        let is_named_csv = |end: &OsStr| end.eq_ignore_ascii_case("csv");
-        self.csv || !self.map.is_empty() || self.file.extension().is_some_and(is_named_csv)
+        self.csv || !self.map.is_empty() || is_named_csv(&self.file)
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -156,17 +154,34 @@ impl ImportFlags {
         format!("roster import {}{}{}", quoted(file), self.meaning(), self.remote.words())
     }
 
+    /// The command for what a program makes of this file, with these flags. Stdin has no name that
+    /// says that it is CSV.
+    pub(super) fn command_after(&self, program: &str) -> String {
+        let is_said = self.csv || !self.map.is_empty();
+        let is_named = is_named_csv(&self.file)
+            || self.file.file_stem().is_some_and(|name| is_named_csv(Path::new(name)));
+        let further = if is_named && !is_said { "--csv" } else { "" };
+        let file = self.file.to_string_lossy();
+        let file = if self.is_stdin() { "FILE".to_owned() } else { quoted(&file) };
+        format!("{program} {file} | {}", self.command(Path::new("-"), further))
+    }
+
     /// The command for this file or another one, with these flags and a further one.
     pub(super) fn command(&self, file: &Path, further: &str) -> String {
         let faults = self.service.faults.as_ref().filter(|_| !further.contains("--faults"));
         let faults = faults.map(|path| format!(" --faults {}", quoted(&path.to_string_lossy())));
         format!(
-            "roster import {}{}{}{}{}{further}",
+            "roster import {}{}{}{}{}{}{further}",
             quoted(&file.to_string_lossy()),
             self.meaning(),
+            if self.service.dry_run { " --dry-run" } else { "" },
             faults.unwrap_or_default(),
             self.remote.words(),
             if further.is_empty() { "" } else { " " },
         )
     }
+}
+
+fn is_named_csv(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"))
 }

@@ -68,10 +68,14 @@ pub(crate) async fn run(flags: ImportFlags) -> Outcome {
 
 impl<'a> Import<'a> {
     fn begin(flags: &'a ImportFlags, client: Client) -> Result<Self, Failure> {
-        let source = Source::open(&flags.file, flags.is_csv())?;
-        let (store, state) = stored(flags, &client, &source)?;
         let is_dry_run = flags.service.dry_run;
         let given = flags.service.faults.clone();
+        // Elsewhere it is stdin or stdout, so nobody means a file of this name.
+        if given.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+            return Err(faults::no_file("-"));
+        }
+        let source = Source::open(flags)?;
+        let (store, state) = stored(flags, &client, &source)?;
         let default = || faults::default_path(&flags.file, is_dry_run);
         let path = given.clone().or_else(|| state.faults.clone()).unwrap_or_else(default);
         // The import may go on from another directory.

@@ -13,7 +13,8 @@ impl Import<'_> {
         self.progress.clear();
         let path = self.faults.clone();
         let shown = faults::write(&path, &self.source, &mut self.spool).map_err(|error| {
-            let further = "--resume --faults FILE";
+            let is_dry_run = self.flags.service.dry_run;
+            let further = if is_dry_run { "--faults FILE" } else { "--resume --faults FILE" };
             self.next(faults::unwritable(&path, &error), further)
         })?;
         self.store.remove()?;

@@ -3,11 +3,12 @@
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use memchr::{memchr, memchr_iter};
 
 use super::bytes::{newlines_in, read_at};
+use super::flags::ImportFlags;
 use super::table::{Header, header};
 use crate::failure::Failure;
 use crate::text::say;
@@ -15,14 +16,17 @@ use crate::text::say;
 /// How much of a file is looked at, to tell what it is.
 const HEAD: usize = 16 * 1024;
 
+/// Ends what to do if a program makes the file fit to import.
+const PIPE: &str = " FILE |";
+
 /// Beginnings of files that are no text, with what to do.
 const OTHERS: [(&[u8], &str, &str); 6] = [
     (b"\xFF\xFE", "it is UTF-16", "save it as CSV UTF-8"),
     (b"\xFE\xFF", "it is UTF-16", "save it as CSV UTF-8"),
     (b"PK\x03\x04", "it is a spreadsheet or a zip archive", "save it as CSV UTF-8"),
     (b"\xD0\xCF\x11\xE0", "it is a spreadsheet of an old program", "save it as CSV UTF-8"),
-    (b"\x1F\x8B", "it is compressed", "zcat FILE | roster import -"),
-    (b"\x28\xB5\x2F\xFD", "it is compressed", "zstdcat FILE | roster import -"),
+    (b"\x1F\x8B", "it is compressed", "zcat FILE |"),
+    (b"\x28\xB5\x2F\xFD", "it is compressed", "zstdcat FILE |"),
 ];
 
 /// The file to import.
@@ -68,7 +72,8 @@ impl Stamp {
 impl Source {
     /// Opens a file. What is no file, such as stdin, is copied into one first: only so can it be
     /// sent again after a break.
-    pub(super) fn open(path: &Path, is_csv: bool) -> Result<Self, Failure> {
+    pub(super) fn open(flags: &ImportFlags) -> Result<Self, Failure> {
+        let (path, is_csv) = (flags.file.as_path(), flags.is_csv());
         let name = if path.as_os_str() == "-" { "stdin".into() } else { path.to_string_lossy() };
         let name = name.into_owned();
         let wrong = |why: &str| Failure::usage(format!("{name} cannot be imported: {why}"));
@@ -96,9 +101,11 @@ impl Source {
         let mut head = vec![0; HEAD];
         let count = read_at(&file, &mut head, 0).map_err(unreadable)?;
         head.truncate(count);
-        let why = refusal(&head, is_csv);
-        if let Some((why, next)) = why {
-            return Err(wrong(why).next(next.replace("FILE", &name)));
+        if let Some((why, next)) = refusal(&head, is_csv) {
+            return Err(wrong(why).next(match next.strip_suffix(PIPE) {
+                Some(program) => flags.command_after(program),
+                None => next.to_owned(),
+            }));
         }
         let header = if is_csv {
             Some(header(&file).map_err(unreadable)?.map_err(|why| wrong(&why))?)
@@ -161,10 +168,9 @@ fn refusal(head: &[u8], is_csv: bool) -> Option<(&'static str, &'static str)> {
     }
     match (is_csv, first) {
         (true, _) | (false, b'{') => None,
-        (false, b'[') => Some((
-            "it is one JSON array; each user must be on a line",
-            "jq -c '.[]' FILE | roster import -",
-        )),
+        (false, b'[') => {
+            Some(("it is one JSON array; each user must be on a line", "jq -c '.[]' FILE |"))
+        }
         (false, _) => Some(("its first line is no JSON object", "if it is CSV, use --csv")),
     }
 }

@@ -1,6 +1,6 @@
 //! What is remembered of an import that may be interrupted, in files that only this user can read.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -99,21 +99,29 @@ fn hex(bytes: &[u8]) -> String {
 /// The files of an import: its state, and the faults so far. None for what cannot be resumed.
 pub(super) struct Store {
     path: Option<PathBuf>,
+    /// The file with the faults, if there is one.
+    spool: Option<File>,
 }
 
 impl Store {
-    /// The files for this file, service and meaning.
+    /// The files for this file, service and meaning. They are locked before the state is read: that
+    /// of a running import is not that of an interrupted one.
     pub(super) fn of(source: &Source, url: &str, flags: &str) -> Result<Self, Failure> {
-        let Some(file) = &source.path else { return Ok(Self { path: None }) };
+        let Some(file) = &source.path else { return Ok(Self::none()) };
         let name = hex(format!("{}\0{url}\0{flags}", file.to_string_lossy()).as_bytes());
         let name = name.get(..32).unwrap_or_default();
         let path = directory()?.join(format!("{name}.json"));
-        Ok(Self { path: Some(path) })
+        let spool = match spool_options().open(path.with_extension("faults")) {
+            Ok(file) => Some(lock(file)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { path: Some(path), spool })
     }
 
     /// Keeps nothing.
     pub(super) const fn none() -> Self {
-        Self { path: None }
+        Self { path: None, spool: None }
     }
 
     pub(super) fn read(&self) -> Result<Option<State>, Failure> {
@@ -136,23 +144,11 @@ impl Store {
 
     /// The faults of an import, of which those up to this length belong to lines that count.
     pub(super) fn spool(&self, bytes: u64) -> Result<Spool, Failure> {
-        let file = match &self.path {
-            None => tempfile::tempfile()?,
-            Some(path) => {
-                let path = path.with_extension("faults");
-                let options = OpenOptions::new();
-                let file = { options }
-                    .create(true)
-                    .read(true)
-                    .write(true)
-                    .truncate(false)
-                    .mode(0o600)
-                    .open(path)?;
-                // Held until the end of the process.
-                file.try_lock().map_err(|_| {
-                    Failure::new(exit::CONFLICT, "another process is importing this file")
-                })?;
-                file
+        let file = match (&self.path, &self.spool) {
+            (None, _) => tempfile::tempfile()?,
+            (Some(_), Some(file)) => file.try_clone()?,
+            (Some(path), None) => {
+                lock(spool_options().create(true).open(path.with_extension("faults"))?)?
             }
         };
         if file.metadata()?.len() < bytes {
@@ -186,6 +182,19 @@ impl Store {
         let same = states.filter(|state| Some(&state.file) == source.path.as_ref());
         same.filter(|state| state.url == url).map(|state| state.flags).collect()
     }
+}
+
+fn spool_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).truncate(false).mode(0o600);
+    options
+}
+
+/// Locks a file until the end of the process.
+fn lock(file: File) -> Result<File, Failure> {
+    let is_taken = |_| Failure::new(exit::CONFLICT, "another process is importing this file");
+    file.try_lock().map_err(is_taken)?;
+    Ok(file)
 }
 
 fn read(path: &Path) -> Result<Option<State>, String> {

@@ -15,7 +15,7 @@ use crate::ask::confirm;
 use crate::connection::Remote;
 use crate::failure::{Failure, Outcome, exit};
 use crate::output::{Output, Record, not_taken, print_secret};
-use crate::records::{label, text};
+use crate::records::{label, of_several, text};
 use crate::text::say;
 use secret_file::SecretFile;
 use service::ServiceKeys;
@@ -324,9 +324,9 @@ async fn revoke(
         );
         confirm(&question, is_yes)?;
     }
-    for key in &valid {
+    for (at, key) in valid.iter().enumerate() {
         let id = text(key, "id");
-        keys.revoke(&id).await?;
+        keys.revoke(&id).await.map_err(|failure| of_several(failure, at, &valid))?;
         output.tell(&format!("{id} ({}) is revoked", label(key)))?;
     }
     Ok(0)

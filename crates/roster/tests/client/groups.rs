@@ -91,6 +91,8 @@ fn members_join_and_leave(engine: Engine) {
             vec!["group", "Core"]
         ]
     );
+    let versions = ["groups", "members", "All", "--columns", "type,version", "-o", "csv"];
+    assert_eq!(shell.ok(&versions), "type,version\nuser,1\nuser,1\ngroup,1\n");
     let some = shell.run(&["groups", "members", "list", "All", "--limit", "1", "-o", "json"]);
     assert!(some.err.contains("there are more members"), "{some:?}");
     let some = some.json();
@@ -98,6 +100,10 @@ fn members_join_and_leave(engine: Engine) {
     shell
         .run(&["groups", "members", "add", "Core", "--group", "All"])
         .failed(6, &["cannot belong to itself"]);
+    shell.ok(&["groups", "create", "Late"]);
+    let some = ["groups", "members", "add", "Core", "cy", "--group", "All", "--group", "Late"];
+    let some = shell.run(&some);
+    assert!(some.status == 7 && some.err.contains("not tried: Late"), "{some:?}");
     let of_ada = ["groups", "list", "--user", "ada", "--columns", "display_name,member_count"];
     assert_eq!(rows(&shell.ok(&of_ada))[1..], [vec!["All", "3"]]);
 

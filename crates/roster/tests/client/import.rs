@@ -277,7 +277,9 @@ fn an_interrupted_import_goes_on(engine: Engine) {
     // Another process over the same file is refused while one runs.
     let spool = fs::File::open(state.with_extension("faults")).unwrap();
     spool.lock().unwrap();
-    end(import(&shell, &["--resume"])).failed(6, &["another process"]);
+    for further in [&["--resume"][..], &["--restart"], &[]] {
+        end(import(&shell, further)).failed(6, &["another process"]);
+    }
     drop(spool);
     // A file that was changed since is another one.
     let path = shell.home.path().join("large.csv");
@@ -358,6 +360,8 @@ fn what_cannot_be_imported_is_refused(engine: Engine) {
     fs::write(shell.home.path().join("utf16.csv"), b"\xFF\xFEu\0s\0").unwrap();
     fs::write(shell.home.path().join("book.csv"), b"PK\x03\x04\0\0\0\0").unwrap();
     fs::write(shell.home.path().join("binary"), [0, 1, 2, 3, 0, 0, 0, 0]).unwrap();
+    fs::write(shell.home.path().join("my users.csv.gz"), b"\x1F\x8B\x08\0").unwrap();
+    fs::write(shell.home.path().join("users.csv"), b"\x1F\x8B\x08\0").unwrap();
     fs::create_dir(shell.home.path().join("directory")).unwrap();
     shell.file("empty.csv", "\n\n");
     shell.file("array.json", "[{\"username\":\"a\"}]");
@@ -371,12 +375,19 @@ fn what_cannot_be_imported_is_refused(engine: Engine) {
         (&["book.csv"], "it is a spreadsheet"),
         (&["binary"], "it is no text"),
         (&["empty.csv"], "it is empty"),
-        (&["array.json"], "jq -c '.[]' array.json"),
+        (&["array.json", "--dry-run"], "jq -c '.[]' array.json | roster import - --dry-run\n"),
+        (
+            &["my users.csv.gz", "--on-conflict", "skip", "--tenant", "acme"],
+            "zcat 'my users.csv.gz' | roster import - --on-conflict skip --tenant acme --csv\n",
+        ),
+        (&["users.csv", "--csv"], "zcat users.csv | roster import - --csv\n"),
         (&["plain.txt"], "if it is CSV, use --csv"),
         (&["open.csv"], "a quotation mark in it is wrong"),
         (&["good.csv", "--resume"], "no import of good.csv"),
         (&["good.csv", "--resume", "--restart"], "cannot be used with"),
         (&["good.csv", "--faults", "none/x.csv"], "none is no directory"),
+        (&["good.csv", "--faults", "-"], "- is no file"),
+        (&["good.csv", "--faults", "."], "error: /"),
         (&["good.csv", "--match", "title"], "match"),
         (&["good.csv", "--data", "d", "--on-conflict", "skip"], "cannot be used with"),
         (&["good.csv", "--config", "x"], "--data"),

@@ -88,6 +88,15 @@ fn keys_of_a_service_are_made_rotated_and_revoked(engine: Engine) {
     let again = operate(&["keys", "revoke", id]).succeeded();
     assert_eq!(again, format!("{id} (billing) was revoked before\n"));
     operate(&["keys", "rotate", "billing"]).failed(6, &["is revoked"]);
+    // A key that revokes itself cannot revoke the others.
+    let out = operate(&["keys", "create", "late", "--scope", "keys:admin"]).succeeded();
+    for name in ["b", "c"] {
+        operate(&["keys", "create", name, "--scope", "scim"]).succeeded();
+    }
+    let mut own = shell.command(&["keys", "revoke", "late", "b", "c", "--yes"]);
+    own.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", shell.file("late", &out));
+    let some = run(&mut own, "");
+    assert!(some.status == 7 && some.err.contains("not tried: c"), "{some:?}");
 
     for (arguments, why) in [
         (&["create", "x", "--scope", "users:reed"][..], "a similar value exists: 'users:read'"),

@@ -36,6 +36,7 @@ fn a_login_is_remembered(engine: Engine) {
     run(&mut shell.command(&["users", "list", "--url", "127.0.0.1:1"]), "").failed(8, &[":1"]);
     run(&mut shell.command(&["users", "list", "--profile", "other"]), "")
         .failed(2, &["the profiles are 127.0.0.1:"]);
+    flags_win_over_variables(&shell);
     run(&mut shell.command(&["logout"]), "").succeeded();
     run(&mut shell.command(&["logout"]), "").failed(5, &["not logged in"]);
     // What the environment names counts as a flag does.
@@ -56,6 +57,25 @@ fn a_login_is_remembered(engine: Engine) {
     run(&mut shell.command(&["login", "127.0.0.1:1"]), "").failed(8, &["cannot be reached"]);
     shell.run(&["users", "list"]).failed(3, &["roster login"]);
     shell.service.stop();
+}
+
+/// With a profile whose name is the address of the service.
+fn flags_win_over_variables(shell: &Shell) {
+    let profile = shell.service.address();
+    let list = |variables: [(&str, &str); 2], flags: &[&str]| {
+        let mut command = shell.command(&[&["users", "list"], flags].concat());
+        run(command.envs(variables), "")
+    };
+    let nothing = ("ROSTER_KEY_FILE", "");
+    let elsewhere = ("ROSTER_URL", "127.0.0.1:1");
+    list([elsewhere, nothing], &["--profile", profile]).succeeded();
+    let here = ("ROSTER_PROFILE", profile);
+    list([here, nothing], &["--url", profile]).succeeded();
+    list([here, nothing], &["--url", "127.0.0.1:1"]).failed(8, &["127.0.0.1:1"]);
+    list([("ROSTER_PROFILE", "other"), nothing], &["--url", profile]).succeeded();
+    // Two flags, or two variables, must not contradict each other.
+    list([nothing; 2], &["--profile", profile, "--url", ":1"]).failed(2, &["is not that of"]);
+    list([here, elsewhere], &[]).failed(2, &["is not that of"]);
 }
 
 fn a_key_is_kept_from_others(engine: Engine) {

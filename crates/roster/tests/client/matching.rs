@@ -1,13 +1,18 @@
 //! Changes of all users that match a condition.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::thread;
+
 use roster_testkit::over_each_engine;
 use roster_testkit::process::Engine;
 use serde_json::json;
 
-use super::Shell;
+use super::{Shell, run};
 
 over_each_engine! {
     users_that_match_are_changed_after_a_question,
+    a_run_that_breaks_off_claims_no_change,
     changing_those_that_match_needs_its_scopes,
 }
 
@@ -51,6 +56,43 @@ fn users_that_match_are_changed_after_a_question(engine: Engine) {
     assert!(dry.err.contains("would delete 120 users"), "{dry:?}");
     assert_eq!(shell.ok(&with(&delete, &["--yes"])), "deleted 120 users\n");
     assert_eq!(shell.ok(&["users", "list"]), "");
+    shell.service.stop();
+}
+
+/// Only the last line of the results says how many users were changed.
+fn a_run_that_breaks_off_claims_no_change(engine: Engine) {
+    let shell = Shell::new(engine);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        while let Ok((mut client, _)) = listener.accept() {
+            let mut head = [0; 4096];
+            let count = client.read(&mut head).unwrap_or_default();
+            let body = if String::from_utf8_lossy(&head[..count]).contains("confirm=3") {
+                "{\"id\":\"a\",\"processed\":1}\n{\"id\":\"b\",\"processed\":2}\n"
+            } else {
+                "{\"count\":3,\"items\":[],\"failed\":[]}"
+            };
+            // The results end before their length.
+            let length = body.len() + usize::from(body.starts_with("{\"id"));
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nroster-position: p-1\r\n\
+                 content-type: application/x-ndjson\r\ncontent-length: {length}\r\n\
+                 connection: close\r\n\r\n{body}"
+            );
+            client.write_all(answer.as_bytes()).unwrap_or_default();
+        }
+    });
+    for (command, told) in [
+        (&["users", "set", "title=Dr"][..], "changed, or had these values before: 2 users\n"),
+        (&["users", "delete"], "deleted 2 users\n"),
+    ] {
+        let ran = run(&mut shell.command(&with(command, &["--yes", "--url", &url])), "");
+        assert_eq!((ran.status, &*ran.out), (8, told), "{ran:?}");
+        assert!(ran.err.contains("2 of 3 users had a result"), "{ran:?}");
+        let undo = "undo what was changed, if anything was: roster undo --after p-1 --request ";
+        assert!(ran.err.contains(undo), "{ran:?}");
+    }
     shell.service.stop();
 }
 

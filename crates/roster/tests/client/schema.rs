@@ -57,6 +57,7 @@ fn declarations_are_added_changed_and_removed(engine: Engine) {
         ("attributes.nobody=", "attributes.nobody is not declared"),
         ("badge=string", "roster schema set attributes.badge.type=string"),
         ("badge", "badge is no MEMBER=VALUE"),
+        ("attributes.size", "roster schema set attributes.size.type=string declares size"),
     ] {
         shell.run(&["schema", "set", word]).failed(2, &[why]);
     }

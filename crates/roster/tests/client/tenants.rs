@@ -91,6 +91,15 @@ fn purge_and_restore(operate: &impl Fn(&[&str]) -> Ran) {
         .failed(2, &["Purge globex (1 users, 0 deleted users, 0 groups)?", "lost forever"]);
     let dry = operate(&["tenants", "purge", "globex", "--dry-run"]);
     assert!(dry.out.starts_with("would purge tenant globex"), "{dry:?}");
+    // One more was deleted at a lower version, and the third has another name for people.
+    operate(&["tenants", "create", "initech"]).succeeded();
+    operate(&["tenants", "delete", "initech", "--yes"]).succeeded();
+    let all = ["initech", "globex", "acme", "--if-version"];
+    let some = operate(&[&["tenants", "restore"], &all[..], &["2"]].concat());
+    assert!(some.status == 7 && some.err.contains("not tried: acme"), "{some:?}");
+    operate(&["tenants", "delete", "initech", "--yes"]).succeeded();
+    let some = operate(&[&["tenants", "purge", "--yes"], &all[..], &["4"]].concat());
+    assert!(some.status == 7 && some.err.contains("not tried: acme"), "{some:?}");
     let purged = operate(&["tenants", "purge", "globex", "--yes"]).succeeded();
     assert!(purged.starts_with("purged tenant globex, 1 users"), "{purged}");
     let names = operate(&["tenants", "deleted", "--columns", "name", "-o", "csv"]).succeeded();

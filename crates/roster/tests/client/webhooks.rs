@@ -85,6 +85,15 @@ fn a_webhook_is_created_tested_and_changed(engine: Engine) {
     let resumed = shell.ok(&["webhooks", "resume", "search"]);
     assert!(rows(&resumed).contains(&vec!["status", "paused", "active"]), "{resumed}");
 
+    // The others have version 1.
+    for name in ["second", "third"] {
+        shell.ok(&["webhooks", "create", name, &url]);
+    }
+    let some = ["webhooks", "pause", "second", "search", "third", "--if-version", "1"];
+    let some = shell.run(&some);
+    assert!(some.status == 7 && some.err.contains("not tried: third"), "{some:?}");
+    shell.ok(&["webhooks", "rm", "second", "third", "--yes"]);
+
     let rotate = ["webhooks", "rotate", "search"];
     shell.run(&[&rotate[..], &["--if-version", "1"]].concat()).failed(6, &["version 4"]);
     shell.run(&[&rotate[..], &["--overlap", "2592001"]].concat()).failed(2, &["--overlap"]);

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{Read as _, Write as _, pipe},
     net::TcpListener,
     process::Stdio,
     thread,
@@ -18,6 +18,7 @@ over_each_engine! {
     one_of_several_that_fails_says_what_is_left,
     a_secret_in_the_wrong_place_is_not_shown,
     a_secret_that_nobody_reads_is_an_error,
+    a_script_that_nobody_reads_is_no_error,
     an_input_is_not_overwritten_by_its_faults,
     a_server_that_is_no_roster_is_recognised,
     a_member_that_only_the_service_writes_is_an_error,
@@ -54,6 +55,8 @@ fn json_that_the_service_would_change_is_an_error(engine: Engine) {
     let id = "id=01a2267c-a27c-768c-be07-5f3210e996ff";
     let created = shell.run(&["users", "create", "username=ada", id]);
     assert!(created.err.contains("the id was ignored"), "{created:?}");
+    let created = shell.run(&["users", "create", "username=grace", "version:=5"]);
+    assert!(created.err.contains("the version was ignored"), "{created:?}");
     shell.service.stop();
 }
 
@@ -78,6 +81,9 @@ fn a_secret_in_the_wrong_place_is_not_shown(engine: Engine) {
     let command = command.env("ROSTER_URL", shell.url()).env("ROSTER_KEY_FILE", "rst_a_SECRET");
     let ran = run(command, "");
     assert!(!ran.err.contains("SECRET") && ran.err.contains("is no key file"), "{ran:?}");
+    let ran = run(&mut shell.command(&["login", "rst_a_SECRET"]), "");
+    assert!(!ran.err.contains("SECRET") && ran.err.contains("a URL belongs"), "{ran:?}");
+    assert_eq!(ran.status, 2, "{ran:?}");
     let mut command = shell.command(&["users", "list"]);
     let ran = run(command.env("ROSTER_URL", "http://u:SECRET@127.0.0.1:1"), "");
     assert!(!ran.err.contains("SECRET") && ran.err.contains("a password"), "{ran:?}");
@@ -96,6 +102,15 @@ fn a_secret_that_nobody_reads_is_an_error(engine: Engine) {
     let ended = running.wait_with_output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(ended.status.code() == Some(1) && said.contains("rotate it"), "{said}");
+    shell.service.stop();
+}
+
+fn a_script_that_nobody_reads_is_no_error(engine: Engine) {
+    let shell = Shell::new(engine);
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    let ended = shell.command(&["completions", "bash"]).stdout(writer).output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
     shell.service.stop();
 }
 
