@@ -4,7 +4,8 @@ In two tenants 4 writers make mixed changes. Each tenant has a webhook with one 
 one with up to 100, and there is one for all tenants. The receiver fails 30% of all requests: it
 answers 503, or closes the connection before or after it has stored the events. In 10 rounds changes
 are made and then the service and the receiver are killed with kill -9 while requests are on their
-way, over PostgreSQL one of three processes.
+way, over PostgreSQL one of three processes. Over PostgreSQL the database stops in the end for longer
+than a lease to send is used, twice, with events that are not delivered yet, and goes on.
 
 At the end each webhook must have delivered exactly the events of its log, in order, and the users
 that they lead to must be the collection. An event may arrive twice only after an attempt whose
@@ -14,6 +15,7 @@ stored the progress of its last seconds. A receiver that forgets everything gets
 
 import itertools
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -23,6 +25,7 @@ import threading
 import time
 from pathlib import Path
 
+import postgres
 from engines import engine
 from follow_events import everything, log_again
 from follow_stream import number, replay
@@ -38,6 +41,8 @@ FLAGS = ("--webhook-networks", "127.0.0.1/32")
 # The service stores the progress every second.
 UNSAVED_SECONDS = 2.5
 TO_ANSWER_SECONDS = 1.0
+# A lease is used for 20 s.
+STOPPED_SECONDS = 23
 
 
 class Receiver:
@@ -140,6 +145,19 @@ def write(writers, services, changes, chance):
     run(threads)
 
 
+def stop_database(url):
+    """Stops the server of a database for a time, with all its connections."""
+    sessions = postgres.backends(url)
+    server = int(Path(f"/proc/{min(sessions)}/stat").read_text().rpartition(")")[2].split()[1])
+    for process in (server, *sessions):
+        os.kill(process, signal.SIGSTOP)
+    try:
+        time.sleep(STOPPED_SECONDS)
+    finally:
+        for process in (server, *sessions):
+            os.kill(process, signal.SIGCONT)
+
+
 def wait(webhooks, within):
     end = time.monotonic() + within
     while late := [now for webhook in webhooks if (now := webhook.now())["lag"]]:
@@ -217,6 +235,9 @@ def main():
                 receiver.kill()
                 time.sleep(chance.uniform(0, 0.5))
                 receiver.start()
+            for _ in range(0 if options.slice or not others else 2):
+                write(writers, services, options.changes // options.rounds, chance)
+                stop_database(first.database)
             written = time.monotonic() - began
             wait(webhooks, 60 + options.changes * 2)
             # An event that comes twice would come now.

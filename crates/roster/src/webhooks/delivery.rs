@@ -90,6 +90,17 @@ impl Shared {
         Instant::now() >= *self.end.borrow()
     }
 
+    /// Sends until this moment, unless it is over. Then tasks may have ended.
+    pub(super) fn go_on(&self, until: Instant) -> bool {
+        self.end.send_if_modified(|end| {
+            let is_over = Instant::now() >= *end;
+            if !is_over {
+                *end = until;
+            }
+            !is_over
+        })
+    }
+
     /// The next moment at which webhooks read that have received everything.
     fn next_moment(&self) -> Instant {
         let since = Instant::now().duration_since(self.began).as_nanos() % GATHER.as_nanos();

@@ -162,8 +162,7 @@ impl Sender {
             if Instant::now() >= renewal {
                 let began = Instant::now();
                 match self.directory.take_webhook_lease(self.holder).await {
-                    Ok(Some(renewed)) if renewed == lease => {
-                        tasks.shared.end.send_replace(began + most);
+                    Ok(Some(renewed)) if renewed == lease && tasks.shared.go_on(began + most) => {
                         renewal = began + RENEWAL;
                     }
                     Ok(_) => break,
@@ -187,7 +186,9 @@ impl Sender {
                 }
             }
         }
-        tracing::warn!("another process sends to webhooks now");
+        tracing::warn!(
+            "the lease to send to webhooks was lost: it is taken again if no other process has it"
+        );
         tasks.abort();
     }
 
