@@ -289,6 +289,13 @@ impl MemberIndex {
         key.map(|key| format!("{VALUE}{key}"))
     }
 
+    /// The beginning of the key of a text that is too long for a key. The keys with this beginning
+    /// are not in the order of their texts. `None` for other keys.
+    pub fn beginning(key: &str) -> Option<&str> {
+        let (end, _) = key.char_indices().nth(VALUE.len() + INDEX_KEY_LENGTH_MAX)?;
+        key.get(..end)
+    }
+
     /// The bounds of all values.
     pub fn values() -> (Bound<String>, Bound<String>) {
         (Bound::Included(VALUE.to_owned()), Bound::Excluded(NONE.to_owned()))

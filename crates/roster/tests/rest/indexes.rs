@@ -240,6 +240,18 @@ pub(crate) async fn a_long_value_is_not_another_with_the_same_beginning(backend:
         let found: &[&str] = if found.is_empty() { &[] } else { &[found] };
         assert_eq!(names(&service, &query).await, found, "{end}");
     }
+    // Their keys are not in the order of the values, which a negation compares.
+    for (operator, found) in [("sw", 1), ("gt", 1), ("ge", 2), ("lt", 2), ("le", 3)] {
+        for end in ["", "-b", "-bb", "-"] {
+            let test = format!("attributes.key%20{operator}%20%22{key}{end}%22");
+            let mut by_index = names(&service, &format!("filter={test}")).await;
+            let mut by_value = names(&service, &format!("filter=not%20(not%20({test}))")).await;
+            by_index.sort();
+            by_value.sort();
+            assert_eq!(by_index, by_value, "{operator} {end}");
+            assert!(end != "-b" || by_index.len() == found, "{operator}: {by_index:?}");
+        }
+    }
     assert_eq!(names(&service, "sort=attributes.key").await.first().expect("four"), "d");
     let users = service.get("/users?username=a").await.expect(200).json();
     let gone = &users["items"][0];

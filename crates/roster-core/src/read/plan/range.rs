@@ -125,7 +125,20 @@ fn indexed(index: &MemberIndex, test: &Test) -> Option<Candidate> {
     if index.value_type == ValueType::Boolean {
         return None;
     }
-    let mut found = text(by, test.operator, &index.key_of(&test.operand)?)?;
+    let key = index.key_of(&test.operand)?;
+    let mut found = text(by, test.operator, &key)?;
+    if let Some(beginning) = MemberIndex::beginning(&key)
+        && found.rank != Rank::Equal
+    {
+        let alike = text(by, Operator::StartsWith, beginning)?;
+        if found.range.from != Unbounded {
+            found.range.from = alike.range.from;
+        }
+        if found.range.to != Unbounded {
+            found.range.to = alike.range.to;
+        }
+        found.exact = false;
+    }
     let Range { from, to, .. } = &mut found.range;
     if *from == Unbounded {
         *from = Included(bound(VALUE));
