@@ -53,8 +53,8 @@ impl PartialEq for Json {
             (Self::Int(one), Self::Int(other)) => one == other,
             (Self::Float(one), Self::Float(other)) => one == other,
             (Self::Int(whole), Self::Float(number)) | (Self::Float(number), Self::Int(whole)) => {
-                // The debug form of a whole number is its digits and `.0`.
-                format!("{number:?}").strip_suffix(".0") == Some(&whole.to_string())
+                // The text of a whole number is its digits, as JavaScript writes it too.
+                number.to_string() == whole.to_string()
             }
             (Self::Text(one), Self::Text(other)) => one == other,
             (Self::Array(one), Self::Array(other)) => one == other,
@@ -144,10 +144,7 @@ impl Json {
             Self::Bool(flag) => flag.hash(&mut hasher),
             Self::Int(number) => number.to_string().hash(&mut hasher),
             // A whole number has the digits of the equal integer; zero has two signs.
-            Self::Float(number) => {
-                let text = format!("{:?}", number + 0.0);
-                text.strip_suffix(".0").unwrap_or(&text).hash(&mut hasher);
-            }
+            Self::Float(number) => (number + 0.0).to_string().hash(&mut hasher),
             Self::Text(text) => text.hash(&mut hasher),
             Self::Array(items) => {
                 for item in items {

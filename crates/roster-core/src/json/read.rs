@@ -1,8 +1,8 @@
 //! The strict JSON parser.
 //!
 //! serde_json parses; this visitor adds what it does not check: duplicate members at any depth (RFC
-//! 8259 section 4), our limits of depth and of values, and integers that do not fit 64 bits, which
-//! would lose digits as floating-point numbers (RFC 7493 section 2.2).
+//! 8259 section 4), our limits of depth and of values, and integers that do not fit 64 bits, if
+//! they would lose digits as floating-point numbers (RFC 7493 section 2.2).
 
 use std::{cell::Cell, collections::HashSet, fmt};
 
@@ -48,7 +48,14 @@ fn has_huge_float(tree: &Json) -> bool {
     }
 }
 
-/// Whether the (valid) text has an integer of 19 or more digits that is not an `i64`.
+/// The floating-point number that is written with exactly these digits. JavaScript writes 9.3e18
+/// so.
+fn float_of(digits: &str) -> Option<f64> {
+    digits.parse().ok().filter(|number: &f64| number.to_string() == digits)
+}
+
+/// Whether the (valid) text has an integer of 19 or more digits that is neither an `i64` nor the
+/// text of a floating-point number.
 fn has_huge_integer(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some((first, tail)) = rest.split_first() {
@@ -63,7 +70,8 @@ fn has_huge_integer(text: &[u8]) -> bool {
             rest = after;
             let whole = digits.iter().all(u8::is_ascii_digit);
             let literal = std::iter::once(*first).chain(digits.iter().copied()).collect::<Vec<_>>();
-            let fits = std::str::from_utf8(&literal).is_ok_and(|t| t.parse::<i64>().is_ok());
+            let fits = std::str::from_utf8(&literal)
+                .is_ok_and(|text| text.parse::<i64>().is_ok() || float_of(text).is_some());
             if whole && !fits {
                 return true;
             }
@@ -140,7 +148,8 @@ impl<'de> Visitor<'de> for Tree<'_> {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Json, E> {
-        i64::try_from(value).map(Json::Int).map_err(|_| {
+        let whole = i64::try_from(value).map(Json::Int).ok();
+        whole.or_else(|| float_of(&value.to_string()).map(Json::Float)).ok_or_else(|| {
             E::custom("a whole number does not fit 64 bits; below attributes it can be a string")
         })
     }
@@ -272,10 +281,21 @@ mod tests {
     fn an_integer_keeps_its_digits_or_is_rejected() {
         assert_eq!(read(b"9223372036854775807"), Ok(Json::Int(i64::MAX)));
         assert_eq!(read(b"-9223372036854775808"), Ok(Json::Int(i64::MIN)));
-        for text in
-            ["9223372036854775808", "-9223372036854775809", "[1e300,123456789012345678901234]"]
-        {
+        for text in [
+            "9223372036854775808",
+            "-9223372036854775809",
+            "12345678901234567890",
+            "[1e300,123456789012345678901234]",
+        ] {
             assert!(detail(text).contains("string"), "{text}");
+        }
+        // As JavaScript writes the numbers 9.3e18, -1e20 and 12345678901234567890.5.
+        for (text, number) in [
+            ("9300000000000000000", 9.3e18),
+            ("-100000000000000000000", -1e20),
+            ("12345678901234567000", 12_345_678_901_234_567_890.5),
+        ] {
+            assert_eq!(read(text.as_bytes()), Ok(Json::Float(number)), "{text}");
         }
         assert_eq!(read(b"[1e300]"), Ok(Json::Array(vec![Json::Float(1e300)])));
         assert!(read(br#"["\"123456789012345678901234", 1E20]"#).is_ok());

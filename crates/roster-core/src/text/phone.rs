@@ -2,7 +2,8 @@
 //! describe.
 //!
 //! A number has at least two digits, of any script, and otherwise only characters that numbers are
-//! written with (ITU-T E.123, RFC 3966, and those of address books). The key is the digits with a
+//! written with (ITU-T E.123, and those of address books). A URI (RFC 3966) may have any
+//! parameters. The key is the digits with a
 //! `+` before them, if there is one. It adds no country and removes no trunk prefix.
 
 use super::Detail;
@@ -20,7 +21,10 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
     if typed.len() > LENGTH_MAX && typed.chars().nth(LENGTH_MAX).is_some() {
         return Err("a phone number has at most 64 characters: shorten it".into());
     }
-    if let Some(c) = typed.chars().find(|&c| !is_usual(c)) {
+    let (number, parameters) = parts(typed);
+    let is_parameter = |c: char| is_usual(c) || "-_.!~*'()[]/:&+$%;=".contains(c);
+    let unusual = number.chars().find(|&c| !is_usual(c));
+    if let Some(c) = unusual.or_else(|| parameters.chars().find(|&c| !is_parameter(c))) {
         return Err(format!(
             "{} is not used in phone numbers: write digits, spaces and + - ( ) . /",
             describe(c)
@@ -30,7 +34,7 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
     if typed.chars().filter(|&c| decimal_digit(c).is_some()).count() < DIGITS_MIN {
         return Err("a phone number has at least two digits".into());
     }
-    if !words(after_scheme(typed)).all(is_known_word) {
+    if !words(number).all(is_known_word) {
         return Err("write a phone number in digits, and an extension as `ext. 12` or `x12`".into());
     }
     Ok(())
@@ -91,11 +95,14 @@ fn is_space(c: char) -> bool {
     matches!(c, '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
-fn after_scheme(typed: &str) -> &str {
+/// The number without the scheme of a URI, and the parameters of the URI.
+fn parts(typed: &str) -> (&str, &str) {
     let start = typed.trim_start_matches(|c| c == ' ' || is_bidi_mark(c));
     match start.split_at_checked(4) {
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("tel:") => rest,
-        Some(_) | None => typed,
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("tel:") => {
+            rest.split_once(';').unwrap_or((rest, ""))
+        }
+        Some(_) | None => (typed, ""),
     }
 }
 
@@ -128,6 +135,9 @@ mod tests {
             "tel:+1-201-555-0123",
             "TEL:863-1234;phone-context=+1-914-555",
             "tel:+1;ext=22",
+            "tel:7042;phone-context=example.com",
+            "tel:+358-555-1234567;postd=pp22",
+            "tel:+1-201-555-0123;isub=12;foo=b_a%20r",
             "*123#",
             "112",
             "+49\u{A0}30\u{202F}1234",
@@ -159,6 +169,9 @@ mod tests {
             ("1-800-FLOWERS", "in digits"),
             ("12 tel:34", "in digits"),
             ("tel:tel:12", "in digits"),
+            ("tel:flowers12;ext=3", "in digits"),
+            ("tel:12;a=\"b\"", "U+0022"),
+            ("12;foo=34", "in digits"),
             ("ada@example.com 12", "`@` (U+0040)"),
             ("12\n34", "U+000A"),
             ("12\u{200B}34", "U+200B"),
