@@ -13,7 +13,11 @@ use axum::{
     handler::Handler,
     response::{IntoResponse, Response},
 };
-use http::{HeaderName, HeaderValue, Method, header::X_CONTENT_TYPE_OPTIONS, request::Parts};
+use http::{
+    HeaderName, HeaderValue, Method,
+    header::{CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS},
+    request::Parts,
+};
 use prometheus_client::metrics::histogram::Histogram;
 use roster_core::{Actor, access::Authority};
 use roster_server::{
@@ -26,6 +30,7 @@ use roster_server::{
 use crate::{
     authorization::{authorize, read_nothing_and_reauthorize},
     description,
+    extract::Media,
     limits::{
         admission::{holds_too_much, identity},
         time_limits::{ReadLimit, in_time},
@@ -97,7 +102,8 @@ where
             let mut after = After {
                 started,
                 method: parts.method.clone(),
-                is_scim: scim::is_below(app.settings.base_path(), &parts),
+                scim: scim::is_below(app.settings.base_path(), &parts)
+                    .then(|| scim::accepted(&parts.headers)),
                 coding: operation
                     .filter(|operation| operation.is_compressible())
                     .map(|_| compression::accepted(&parts.headers)),
@@ -197,7 +203,8 @@ fn check_memory(authority: &Authority, peer: &Peer, client: IpAddr) -> Result<()
 struct After {
     started: Instant,
     method: Method,
-    is_scim: bool,
+    /// The media type of errors, if the path belongs to SCIM.
+    scim: Option<Media>,
     /// The coding that the caller accepts, if the response may have one.
     coding: Option<AcceptedCoding>,
     cors: CorsGrant,
@@ -243,7 +250,18 @@ impl After {
             response = compress(response, accepted);
         }
         self.measure(app, &context, duration, response.status().as_u16());
+        let is_error = response.status().is_client_error() || response.status().is_server_error();
         let headers = response.headers_mut();
+        if let Some(media) = self.scim {
+            if self.method.is_safe() {
+                let is_by_coding = headers.contains_key(VARY);
+                let varies = if is_by_coding { "Accept, Accept-Encoding" } else { "Accept" };
+                headers.insert(VARY, HeaderValue::from_static(varies));
+            }
+            if is_error {
+                headers.insert(CONTENT_TYPE, media.header());
+            }
+        }
         self.cors.write_headers(headers);
         app.admission.tell(self.rate_limit, headers);
         headers.insert(NOSNIFF.0, NOSNIFF.1);
@@ -262,7 +280,7 @@ impl After {
     fn write(&self, app: &AppState, context: &RequestContext, problem: Problem) -> Response {
         let request_id = context.request_id();
         problem.log(request_id);
-        if self.is_scim {
+        if self.scim.is_some() {
             scim::from_problem(problem)
         } else {
             problem.write(&app.settings.base_url, request_id)

@@ -19,13 +19,16 @@ pub(crate) mod users;
 mod walk;
 
 use axum::response::{IntoResponse, Response};
-use http::request::Parts;
+use http::{HeaderMap, request::Parts};
 use roster_core::{Failure, StoreError};
 use roster_scim::ScimError;
 
 pub(crate) use fault::from_problem;
 
-use crate::problem::Problem;
+use crate::{
+    extract::{JSON, Media, SCIM_JSON, negotiate},
+    problem::Problem,
+};
 
 /// Why a request fails.
 #[derive(Debug)]
@@ -77,6 +80,11 @@ pub(crate) fn is_below(base_path: &str, parts: &Parts) -> bool {
     let below = parts.uri.path().strip_prefix(base_path);
     let below = below.and_then(|below| below.strip_prefix("/scim/v2"));
     below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The media type of errors that a client accepts.
+pub(crate) fn accepted(headers: &HeaderMap) -> Media {
+    negotiate(headers, &[SCIM_JSON, JSON]).unwrap_or(SCIM_JSON)
 }
 
 /// Callers are services, none of which is a user (RFC 7644 section 3.11).

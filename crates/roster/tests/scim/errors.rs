@@ -43,8 +43,16 @@ pub(crate) async fn forms_that_are_not_spoken_are_refused(backend: Backend) {
     ] {
         for target in [at(&user), "/Users".to_owned(), "/Schemas".to_owned()] {
             let reply = ask(&service, "GET", &target).header("accept", accept).send().await;
-            assert_eq!(reply.expect(200).header("content-type"), answered, "{accept}");
+            let reply = reply.expect(200);
+            assert_eq!(reply.header("content-type"), answered, "{accept}");
+            assert!(reply.header("vary").starts_with("Accept"), "{accept}");
         }
+        for (target, status) in [("/Users?filter=x", 400), ("/Users/x", 404), ("/Me", 501)] {
+            let reply = ask(&service, "GET", target).header("accept", accept).send().await;
+            assert_eq!(reply.expect(status).header("content-type"), answered, "{accept}");
+        }
+        let taken = send(&service, "POST", "/Users", &named("ada")).header("accept", accept);
+        assert_eq!(taken.send().await.expect(409).header("content-type"), answered, "{accept}");
     }
     let reply = ask(&service, "GET", &at(&user)).header("accept", "text/html").send().await;
     refused(reply, 406, None);

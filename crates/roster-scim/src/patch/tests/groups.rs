@@ -91,6 +91,17 @@ fn members_are_replaced_and_removed_all_at_once() {
 }
 
 #[test]
+fn a_removal_of_nothing_removes_no_member() {
+    for path in ["members".to_owned(), format!(r#"members[value eq \"{}\"]"#, id(1))] {
+        for value in ["[]", "[ ]", "{}", " {\n}"] {
+            let list = format!(r#"{{"op":"remove","path":"{path}","value":{value}}}"#);
+            assert_eq!(change(&list, Strictness::Tolerant), (false, vec![], vec![]), "{list}");
+            assert!(group(&list, Strictness::Strict).is_err(), "{list}");
+        }
+    }
+}
+
+#[test]
 fn entra_removes_members_by_a_list_in_value() {
     let list = format!(r#"{{"op":"Remove","path":"members","value":[{}]}}"#, member(1));
     assert_eq!(change(&list, Strictness::Tolerant), (false, vec![], vec![id(1)]));
