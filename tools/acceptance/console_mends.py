@@ -1,17 +1,19 @@
 """What once went wrong in the console, for console.py: lost secrets, lost text, changed values."""
 
-import contextlib
 import json
 
 from console_sessions import press_escape
-from console_stage import sign_in
+from console_stage import held, sign_in
 from tenants_client import expect
 
 BIG, TEXTS = 9007199254740993, ["Smith, John", "b", " [1]"]
 EVERY = ("busy", "twice", "ends", "meanwhile", "created", "values", "undo", "leave", "tenant",
-         "alike", "lines", "unticked", "broken", "operator", "repeated")
+         "alike", "lines", "unticked", "broken", "operator", "repeated", "odd", "undrawn",
+         "unreachable", "waiting", "signing_out", "heard", "copied")
 # In a slice.
-SOME_MENDS = ("busy", "undo")
+SOME_MENDS = ("busy", "undo", "odd", "unreachable", "signing_out")
+ODD = {"obj": {"toString": 1}, "short": {"value": {"toString": "x"}}, "list": [{"toString": 1}],
+       "made": {"constructor": "x", "b": 1}, "__proto__": {"a": 1}, "toString": "text"}
 
 
 class Mends:
@@ -49,22 +51,8 @@ class Mends:
             self.page.locator(".toast").filter(has_text=said).last.wait_for()
             self.page.locator(".toast .icon").last.click()
 
-    @contextlib.contextmanager
     def held(self, path, method):
-        """Requests of a method wait until the end of the block."""
-        waiting = []
-
-        def hold(route):
-            if route.request.method == method:
-                waiting.append(route)
-            else:
-                route.continue_()
-
-        self.page.route(path, hold)
-        yield waiting
-        for route in waiting:
-            route.continue_()
-        self.page.unroute(path)
+        return held(self.page, path, method)
 
     def sent(self, waiting):
         while not waiting:
@@ -363,3 +351,140 @@ class Mends:
         page.keyboard.up("#")
         page.locator("#row-4").wait_for(state="detached")
         expect(self.stage.count("title eq %22Held%22") == 4, "a held key deletes several users")
+
+    def odd(self):
+        """Any JSON is shown as text. Members with the names of inherited ones are removed and put
+        back.
+        """
+        self.stage.change(f"/users/{self.user}", {"attributes": ODD})
+        gone = self.stage.ask("POST", "/users", {"username": "odd-gone", "attributes": ODD})["id"]
+        self.stage.ask("DELETE", f"/users/{gone}")
+        for place in (f"users/{self.user}/history", "activity", f"deleted/{gone}"):
+            page = self.at(place)
+            page.get_by_text('{"value":{"toString":"x"}}').first.wait_for()
+            expect(page.get_by_text("[object").count() == 0, f"{place} shows an object as no text")
+        page = self.at()
+        made = page.locator("#f-attributes-made")
+        made.fill('{"constructor": "x"}')
+        page.locator(".savebar .primary").click()
+        page.locator(".toast").filter(has_text="Saved as version").wait_for()
+        self.same(ODD | {"made": {"constructor": "x"}})
+        page.locator(".toast").get_by_role("button", name="Undo").click()
+        page.locator(".toast").filter(has_text="Undone").wait_for()
+        self.same(ODD)
+
+    def undrawn(self):
+        """A line that cannot be drawn leaves all others, and a screen the navigation."""
+        self.stage.change(f"/users/{self.user}", {"attributes": {"breaks": {"b": 1}}})
+        self.stage.change(f"/users/{self.user}", {"title": "Drawn"})
+        page = self.at("groups")
+        page.evaluate("""() => {
+            const whole = JSON.stringify;
+            JSON.stringify = (value, ...more) => {
+                if (value?.b === 1 || value?.name === "Mend undrawn") {
+                    throw new Error("cannot be drawn");
+                }
+                return whole(value, ...more);
+            };
+            location.hash = "#/activity";
+        }""")
+        page.locator(".ev-what").get_by_text("Cannot be shown").first.wait_for()
+        page.locator(".ev-what").get_by_text("Drawn").first.wait_for()
+        page.evaluate("(id) => { location.hash = `#/users/${id}/raw`; }", self.user)
+        page.locator(".fault").get_by_text("cannot be drawn").wait_for()
+        page.locator(".nav").get_by_role("link", name="Groups").click()
+        page.get_by_role("heading", name="Groups").wait_for()
+        faults, self.theatre.faults[:] = list(self.theatre.faults), []
+        other = [one for one in faults if "cannot be drawn" not in one]
+        expect(faults and not other, f"the page has {faults[:3]}")
+
+    def unreachable(self):
+        """Without a connection a click says so, and the next one works."""
+        page = self.at("users")
+        page.locator("#row-0").wait_for()
+        page.context.set_offline(True)
+        page.locator("#filter-button").click()
+        page.locator(".toast").filter(has_text="The service cannot be reached").wait_for()
+        page.context.set_offline(False)
+        page.locator("#filter-button").click()
+        page.locator("#filter-name").wait_for()
+        expect(page.locator("link[href$='screens.css']").count() == 1, "the styles are not read")
+        page.keyboard.press("Escape")
+        faults = self.theatre.faults
+        faults[:] = [one for one in faults if "screens.css" not in one]
+        page.context.set_offline(True)
+        webhooks = page.locator(".nav").get_by_role("link", name="Webhooks")
+        webhooks.click()
+        page.locator(".fault").filter(has_text="No connection to the service").wait_for()
+        page.context.set_offline(False)
+        self.button("Retry").click()
+        self.button("New webhook").wait_for()
+        page.route("**/tenants.js", lambda route: route.fulfill(status=404))
+        page.locator(".nav").get_by_role("link", name="Tenants").click()
+        page.locator(".fault").filter(has_text="Roster was updated").wait_for()
+
+    def waiting(self):
+        """After the end of a session one request of the list waits for the sign-in, not many."""
+        page = self.page
+        page.clock.install()
+        self.at("users").locator("#row-0").wait_for()
+        sent = []
+        page.on("request", lambda one: "/users?" in one.url and sent.append(one.url))
+        page.context.clear_cookies()
+        for _ in range(4):
+            page.clock.run_for(5000)
+            page.wait_for_timeout(100)
+        over = page.locator("dialog[open]")
+        over.locator("#credential").fill(self.stage.key)
+        expect(len(sent) == 1, f"{len(sent)} requests wait for the sign-in")
+        page.keyboard.press("Enter")
+        over.wait_for(state="detached")
+        page.wait_for_timeout(300)
+        expect(len(sent) == 2, f"after the sign-in the list sends {len(sent) - 1} requests")
+
+    def signing_out(self):
+        """Signing out asks once, before the session ends."""
+        page, asked = self.at(), []
+        page.on("dialog", lambda one: (asked.append(one.type), one.accept()))
+        page.locator("#f-title").fill("Typed")
+        for answer in ("Stay", "Leave"):
+            self.button("Sign out").click()
+            page.locator("dialog").get_by_text("not saved").wait_for()
+            kept = [cookie for cookie in page.context.cookies() if cookie["httpOnly"]]
+            expect(kept, "the session ends before the question")
+            self.button(answer).click()
+            if answer == "Stay":
+                self.save()
+                expect(self.stored("title") == "Typed", "after Stay nothing can be saved")
+                page.locator("#f-title").fill("Lost")
+        page.get_by_role("heading", name="Sign in").wait_for()
+        expect(not asked, f"it asks again: {asked}")
+        expect(not page.context.cookies(), "the browser keeps the session")
+
+    def heard(self):
+        """A screen reader hears what is said in an open dialog."""
+        group = self.stage.ask("POST", "/groups", {"display_name": "Heard"})["id"]
+        page = self.at(f"groups/{group}")
+        self.button("Add members").first.click()
+        heard = page.locator("dialog[open] [aria-live=polite]")
+        page.locator("#add-search").fill("mend heard")
+        heard.filter(has_text="1 result").wait_for(state="attached")
+        self.button("Done").click()
+        page = self.at("groups")
+        self.button("New group").click()
+        page.locator("dialog #f-display_name").fill("x" * 2000)
+        page.keyboard.press("Enter")
+        heard.filter(has_text="needs attention").wait_for(state="attached")
+
+    def copied(self):
+        """Copying an id is said, and so is it if the browser refuses."""
+        group = self.stage.ask("POST", "/groups", {"display_name": "Copied"})["id"]
+        page = self.at(f"groups/{group}")
+        self.button("More").click()
+        page.get_by_role("menuitem", name="Copy the id").click()
+        page.locator(".toast").filter(has_text="The id is copied").wait_for()
+        found = page.evaluate("() => navigator.clipboard.readText()")
+        expect(found == group, f"copied is {found}")
+        page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(Error()); }")
+        self.button("Copy the id").click()
+        page.locator(".toast.bad").filter(has_text="Not copied").wait_for()

@@ -150,6 +150,26 @@ def of_a_tenant(stage, theatre):
     page.keyboard.press("Enter")
     page.locator("#row-0").filter(has_text="Wile").wait_for()
     expect("acme" in page.locator(".side").inner_text(), "the page does not name the tenant")
+    # A credential of another tenant does not go on with the page, nor read anything for it.
+    seen = []
+    page.on("response", lambda one: "/users?" in one.url and seen.append((one.status, one.url)))
+    context.clear_cookies()
+    page.locator("#search").fill("wile")
+    over = page.locator("dialog[open]")
+    over.locator("#credential").fill(stage.made_key("elsewhere", ["users:read"]))
+    page.keyboard.press("Enter")
+    over.get_by_text("What is on the page is of another tenant").wait_for()
+    page.wait_for_timeout(5500)
+    expect(not context.cookies(), "the browser keeps the session of another tenant")
+    over.locator("#credential").fill(stage.made_key("acme2", ["users:read"], "/tenants/acme"))
+    page.keyboard.press("Enter")
+    over.get_by_text("This credential is for one tenant").wait_for()
+    over.locator("#tenant").fill("acme")
+    page.keyboard.press("Enter")
+    over.wait_for(state="detached")
+    page.locator("#row-0").filter(has_text="Wile").wait_for()
+    other = [one for one in seen if "/tenants/acme/" not in one[1]]
+    expect(not other, f"after the end of the session the page asked {other}")
     context.close()
 
 

@@ -2,6 +2,7 @@
 that counts its clicks and keys.
 """
 
+import contextlib
 import json
 import shutil
 from urllib.parse import urlsplit
@@ -266,3 +267,21 @@ class Hand:
         if menu.is_visible():
             self.press(menu)
         self.press(self.page.locator(".nav").get_by_role("link", name=name))
+
+
+@contextlib.contextmanager
+def held(page, path, method):
+    """Requests of a method wait until the end of the block."""
+    waiting = []
+
+    def hold(route):
+        if route.request.method == method:
+            waiting.append(route)
+        else:
+            route.continue_()
+
+    page.route(path, hold)
+    yield waiting
+    for route in waiting:
+        route.continue_()
+    page.unroute(path)

@@ -253,7 +253,10 @@ class Tasks:
                 else:
                     hand.press(self.button("Export"))
                     hand.choose(words)
-            text = Path(download.value.path()).read_text()
+            content = Path(download.value.path()).read_bytes()
+            expect(content.startswith(b"\xef\xbb\xbf") == (words == "CSV"),
+                   f"the {words} begins with {content[:9]}")
+            text = content.decode("utf-8-sig")
             wanted = sorted(f"seller{n}" for n in range(SALES))
             expect(sorted(read(text)) == wanted, f"the {words} has others: {text[:300]}")
             self.end("export", hand, 2, before)

@@ -26,14 +26,22 @@ export class Problem extends Error {
     }
 }
 
+/** Of a part of the page that was not loaded, in the words of each browser. */
+const NOT_LOADED = /imported module|module script/i;
+
 /** A problem from any error. @returns {any} */
 export const asProblem = (error) => (error instanceof Problem ? error
-    : new Problem(0, /imported module/.test(error?.message)
+    : new Problem(0, NOT_LOADED.test(error?.message)
         ? { title: "Roster was updated", detail: "Reload the page to go on." }
         : error instanceof TypeError && /fetch|network|load/i.test(error.message)
         ? { title: "No connection to the service",
-            detail: "The request got no response. Check your network, then try again." }
+            detail: "The service cannot be reached. Check your network, then try again." }
         : { title: "The page has a fault", detail: String(error?.message ?? error) }));
+
+/** The same, after it was asked whether the service has other files now, or does not answer. */
+export const problemOf = async (error) => (!NOT_LOADED.test(error?.message) ? asProblem(error)
+    : send("GET", "/livez", { service: true, quiet: true })
+        .then(() => asProblem(error), asProblem));
 
 /** `ask` is called after a 401 of a signed-in page, and resolves after a new sign-in; `taken` after
  * another tab has signed in. */

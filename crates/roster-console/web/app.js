@@ -1,10 +1,11 @@
 // Start, sign-in, and the screen that the fragment names.
 import { html, render } from "./vendor/lit-html/lit-html.js";
-import { asProblem, get, getSession, sessionEnd, setSession } from "./api.js";
+import { asProblem, get, getSession, problemOf, sessionEnd, setSession } from "./api.js";
 import { setCaller } from "./caller.js";
 import { addLayer, closeToast, here, loadStyles, nav, refresh, toasts } from "./page.js";
 import { formatRoute, samePlace } from "./route.js";
-import { errorPanel, pageHead, skeleton } from "./ui/parts.js";
+import { attempt } from "./ui/data.js";
+import { errorPanel, pageHead, safely, skeleton } from "./ui/parts.js";
 import { onKey, shell } from "./ui/shell.js";
 
 /** The screens, and the modules of one record of their list. A screen has `title`, `view`, perhaps
@@ -18,6 +19,9 @@ const root = document.getElementById("app");
 let [screen, signIn, error, inside, over] = [];
 let [shown, shownHash, opening, moveFocus, renewed] = [here(), location.hash, 0, false, 0];
 
+const failed = (why) => html`${pageHead({ title: "This cannot be shown" })}${
+    errorPanel(why, openScreen)}`;
+
 function draw() {
     render(!inside ? (signIn ? signIn.view()
         : error && html`<main class="alone">${errorPanel(error, start)}<div class="row">${
@@ -25,8 +29,7 @@ function draw() {
             default tenant</a>` : ""}${getSession() ? html`<button class="btn" @click=${() =>
             import("./session.js").then((session) => session.signOut())}>Sign out</button>`
             : ""}</div></main>`)
-        : shell(screen, screen ? screen.view() : error
-            ? html`${pageHead({ title: "This cannot be shown" })}${errorPanel(error, openScreen)}`
+        : shell(screen, screen ? safely(() => screen.view(), failed) : error ? failed(error)
             : html`${pageHead({ title: "" })}${skeleton(10)}`), root);
     screen?.drawn?.();
     const title = inside ? screen?.title : "Sign in";
@@ -62,7 +65,8 @@ async function openScreen() {
             file !== "users" && loadStyles("screens.css")]);
         screen = mine === opening ? module.default(route) : screen;
     } catch (failure) {
-        error = mine === opening ? failure : error;
+        const problem = await problemOf(failure);
+        error = mine === opening ? problem : error;
     }
     refresh();
 }
@@ -76,10 +80,8 @@ async function moved() {
     if (!stays && screen?.unsaved?.() && location.hash !== shownHash) {
         const wanted = location.hash;
         history.pushState(null, "", shownHash);
-        const { confirm } = await import("./ui/confirm.js");
-        if (await confirm({ title: "Leave without saving?", danger: true, action: "Leave",
-            cancel: "Stay", text: "Your changes are not saved. If you leave, they are lost." })) {
-            screen.unsaved = undefined;
+        const { mayLeave } = await import("./ui/confirm.js");
+        if (await mayLeave(screen)) {
             location.hash = wanted;
         }
         return;
@@ -122,10 +124,10 @@ async function start() {
 }
 
 /** User input keeps a session alive; polling does not. */
-async function onInput() {
+function onInput() {
     if (getSession() && !over && Date.now() - renewed > 60_000) {
         renewed = Date.now();
-        (await import("./session.js")).renew();
+        import("./session.js").then((session) => session.renew(), () => undefined);
     }
 }
 addLayer(draw);
@@ -137,6 +139,8 @@ addEventListener("keydown", (event) => inside && onKey(event));
 // A key that is held down would press what is in the place of a row that is gone.
 addEventListener("keydown", (/** @type {any} */ event) => event.repeat && event.key === "Enter"
     && event.target.matches?.("button, input") && event.preventDefault(), true);
+// What nothing else has said, such as that a part of the page could not be loaded.
+addEventListener("unhandledrejection", (event) => attempt(() => Promise.reject(event.reason)));
 addEventListener("beforeunload", (event) =>
     (screen?.unsaved?.() || document.querySelector("dialog .secret")) && event.preventDefault());
 if (!location.hash) {

@@ -11,18 +11,26 @@ export const SHORT = { emails: "email", phone_numbers: "phone_number", photos: "
 
 const names = (pointer) => pointer.slice(1).split("/")
     .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
-export const valueAt = (record, pointer) =>
-    names(pointer).reduce((value, name) => (Object.hasOwn(value ?? {}, name) ? value[name]
-        : undefined), record);
+/** A member of a value. Each object inherits members, such as constructor, that no record has. */
+export const own = (value, name) =>
+    (Object.hasOwn(value ?? {}, name) ? value[name] : undefined);
+export const valueAt = (record, pointer) => names(pointer).reduce(own, record);
 
 /** An empty text or list is no value for the service. */
 const none = (value) => (value ?? "") === "" || (Array.isArray(value) && !value.length);
 
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+/** Inside of a value an empty text or list is one, and null in an object is none. */
+const same = (one, other) => (isObject(one) && isObject(other)
+    ? Object.keys({ ...one, ...other }).every((name) =>
+        same(own(one, name) ?? null, own(other, name) ?? null))
+    : Array.isArray(one) && Array.isArray(other)
+        ? one.length === other.length && one.every((value, at) => same(value, other[at]))
+        : one === other);
+
 /** Whether two values are stored alike; the order of members does not matter. */
-export const equal = (one, other) => (none(one) || none(other) ? none(one) && none(other)
-    : typeof one !== "object" || typeof other !== "object"
-        || Array.isArray(one) !== Array.isArray(other) ? one === other
-        : Object.keys({ ...one, ...other }).every((name) => equal(one[name], other[name])));
+export const equal = (one, other) =>
+    (none(one) || none(other) ? none(one) && none(other) : same(one, other));
 
 /** Without those that change nothing. */
 export const realEdits = (base, edits) =>
@@ -36,9 +44,9 @@ export function laterEdits(base, sent, edits) {
 }
 
 /** A patch keeps the members of an object that it does not name: those left out are null. */
-const whole = (before, after) => ([before, after].every((one) => one?.constructor === Object)
+const whole = (before, after) => (isObject(before) && isObject(after)
     ? Object.fromEntries(Object.keys({ ...before, ...after }).map((name) =>
-        [name, whole(before[name], after[name] ?? null)])) : after);
+        [name, whole(own(before, name), own(after, name) ?? null)])) : after);
 
 export function patchOf(base, edits) {
     // An attribute may be named __proto__.
@@ -57,7 +65,7 @@ export function patchOf(base, edits) {
 
 export function changedPointers(before, after) {
     const differ = (one, other) => Object.keys({ ...one, ...other })
-        .filter((name) => !equal(one?.[name], other?.[name]));
+        .filter((name) => !equal(own(one, name), own(other, name)));
     return differ(before, after)
         .filter((name) => !OWN.has(name) && !implied(name, before, after))
         .flatMap((name) => (!["attributes", "manager"].includes(name) ? `/${name}`

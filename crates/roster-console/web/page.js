@@ -60,6 +60,7 @@ export function toast(text, { undo = undefined, kind = "ok", label = "Undo", sta
     if (!stays) {
         setTimeout(closeToast, undo || kind === "bad" ? 10000 : 6000, one);
     }
+    topDialog() && say(text);
     refresh();
 }
 
@@ -71,13 +72,21 @@ export function undo(one = [...toasts].findLast((each) => each.undo && each.labe
     one?.undo();
 }
 
-/** Say a sentence to screen readers only. */
+/** The dialog on top. */
+export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1);
+
+/** Say a sentence to screen readers only. They hear nothing from outside of an open dialog. */
 export function say(text) {
-    document.getElementById("live").textContent = text;
+    (topDialog()?.querySelector(".heard") ?? document.getElementById("live")).textContent = text;
 }
 const sheets = {};
-/** Load a further style sheet of the web folder once. */
+/** Load a further style sheet of the web folder once. After a failure the next one tries again. */
 export const loadStyles = (name) => (sheets[name] ??= new Promise((done) => {
-    document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet",
-        href: new URL(name, import.meta.url).href, onload: done, onerror: done }));
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet",
+        href: new URL(name, import.meta.url).href, onload: done, onerror() {
+            sheets[name] = null;
+            link.remove();
+            done();
+        } });
+    document.head.append(link);
 }));

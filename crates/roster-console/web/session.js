@@ -3,12 +3,22 @@ import { getSession, request, setSession, url } from "./api.js";
 
 const PATH = "/console/session";
 
-/** A key or a token for a tenant alone signs in below that tenant. */
-export async function openSession(credential, tenant = "") {
-    setSession(null);
+const forget = () => request("DELETE", PATH, { service: true, quiet: true });
+
+/** A key or a token for a tenant alone signs in below that tenant. The session of before stays
+ * until there is another one: other requests go to its tenant. `refuse(session)` says why the page
+ * cannot take this one, which the browser then forgets. */
+export async function openSession(credential, tenant = "", refuse = (_) => "") {
     const below = tenant && `/tenants/${encodeURIComponent(tenant)}`;
-    setSession((await request("POST", below + PATH, { quiet: true, service: true,
-        headers: { Authorization: `Bearer ${credential.trim()}` } })).data);
+    // A session cannot begin another one, so its proof is left out.
+    const { data } = await request("POST", below + PATH, { quiet: true, service: true,
+        headers: { Authorization: `Bearer ${credential.trim()}`, "Roster-Console": "" } });
+    const why = refuse(data);
+    if (why) {
+        await forget();
+        throw new Error(why);
+    }
+    setSession(data);
 }
 
 /** Put the end of the session off. A failure shows with the next request. */
@@ -16,7 +26,7 @@ export const renew = () =>
     request("PUT", PATH, { service: !getSession().tenant }).catch(() => undefined);
 
 /** Sign out here, and load the page again so that nothing of it stays in memory. */
-export const signOut = () => request("DELETE", PATH, { service: true, quiet: true }).finally(() => {
+export const signOut = () => forget().finally(() => {
     setSession(null);
     location.href = url("/console", {}, true);
     location.reload();

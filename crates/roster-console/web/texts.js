@@ -98,9 +98,11 @@ export function textsOf(values) {
         : exact.map((text) => text ?? "");
 }
 
+/** Never String of an object: its member toString may be anything. */
 export function valueText(/** @type {any} */ value) {
+    const short = value?.value ?? value?.display_name ?? value?.formatted;
     return Array.isArray(value) ? value.map(valueText).join(", ")
         : typeof value === "boolean" ? (value ? "yes" : "no")
-            : value && typeof value === "object" ? String(value.value ?? value.display_name
-                ?? value.formatted ?? JSON.stringify(value)) : String(value ?? "");
+            : value && typeof value === "object" ? (typeof (short ?? {}) === "object"
+                ? JSON.stringify(value) : String(short)) : String(value ?? "");
 }

@@ -38,6 +38,14 @@ test("an empty text, an empty list and a missing member are the same", () => {
     assert.ok(equal({ a: 1, b: [2] }, { b: [2], a: 1 }) && !equal([1, 2], [2, 1]));
 });
 
+test("inside of a value an empty text and an empty list are stored", () => {
+    assert.ok(equal({ a: null, b: 1 }, { b: 1 }) && equal([{ a: undefined }], [{}]));
+    assert.ok(!equal({ a: "", b: 1 }, { b: 1 }) && !equal({ a: [], b: 1 }, { b: 1 }));
+    assert.ok(!equal(["a", ""], ["a"]) && !equal(["a", null], ["a"]) && !equal([null], [""]));
+    assert.deepEqual(patchOf({ attributes: { odd: { a: "", b: 1 } } },
+        new Map([["/attributes/odd", { b: 1 }]])), { attributes: { odd: { a: null, b: 1 } } });
+});
+
 test("changed members, without those of the service and implied lists", () => {
     const now = { ...base, version: 8, updated_at: "x", email: "b@example.com",
         emails: [{ value: "b@example.com", primary: true }], attributes: { team: "web", badge: 1815 } };
@@ -82,4 +90,19 @@ test("an attribute may have any name", () => {
     const before = JSON.parse('{"version":1,"attributes":{"__proto__":"a"}}');
     const patch = patchOf(before, new Map([["/attributes/__proto__", "b"]]));
     assert.equal(JSON.stringify(patch), '{"attributes":{"__proto__":"b"}}');
+});
+
+test("members may have the names of inherited ones", () => {
+    const odd = JSON.parse('{"constructor":"x","toString":{"a":1},"__proto__":{},"b":1}');
+    const stored = { version: 1, attributes: { odd } };
+    const patch = patchOf(stored, new Map([["/attributes/odd", { constructor: "x" }]]));
+    assert.equal(JSON.stringify(patch), '{"attributes":{"odd":{"constructor":"x",'
+        + '"toString":null,"__proto__":null,"b":null}}}');
+    assert.ok(equal(odd, structuredClone(odd)) && !equal({}, { constructor: "x" }));
+    assert.ok(!equal({}, JSON.parse('{"__proto__":{}}')));
+    assert.deepEqual(changedPointers({ attributes: {} }, { attributes: odd }).sort(),
+        ["__proto__", "b", "constructor", "toString"].map((name) => `/attributes/${name}`));
+    const now = { version: 2, attributes: { odd: { ...odd, b: 2 } } };
+    const [clash] = merge(stored, now, new Map([["/attributes/odd", { constructor: "y" }]])).both;
+    assert.deepEqual(clash.now, now.attributes.odd);
 });

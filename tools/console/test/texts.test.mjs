@@ -53,6 +53,17 @@ test("values", () => {
     assert.equal(valueText(null), "");
 });
 
+test("each value of JSON has a text", () => {
+    for (const odd of [{ toString: 1 }, { value: { a: 2 } }, { value: [1] },
+        { value: { toString: "x" } }, { formatted: null, value: null }]) {
+        assert.equal(valueText(odd), JSON.stringify(odd));
+        assert.equal(valueText([odd, 1]), `${JSON.stringify(odd)}, 1`);
+        assert.deepEqual(textsOf([odd, "x"]), [JSON.stringify(odd), "x"]);
+    }
+    assert.equal(valueText({ value: 0 }), "0");
+    assert.equal(valueText({ display_name: "A" }), "A");
+});
+
 test("values that differ do not look alike", () => {
     assert.deepEqual(textsOf(["a", "b"]), ["a", "b"]);
     assert.deepEqual(textsOf([undefined, "b"]), ["", "b"]);

@@ -38,7 +38,7 @@ test("a text stays a text, and another value is JSON", () => {
 
 test("a list is read as what was written", () => {
     for (const list of [["Smith, John", "b"], [" a"], ["[1]"], ["a\nb", "c"], [""], ["1", "true"],
-        [1, 2], [{ a: 1 }], [], ["[", "]"]]) {
+        [1, 2], [{ a: 1 }], [{ toString: 1 }], ["a", ""], [], ["[", "]"]]) {
         const type = typeof list[0] === "number" ? "integer" : "string";
         assert.deepEqual(listOf(listText(list, type), type), list);
     }

@@ -7,7 +7,7 @@ import { go, here, refresh, setQuery, to } from "../page.js";
 import { count, date, dateTime, fullTime } from "../texts.js";
 import { icon } from "../ui/icons.js";
 import { listScreen, listView } from "../ui/list.js";
-import { copyButton, cut, noScope } from "../ui/parts.js";
+import { copyButton, cut, noScope, safely } from "../ui/parts.js";
 import { activityLog } from "./activity_log.js";
 import { TYPES, foldText, sentenceOf, subjectOf } from "./activity_text.js";
 import { people } from "./group_members.js";
@@ -136,7 +136,7 @@ function lineView(event, id, text, body) {
             icon(on ? "up" : "down")}</button></div>${on ? body() : ""}</li>`;
 }
 
-const eventView = (event) => lineView(event, event.id, sentenceView(event), () => {
+const eventView = (event) => lineView(event, event.id, safely(() => sentenceView(event)), () => {
     const { actor, subject, type } = event;
     const json = JSON.stringify(event, null, 2);
     return html`<div class="ev-more"><div class="pills muted">

@@ -13,7 +13,7 @@ import { select } from "../ui/fields.js";
 import { icon } from "../ui/icons.js";
 import { listScreen, listView } from "../ui/list.js";
 import { openMenu } from "../ui/menu.js";
-import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note, once }
+import { ago, avatar, badge, copyButton, cut, emptyState, noScope, note, once, safely }
     from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
 
@@ -162,8 +162,8 @@ const timeline = (items, more = undefined, putBack = undefined) => html`<ol clas
         actorName(item.actor)}</bdi></span> ${WORDS[item.type] ?? item.type} ${
         more && item.requestid?.startsWith("console-") ? "in the console" : ""} ${ago(item.time)}${
         item.changed.length ? html`<dl class="diff">${item.changed.map(({ pointer, from, now }) =>
-            changeView(pointerLabel(pointer), ...textsOf([from, now]),
-                putBack?.(pointer, from)))}</dl>` : ""}${item.lost ? html`<div class="muted">${
+            safely(() => changeView(pointerLabel(pointer), ...textsOf([from, now]),
+                putBack?.(pointer, from))))}</dl>` : ""}${item.lost ? html`<div class="muted">${
         item.lost}. The values of before are not in the log any more.</div>` : ""}${more?.(item)}
         </li>`)}</ol>`;
 

@@ -8,7 +8,7 @@ import { confirm } from "../ui/confirm.js";
 import { attempt } from "../ui/data.js";
 import { form, formView } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
-import { ago, mark, readsOnly } from "../ui/parts.js";
+import { ago, copy, mark, readsOnly } from "../ui/parts.js";
 import { facts, recordScreen } from "../ui/record.js";
 import { groupHistory } from "./activity.js";
 import { groupFields } from "./groups.js";
@@ -60,7 +60,8 @@ export default function group(route) {
         actions: () => (writes ? html`<button class="btn primary" @click=${members.add}>${
             icon("plus")}Add members</button>` : readsOnly()),
         menu: (one) => [
-            { text: "Copy the id", icon: "copy", run: () => navigator.clipboard.writeText(id) },
+            { text: "Copy the id", icon: "copy", run: async () =>
+                await copy(id) && toast("The id is copied") },
             ...(writes ? [null, ({ text: "Delete group", icon: "trash",
                 danger: true, run: () => remove(one) })] : [])],
         tabs: [["", "Members", members.view, (one) => number(one.member_count)],

@@ -2,7 +2,7 @@
 import { Problem, asProblem, base, get, getSession, jsonLines, newKey, send } from "../api.js";
 import { REPORT, cellsOf, decode, digest, newHeader, readLines, readTable, toCsv }
     from "../csv_columns.js";
-import { valueAt } from "../merge.js";
+import { own, valueAt } from "../merge.js";
 import { refresh } from "../page.js";
 import { parseJson, toJson } from "../texts.js";
 
@@ -244,7 +244,7 @@ export function refusedCsv(job) {
         ?? [...new Set(refused.flatMap(({ cells }) => Object.keys(cells ?? {})))];
     // A row that cannot be read as it was stays empty: correct it in the file itself.
     return toCsv([[...names, ...REPORT], ...refused.map((one) => [
-        ...names.map((name, at) => (!table ? textOf(one.cells?.[name])
+        ...names.map((name, at) => (!table ? textOf(own(one.cells, name))
             : one.cells?.length === table.width ? one.cells[at] : "")),
         ...REPORT.map((name) => String(one[name]))])], Boolean(table));
 }

@@ -15,7 +15,7 @@ const words = (error) => (error.code === "wrong-tenant"
         reason(error)}. ${error.retryAfter ? `Wait ${error.retryAfter} s.` : ""}`);
 
 /** State and fields of both forms. */
-function signInForm(done) {
+function signInForm(done, refuse = undefined) {
     const { tenant } = here();
     const state = { credential: "", tenant, asks: tenant !== "", show: false, busy: false,
         error: null };
@@ -26,7 +26,7 @@ function signInForm(done) {
     async function submit() {
         set({ busy: true, error: null });
         try {
-            await openSession(state.credential, state.asks ? state.tenant.trim() : "");
+            await openSession(state.credential, state.asks ? state.tenant.trim() : "", refuse);
             state.credential = "";
             await done();
         } catch (failure) {
@@ -78,15 +78,11 @@ export async function signInOver() {
         // It can be read only now, and perhaps is the key to sign in with.
         await new Promise((done) => setTimeout(done, 300));
     }
-    const tenant = () => getSession()?.tenant ?? here().tenant;
-    const before = tenant();
-    const { state, submit, fields } = signInForm(() => {
-        if (tenant() !== before) {
-            throw new Error("What is on the page is of another tenant. Use a credential for that "
-                + "one, or leave the page");
-        }
-        close();
-    });
+    const tenantOf = (session) => session?.tenant ?? here().tenant;
+    const before = tenantOf(getSession());
+    const { state, submit, fields } = signInForm(() => close(), (session) =>
+        (tenantOf(session) === before ? "" : "What is on the page is of another tenant. Use a "
+            + "credential for that one, or leave the page"));
     return dialog({ title: "Sign in to go on", stays: true, submit, action: "Sign in",
         ready: () => state.credential !== "" && !state.busy,
         lead: () => `${caller().open ? "Somebody made the first key"

@@ -7,6 +7,7 @@ import { pointerLabel } from "../texts.js";
 import { checkbox, field, focusField, select, textarea } from "../ui/fields.js";
 import { formDialog, inputId } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
+import { safely } from "../ui/parts.js";
 import { asJson, isTime, jsonOf, listOf, listText, timeOf, timeText, typed }
     from "./user_values.js";
 
@@ -124,7 +125,8 @@ export function userFields(form, left = undefined) {
                 options: [...options, ...odd.map((text) => [text, text])] }));
         }
         // A field of one line would drop line breaks.
-        const lines = [stored, form.now(pointer)].some((value) => /[\r\n]/.test(value));
+        const lines = [stored, form.now(pointer)].some((value) =>
+            typeof value === "string" && /[\r\n]/.test(value));
         return (lines ? textarea : field)(parsed(pointer,
             (text) => typed(text, type, stored), asJson, { ...more, rows: 3 }));
     }
@@ -141,8 +143,9 @@ export function userFields(form, left = undefined) {
             <legend>${name}</legend><div class="fs">${[...pointers(always),
                 ...pointers(more).filter(used)].map(member)}</div></fieldset>`)}
             <fieldset><legend>Your attributes</legend><div class="fs">${[...names].map((name) =>
-                attribute(declared.get(name) ?? { name }))}${form.writes ? html`<div class="f w">${
-                button(add, "plus", "Add an attribute")}${all ? "" : button(() => {
+                safely(() => attribute(declared.get(name) ?? { name })))}${form.writes
+                ? html`<div class="f w">${button(add, "plus", "Add an attribute")}${
+                all ? "" : button(() => {
                     all = true;
                     refresh();
                 }, "down", "Show all fields")}</div>` : ""}</div></fieldset>`;

@@ -34,7 +34,7 @@ export function listOf(text, type) {
 }
 /** JSON, if lines would be read as other values. */
 export function listText(list, type) {
-    const lines = [list ?? []].flat().join("\n");
+    const lines = [list ?? []].flat().map((value) => asJson(value)).join("\n");
     return equal(listOf(lines, type), list) ? lines : asJson(list, 2);
 }
 

@@ -4,7 +4,7 @@ import { get } from "../api.js";
 import { can } from "../caller.js";
 import { go, here, loadStyles, refresh, setQuery, to } from "../page.js";
 import { number, total, userName } from "../texts.js";
-import { foot, pages } from "../ui/data.js";
+import { attempt, foot, pages } from "../ui/data.js";
 import { icon } from "../ui/icons.js";
 import { avatar, cut, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
     skeleton, statusBadge } from "../ui/parts.js";
@@ -71,10 +71,12 @@ export const load = (list) => Object.assign(list, { stale: true, by: order(list)
 /** Ask whether the first page is another one now. Rows never move by themselves. */
 async function poll(list) {
     const { items } = list;
-    if (!items || list.loading || list.error || document.hidden
+    // One at a time: after the end of a session each waits for the sign-in.
+    if (!items || list.loading || list.error || document.hidden || list.polls === items
         || list.tenant !== here().tenant) {
         return;
     }
+    list.polls = items;
     try {
         const { status, data, etag } = await get("/users", { ifNone: list.etag,
             query: { ...query(list), count: true } });
@@ -90,6 +92,7 @@ async function poll(list) {
         // The next poll tries again; a 401 has opened the sign-in.
         list.lost = true;
     }
+    list.polls = list.polls === items ? null : list.polls;
     list.height = 0; // the window may have another size, and "2 min" becomes "3 min"
     refresh();
 }
@@ -133,9 +136,13 @@ export default function users(route) {
         extra = usersExtra({ list, apply, type, step, move, writes, current });
         refresh();
         return extra;
+    }).catch((error) => {
+        // The next one tries again.
+        asked = null;
+        throw error;
     }));
     const does = (name, ...values) => async ({ currentTarget }) =>
-        (await need())[name](currentTarget, ...values);
+        (await attempt(need))?.[name](currentTarget, ...values);
     const where = (next) => ({ q: list.q, f: list.f, sort: list.sort, ...next });
     const step = (next) => go("users", where(next));
     function apply(next) {
@@ -287,7 +294,7 @@ export default function users(route) {
             }
             const many = list.items?.length > 3000;
             if (list.f || list.selected.size || many || list.items?.length === 0) {
-                need().then((more) => many && more.hold());
+                need().then((more) => many && more.hold(), () => undefined);
             }
         },
         acts: async () => (await need()).acts(), keys: {

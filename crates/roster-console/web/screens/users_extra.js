@@ -126,7 +126,8 @@ export function usersExtra({ list, apply, type, step, move, writes, current }) {
                 ? (await response.text()).replace(/^[^\n]*\n/, "") : await response.blob());
         }
         const name = `users-${new Date().toLocaleDateString("sv")}.${kind}`;
-        download(name, pieces, type);
+        // Spreadsheets take UTF-8 without a mark for another encoding.
+        download(name, kind === "csv" ? ["\ufeff", ...pieces] : pieces, type);
         toast(`Exported as ${name}`);
     }, "The export failed");
 

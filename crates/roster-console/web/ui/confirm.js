@@ -23,6 +23,17 @@ export async function confirm(question) {
         submit: (close) => close(true) }) === true;
 }
 
+/** Whether a screen may be left: asks if something on it is not saved, and only once. */
+export async function mayLeave(screen) {
+    if (screen?.unsaved?.() && !await confirm({ title: "Leave without saving?", danger: true,
+        action: "Leave", cancel: "Stay",
+        text: "Your changes are not saved. If you leave, they are lost." })) {
+        return false;
+    }
+    Object.assign(screen ?? {}, { unsaved: undefined });
+    return true;
+}
+
 /** Show a secret, once; Esc does not close it. `typeEnd`: losing it would lock people out. */
 export function showSecret({ title, secret, text = undefined, more = undefined, typeEnd = false }) {
     let end = "";

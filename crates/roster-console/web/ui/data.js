@@ -1,6 +1,6 @@
 // What a screen reads from the API: one value, or a list page by page. And what it writes.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, get } from "../api.js";
+import { asProblem, get, problemOf } from "../api.js";
 import { refresh, toast } from "../page.js";
 import { number } from "../texts.js";
 
@@ -77,7 +77,8 @@ export const reason = (error) => asProblem(error).detail || asProblem(error).tit
 export async function attempt(work, failed = "Not done") {
     try {
         return await work() ?? true;
-    } catch (error) {
+    } catch (caught) {
+        const error = await problemOf(caught);
         toast(`${failed}: ${{ 404: "it is not there any more.",
             412: "somebody changed it just now. Look at it, then try again." }[error.status]
             ?? reason(error)}`, { kind: "bad" });

@@ -1,7 +1,7 @@
 // Dialogs, on the platform's <dialog>: it keeps the focus inside, closes with Esc, and returns the
 // focus to where it was.
 import { html, render } from "../vendor/lit-html/lit-html.js";
-import { addLayer, loadStyles, refresh } from "../page.js";
+import { addLayer, loadStyles, refresh, topDialog } from "../page.js";
 
 let last = 0;
 
@@ -33,8 +33,7 @@ export async function dialog({ title, body, actions = undefined, lead = undefine
         const leave = () => !locked() && close();
         // A second Esc closes a dialog even if its event `cancel` is prevented.
         const onEscape = (event) => event.key === "Escape" && locked()
-            && [...document.querySelectorAll("dialog[open]")].at(-1) === element
-            && event.preventDefault();
+            && topDialog() === element && event.preventDefault();
         const text = (words) => (words?.call ? words() : words);
         const usual = () => html`<div class="sp">${stays ? "" : html`<button type="button"
             class="btn" ?disabled=${busy()} @click=${leave}>${cancel}</button>`}<button
@@ -46,7 +45,8 @@ export async function dialog({ title, body, actions = undefined, lead = undefine
         }} @beforeinput=${(event) => busy() && event.preventDefault()}><header><h2 id=${id}>${
             text(title)}</h2>${lead ? html`<p>${lead()}</p>` : ""}</header><div class="body">${
             body(close)}</div>${actions || action ? html`<footer>${actions ? actions(close)
-            : usual()}</footer>` : ""}</form>`, element);
+            : usual()}</footer>` : ""}</form><div class="sr heard" aria-live="polite"></div>`,
+        element);
         const stop = addLayer(draw);
         element.addEventListener("cancel", (event) => {
             event.preventDefault();

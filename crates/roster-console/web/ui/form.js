@@ -1,7 +1,7 @@
 // Forms over a record: what was edited, what is wrong, saving, and the merge when somebody else
 // saved first.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, newKey } from "../api.js";
+import { asProblem, newKey, problemOf } from "../api.js";
 import { equal, laterEdits, patchOf, realEdits, valueAt } from "../merge.js";
 import { refresh, say } from "../page.js";
 import { count, pointerLabel, valueText } from "../texts.js";
@@ -88,7 +88,7 @@ export function form(spec) {
             // After an answer another body is another request.
             key = problem.status && problem.status !== 503 ? newKey() : key;
             return spec.read && [412, 428].includes(problem.status)
-                ? conflict().catch((other) => fail({}, asProblem(other)))
+                ? conflict().catch((other) => problemOf(other).then((why) => fail({}, why)))
                 : fail(faultsOf(problem), problem);
         }
     }

@@ -5,8 +5,8 @@ import { refresh, setQuery, toast } from "../page.js";
 import { foot } from "./data.js";
 import { icon } from "./icons.js";
 import { openMenu } from "./menu.js";
-import { emptyState, errorPanel, noScope, pageHead, readsOnly, searchBox, skeleton }
-    from "./parts.js";
+import { emptyState, errorPanel, noScope, pageHead, readsOnly, safely, searchBox,
+    skeleton } from "./parts.js";
 
 /** Where each list was when it was left, for Back. */
 const kept = new Map();
@@ -17,7 +17,7 @@ export const refusedScreen = (title, why, back = undefined) => ({ title,
 export const table = (columns, items) => html`<table class="table"><thead><tr>${columns.map((one) =>
     html`<th scope="col" class=${one.type ?? ""}>${one.head}</th>`)}</tr></thead><tbody>${
     items.map((item) => html`<tr>${columns.map((one) => html`<td class=${one.type ?? ""}>${
-        one.cell(item)}</td>`)}</tr>`)}</tbody></table>`;
+        safely(() => one.cell(item))}</td>`)}</tr>`)}</tbody></table>`;
 
 /** The items of a list with what follows them; or why there are none. */
 export const listView = (list, items, none, rows) => (list.error

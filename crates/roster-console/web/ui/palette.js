@@ -3,7 +3,7 @@
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
 import { caller, can } from "../caller.js";
-import { go, refresh, reopen, toast } from "../page.js";
+import { go, refresh, reopen, toast, topDialog } from "../page.js";
 import { isId } from "../route.js";
 import { userName } from "../texts.js";
 import { reading } from "./data.js";
@@ -71,8 +71,7 @@ function use(element) {
 
 /** The buttons, links and fields that can be used now: of the dialog on top, or of the screen. */
 function controls() {
-    const top = [...document.querySelectorAll("dialog[open]")].at(-1)
-        ?? document.getElementById("main");
+    const top = topDialog() ?? document.getElementById("main");
     return [...top.querySelectorAll("button, a[href], input, select, textarea")]
         .filter((/** @type {any} */ one) => !one.disabled && one.checkVisibility()
             && one.tabIndex >= 0)

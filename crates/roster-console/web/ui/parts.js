@@ -1,7 +1,7 @@
 // Small parts that every screen uses. Each is a function that returns a template.
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { asProblem } from "../api.js";
-import { openPalette, refresh, showNav } from "../page.js";
+import { openPalette, refresh, say, showNav, toast } from "../page.js";
 import { agoTime, fullTime, initials, shortTime } from "../texts.js";
 import { icon } from "./icons.js";
 
@@ -10,6 +10,15 @@ export const modifier = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ct
 export function avatar(name, id = name) {
     const hue = [...id].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) >>> 0, 7) % 6;
     return html`<span class="av h${hue}" aria-hidden="true">${initials(name)}</span>`;
+}
+/** Draw a part. One that cannot be drawn is replaced, and the others stay. */
+export function safely(draw, instead = (_) => badge("bad", "Cannot be shown")) {
+    try {
+        return draw();
+    } catch (error) {
+        reportError(error);
+        return instead(error);
+    }
 }
 export const mark = (name) => html`<span class="mark">${icon(name)}</span>`;
 /** A coloured word; `kind` is ok, warn, bad or plain. */
@@ -91,6 +100,16 @@ export const once = (run) => async ({ currentTarget: at, detail }) => {
 
 let [copied, waiting] = ["", 0];
 
+/** Copy a text; returns whether the browser allows it. */
+export async function copy(text) {
+    const done = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    if (!done) {
+        toast("Not copied: the browser does not allow it. Select the text, and copy it by hand.",
+            { kind: "bad" });
+    }
+    return done;
+}
+
 /** A tick replaces the icon for 2 s. */
 export function copyButton(text, label, shown = undefined) {
     const done = copied === text;
@@ -98,14 +117,16 @@ export function copyButton(text, label, shown = undefined) {
         copied = now;
         refresh();
     };
-    const copy = async () => {
-        await navigator.clipboard.writeText(text);
-        tell(text);
-        clearTimeout(waiting);
-        waiting = window.setTimeout(tell, 2000, "");
+    const run = async () => {
+        if (await copy(text)) {
+            say("Copied");
+            tell(text);
+            clearTimeout(waiting);
+            waiting = window.setTimeout(tell, 2000, "");
+        }
     };
     return html`<button type="button" class="copy" aria-label=${done ? "Copied" : label}
-        title=${label} @click=${copy}>${shown}${done ? html`<span class="ok">${icon("check")}
+        title=${label} @click=${run}>${shown}${done ? html`<span class="ok">${icon("check")}
         </span>` : icon("copy")}</button>`;
 }
 export const copyLine = (text, label) =>

@@ -2,9 +2,10 @@
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
 import { base, getSession } from "../api.js";
 import { allTenants, caller, callerText, can } from "../caller.js";
-import { closeToast, go, here, nav, showNav, to, toast, toasts, undo } from "../page.js";
+import { closeToast, go, here, nav, showNav, to, toast, toasts, topDialog, undo }
+    from "../page.js";
 import { icon } from "./icons.js";
-import { avatar, modifier } from "./parts.js";
+import { avatar, modifier, once } from "./parts.js";
 
 /** The screens: name, words, icon, the key after G, and who may see it. @type {any[][]} */
 const PLACES = [
@@ -29,7 +30,11 @@ const openPalette = () => (opening ??= import("./palette.js")
         opening = null;
     }));
 addEventListener("palette", openPalette);
-const signOut = () => import("../session.js").then((session) => session.signOut());
+async function signOut() {
+    const [{ mayLeave }, session] = await Promise.all([import("./confirm.js"),
+        import("../session.js")]);
+    return await mayLeave(screen) && session.signOut();
+}
 const firstKey = () => import("../screens/keys_new.js").then((keys) => keys.newKey());
 
 function sideView() {
@@ -48,8 +53,8 @@ function sideView() {
             ${links(PLACES.slice(0, 5))}${access.length ? html`<h2>Access</h2>` : ""}${access}</nav>
         <div class="who">${avatar(name)}<div><b class="cut"><bdi>${name}</bdi></b>
             <span>${callerText()}</span></div>${open ? "" : html`<button class="btn ghost icon"
-            aria-label="Sign out" title="Sign out" @click=${signOut}>${icon("signOut")}</button>`}
-            </div></aside>`;
+            aria-label="Sign out" title="Sign out" @click=${once(signOut)}>${icon("signOut")}
+            </button>`}</div></aside>`;
 }
 
 const toastView = (one) => html`<div class="toast ${one.kind}">
@@ -97,16 +102,15 @@ export function onKey(event) {
     if (strong && !altKey && name === "k") {
         event.preventDefault();
         openPalette();
-    } else if (name === "ctrl-enter" && document.querySelector("dialog[open]")) {
+    } else if (name === "ctrl-enter" && topDialog()) {
         // Also where Enter alone means something else.
         event.preventDefault();
         /** @type {HTMLElement} */
-        const main = [...document.querySelectorAll("dialog[open]")].at(-1)
-            .querySelector("footer .primary");
+        const main = topDialog().querySelector("footer .primary");
         main?.click();
     } else if (name === "Escape" && nav.open) {
         showNav(false);
-    } else if (!opening && !document.querySelector("dialog[open]") && !event.defaultPrevented
+    } else if (!opening && !topDialog() && !event.defaultPrevented
         && (name === "ctrl-enter" || !(strong || altKey || writes))) {
         const second = Date.now() - afterG < 1200;
         afterG = name === "g" && !second ? Date.now() : 0;
