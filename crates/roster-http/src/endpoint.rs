@@ -253,11 +253,9 @@ impl After {
         let is_error = response.status().is_client_error() || response.status().is_server_error();
         let headers = response.headers_mut();
         if let Some(media) = self.scim {
-            if self.method.is_safe() {
-                let is_by_coding = headers.contains_key(VARY);
-                let varies = if is_by_coding { "Accept, Accept-Encoding" } else { "Accept" };
-                headers.insert(VARY, HeaderValue::from_static(varies));
-            }
+            let is_by_coding = headers.contains_key(VARY);
+            let varies = if is_by_coding { "Accept, Accept-Encoding" } else { "Accept" };
+            headers.insert(VARY, HeaderValue::from_static(varies));
             if is_error {
                 headers.insert(CONTENT_TYPE, media.header());
             }
