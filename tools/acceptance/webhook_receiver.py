@@ -1,8 +1,8 @@
-"""A receiver of webhooks that fails, for webhook_mirror.py: PORT FILE SEED.
+"""A receiver of webhooks that fails, for webhook_mirror.py: PORT FILE SEED FAILING.
 
-It verifies each request and stores its events in a SQLite file before it answers. Of all requests
-that it reads, 10% get 503, 10% are cut before their events are stored, and 10% afterwards, before
-the answer. `arrivals` has each event of each request, with what became of it.
+It verifies each request and stores its events in a SQLite file before it answers. FAILING is the
+share of requests that fail: a third gets 503, a third is cut before the events are stored, and a
+third afterwards, before the answer. `arrivals` has each event of each request, with what became of it.
 """
 
 import base64
@@ -38,9 +38,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers["webhook-signature"] != signature(secrets[webhook], self.headers, body):
             return self.answer(401)
         with self.server.lock, self.server.database as database:
-            chance = self.server.random.random()
-            fate = REFUSED if chance < 0.1 else CUT if chance < 0.2 else UNANSWERED
-            fate = ANSWERED if chance >= 0.3 else fate
+            is_failing = self.server.random.random() < self.server.failing
+            failures = (REFUSED, CUT, UNANSWERED)
+            fate = self.server.random.choice(failures) if is_failing else ANSWERED
             events = json.loads(body)
             rows = [
                 (webhook, self.headers["webhook-id"], event["id"], json.dumps(event), time.time(), fate)
@@ -61,9 +61,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def main():
-    port, file, seed = sys.argv[1:]
+    port, file, seed, failing = sys.argv[1:]
     server = http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Handler)
     server.file, server.random, server.lock = Path(file), random.Random(seed), threading.Lock()
+    server.failing = float(failing)
     server.database = sqlite3.connect(file, check_same_thread=False)
     # It is killed, but its machine stays.
     server.database.execute("PRAGMA journal_mode = WAL")
