@@ -28,10 +28,6 @@ pub(in super::super) struct Rows {
     /// How much of the buffered bytes is scanned, and what was found there.
     scanned: usize,
     quoted: bool,
-    /// Whether the next byte is the first one of a cell.
-    begins_cell: bool,
-    /// Whether the last byte is a quotation mark that closes a cell, unless another one follows.
-    closed: bool,
     /// Where the first line of the row ends, if the row has more lines.
     first_end: Option<usize>,
     line_ends: u64,
@@ -51,8 +47,6 @@ impl Rows {
             start: 0,
             scanned: 0,
             quoted: false,
-            begins_cell: true,
-            closed: false,
             first_end: None,
             line_ends: 0,
             skipped: None,
@@ -72,19 +66,23 @@ impl Rows {
     /// The next complete row, and the number of its lines.
     pub(in super::super) fn next(&mut self) -> Option<(Line, u64)> {
         while let Some(byte) = self.buffer.get(self.scanned).copied() {
-            if byte == b'\n' && !self.quoted {
+            if byte == b'"' {
+                self.quoted = !self.quoted;
+            } else if byte == b'\n' && !self.quoted {
                 return Some(self.end_row(self.scanned, self.scanned + 1));
-            }
-            if byte == b'\n' {
+            } else if byte == b'\n' {
                 if self.skipped.is_none() {
                     self.first_end.get_or_insert(self.scanned);
                 }
                 self.line_ends += 1;
             }
-            self.see(byte);
             self.scanned += 1;
             // The byte beyond the limit may be the CR of the row's end.
             if self.skipped.is_none() && self.scanned - self.start > self.bytes_max + 1 {
+                let first = self.first_end.and_then(|end| self.buffer.get(self.start..end));
+                if first.is_some_and(|line| !ends_quoted(line, self.delimiter)) {
+                    return Some(self.give_up(self.buffer.len()));
+                }
                 self.skip_row();
             }
         }
@@ -92,16 +90,6 @@ impl Rows {
             self.start = self.scanned;
         }
         None
-    }
-
-    /// Notes whether the bytes up to this one are quoted. A quotation mark in the middle of a cell
-    /// without quotes opens nothing.
-    fn see(&mut self, byte: u8) {
-        let is_mark = byte == b'"';
-        let opens = is_mark && !self.quoted && (self.begins_cell || self.closed);
-        self.closed = is_mark && self.quoted;
-        self.quoted = opens || (self.quoted && !is_mark);
-        self.begins_cell = byte == self.delimiter && !self.quoted;
     }
 
     /// The rows that are left after the stream has ended.
@@ -195,8 +183,7 @@ impl Rows {
 
     fn begin(&mut self, next: usize) {
         (self.start, self.scanned) = (next, next);
-        (self.quoted, self.begins_cell, self.closed) = (false, true, false);
-        (self.first_end, self.line_ends) = (None, 0);
+        (self.quoted, self.first_end, self.line_ends) = (false, None, 0);
     }
 }
 
@@ -239,6 +226,27 @@ pub(super) fn count_cells(row: &[u8], delimiter: u8) -> Result<usize, usize> {
             }
         }
         before += 1;
+    }
+}
+
+/// Whether a line ends within a cell that a quotation mark opens, as the first line of a correct
+/// row of several lines does.
+fn ends_quoted(line: &[u8], delimiter: u8) -> bool {
+    let mut rest = line;
+    loop {
+        let Some(quoted) = rest.strip_prefix(b"\"") else {
+            let end = rest.iter().position(|byte| *byte == delimiter || *byte == b'"');
+            match end.and_then(|end| rest.get(end..)).and_then(<[u8]>::split_first) {
+                Some((byte, after)) if *byte == delimiter => rest = after,
+                Some(_) | None => return false,
+            }
+            continue;
+        };
+        match behind_quoted(quoted).map(<[u8]>::split_first) {
+            None => return true,
+            Some(Some((byte, after))) if *byte == delimiter => rest = after,
+            Some(Some(_) | None) => return false,
+        }
     }
 }
 
@@ -295,7 +303,7 @@ mod tests {
                 "\"a\nb,c\n\"d\ne,f\n",
                 vec![("<misquoted 0>", 1), ("b,c", 1), ("<misquoted 0>", 1), ("e,f", 1)],
             ),
-            // A correctly quoted cell has no rows, whatever the number of cells.
+            // Correctly quoted cells have no rows, whatever the number of cells.
             ("\"a\nb,c\nd\"\ne,f\n", vec![("\"a\nb,c\nd\"", 3), ("e,f", 1)]),
             ("a,b \"c\nd,e\n\"f,g\n", vec![("<misquoted 1>", 1), ("d,e", 1), ("<misquoted 0>", 1)]),
             ("a,\"b\nc,d\ne\"\n", vec![("a,\"b\nc,d\ne\"", 3)]),
@@ -319,6 +327,11 @@ mod tests {
             (
                 &format!("\"a\nb,c\n{}\nd,e\n\",f\ng,h\n", "x".repeat(60)),
                 vec![("<too long>", 5), ("g,h", 1)],
+            ),
+            // Its first line alone is wrong.
+            (
+                &format!("a b\"c,d\n{}\ne,f\n{}\n", "x".repeat(30), "y".repeat(30)),
+                vec![("<misquoted 0>", 1), (&"x".repeat(30), 1), ("e,f", 1), (&"y".repeat(30), 1)],
             ),
             (
                 &format!("a,\"{}\n\"\"b\"\"\n\"\nc,d", "x".repeat(60)),
