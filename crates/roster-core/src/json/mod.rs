@@ -53,8 +53,7 @@ impl PartialEq for Json {
             (Self::Int(one), Self::Int(other)) => one == other,
             (Self::Float(one), Self::Float(other)) => one == other,
             (Self::Int(whole), Self::Float(number)) | (Self::Float(number), Self::Int(whole)) => {
-                // The text of a whole number is its digits, as JavaScript writes it too.
-                number.to_string() == whole.to_string()
+                digits(*number) == whole.to_string()
             }
             (Self::Text(one), Self::Text(other)) => one == other,
             (Self::Array(one), Self::Array(other)) => one == other,
@@ -62,6 +61,11 @@ impl PartialEq for Json {
             _ => false,
         }
     }
+}
+
+/// The text of a number. Of a whole one it is exact: as many digits as the number has.
+fn digits(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { number.to_string() }
 }
 
 /// The members that have a value.
@@ -144,7 +148,7 @@ impl Json {
             Self::Bool(flag) => flag.hash(&mut hasher),
             Self::Int(number) => number.to_string().hash(&mut hasher),
             // A whole number has the digits of the equal integer; zero has two signs.
-            Self::Float(number) => (number + 0.0).to_string().hash(&mut hasher),
+            Self::Float(number) => digits(number + 0.0).hash(&mut hasher),
             Self::Text(text) => text.hash(&mut hasher),
             Self::Array(items) => {
                 for item in items {

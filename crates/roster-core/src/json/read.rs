@@ -48,10 +48,11 @@ fn has_huge_float(tree: &Json) -> bool {
     }
 }
 
-/// The floating-point number that is written with exactly these digits. JavaScript writes 9.3e18
-/// so.
+/// The floating-point number that JavaScript writes with exactly these digits, as it does below
+/// 1e21.
 fn float_of(digits: &str) -> Option<f64> {
-    digits.parse().ok().filter(|number: &f64| number.to_string() == digits)
+    let is_so_written = |number: &f64| number.abs() < 1e21 && number.to_string() == digits;
+    digits.parse().ok().filter(is_so_written)
 }
 
 /// Whether the (valid) text has an integer of 19 or more digits that is neither an `i64` nor the
@@ -285,6 +286,7 @@ mod tests {
             "9223372036854775808",
             "-9223372036854775809",
             "12345678901234567890",
+            "1000000000000000000000",
             "[1e300,123456789012345678901234]",
         ] {
             assert!(detail(text).contains("string"), "{text}");

@@ -31,7 +31,7 @@ pub fn check_phone(typed: &str) -> Result<(), Detail> {
         )
         .into());
     }
-    if typed.chars().filter(|&c| decimal_digit(c).is_some()).count() < DIGITS_MIN {
+    if plus_and_digits(typed).trim_start_matches('+').len() < DIGITS_MIN {
         return Err("a phone number has at least two digits".into());
     }
     if !words(number).all(is_known_word) {
@@ -53,9 +53,14 @@ pub fn phone_part(typed: &str) -> Option<String> {
     (typed.is_empty() || !part.is_empty()).then_some(part)
 }
 
+/// The plus and the digits of the number and of the parameters with known names.
 fn plus_and_digits(typed: &str) -> String {
     let mut key = String::with_capacity(typed.len().min(LENGTH_MAX));
-    for c in typed.chars() {
+    let (number, parameters) = parts(typed);
+    let is_known =
+        |parameter: &&str| is_known_word(parameter.split('=').next().unwrap_or_default());
+    let parameters = parameters.split(';').filter(is_known).flat_map(str::chars);
+    for c in number.chars().chain(parameters) {
         if let Some(value) = decimal_digit(c) {
             key.push(char::from(b'0' + value));
         } else if is_plus(c) && key.is_empty() {
@@ -172,6 +177,7 @@ mod tests {
             ("tel:flowers12;ext=3", "in digits"),
             ("tel:12;a=\"b\"", "U+0022"),
             ("12;foo=34", "in digits"),
+            ("tel:+;postd=pp22", "two digits"),
             ("ada@example.com 12", "`@` (U+0040)"),
             ("12\n34", "U+000A"),
             ("12\u{200B}34", "U+200B"),
@@ -196,6 +202,8 @@ mod tests {
         for (typed, key) in [
             ("+44 20 7946-0958", "+442079460958"),
             ("tel:+44-20-7946-0958", "+442079460958"),
+            ("tel:+1-201-555-0123;ext=22;foo=b%20r3", "+1201555012322"),
+            ("tel:863-1234;phone-context=+1-914-555", "86312341914555"),
             ("＋４４ ２０ ７９４６ ０９５８", "+442079460958"),
             ("\u{202A}+٤٤ ٢٠\u{202C}", "+4420"),
             ("(+44) 20", "+4420"),
