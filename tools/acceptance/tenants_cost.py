@@ -34,8 +34,9 @@ class Place:
         self.names = sorted(ids)
         self.used = {kind: [] for kind in KINDS}
 
-    def ask(self, kind):
-        name = self.random.choice(self.names)
+    def ask(self, kind, name=None):
+        """Asks a tenant, chosen at random unless it is named."""
+        name = self.random.choice(self.names) if name is None else name
         self.connection.base = f"/tenants/{name}" if name else ""
         method, path, body, status = KINDS[kind](self, name)
         answer = self.connection.request(method, path, body)
@@ -99,6 +100,9 @@ def measured(options, alone, beside):
         "beside tenants": Place(beside, ids[1], options.seed),
         "in tenants": Place(beside, tenants, options.seed),
     }
+    # The first request of a tenant reads its row and its schema.
+    for name in sorted(tenants):
+        places["in tenants"].ask("GET", name)
     for turn in range(options.turns + 1):
         for kind in KINDS:
             for place in places.values():

@@ -45,8 +45,7 @@ pub(crate) struct Lease<R> {
 struct Holder {
     access: Access,
     credential: Credential<'static>,
-    /// When the session ends whose credential it is. Work is a use of the session, so it ends with
-    /// the time since the sign-in alone.
+    /// When the session ends whose credential it is, if it is renewed until then.
     session_end: Option<Timestamp>,
     /// Whether it has the scopes of the work.
     suffices: fn(&Authority) -> bool,

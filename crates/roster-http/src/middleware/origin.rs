@@ -11,7 +11,6 @@ use http::{
     uri::Authority,
 };
 
-use super::host::is_loopback_host;
 use crate::{
     operation::Operation,
     problem::{Problem, ProblemCode},
@@ -53,11 +52,6 @@ fn is_navigation(headers: &HeaderMap) -> bool {
     is(SEC_FETCH_MODE, b"navigate") == Some(true) && is(SEC_FETCH_DEST, b"document") != Some(false)
 }
 
-/// Whether the host of an origin is this machine.
-fn is_loopback(origin: &str) -> bool {
-    origin.parse::<Authority>().is_ok_and(|origin| is_loopback_host(origin.host()))
-}
-
 /// Whether an origin is that of the request itself, whose name the host guard has checked. `null`
 /// never is.
 fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
@@ -67,11 +61,10 @@ fn is_own(origin: &str, parts: &Parts, base_url: &str, tls: bool) -> bool {
     let same = |known: &str| rest.eq_ignore_ascii_case(known);
     let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let own = parts.uri.authority().map(Authority::as_str).or(host);
-    // Behind a proxy that ends TLS, only a browser on this machine reaches the service by http.
-    let has_https = tls || base_url.starts_with("https://");
+    // A proxy may end TLS, and a browser may reach the service without the proxy.
     let is_served = match scheme {
-        "https" => has_https,
-        "http" => !has_https || (!tls && is_loopback(rest)),
+        "https" => tls || base_url.starts_with("https://"),
+        "http" => !tls,
         _ => false,
     };
     base.is_some_and(same) || (is_served && own.is_some_and(same))
@@ -100,8 +93,8 @@ mod tests {
             // A proxy ends TLS.
             ("https://a.example", "10.0.0.7:8080", secure, false, true),
             ("https://b.example", "b.example", secure, false, true),
-            ("http://a.example", "a.example", secure, false, false),
-            ("http://b.example", "b.example", secure, false, false),
+            ("http://b.example", "b.example", secure, false, true),
+            ("http://b.example", "b.example", secure, true, false),
             ("http://127.0.0.1:8080", "127.0.0.1:8080", secure, false, true),
             ("http://127.0.0.1:8080", "127.0.0.1:8080", secure, true, false),
             ("null", "a.example", secure, false, false),

@@ -95,10 +95,6 @@ impl MembersChange {
         if op != Op::Remove && value.is_none() {
             return Err(value_missing().into());
         }
-        if op == Op::Remove && value.is_some_and(names_nothing) {
-            let is_tolerant = strictness.is_tolerant();
-            return if is_tolerant { Ok(()) } else { Err(no_value_of_a_removal().into()) };
-        }
         if let Some(condition) = &target.condition {
             let ids = alternatives(condition, "value").ok_or_else(by_value)?;
             if op != Op::Remove || !whole {
@@ -147,13 +143,6 @@ impl MembersChange {
         }
         Ok(())
     }
-}
-
-/// Whether the value of a removal is an empty list or object.
-fn names_nothing(value: &[u8]) -> bool {
-    let mut rest = value.iter().filter(|byte| !byte.is_ascii_whitespace());
-    let ends = (rest.next(), rest.next(), rest.next());
-    matches!(ends, (Some(b'['), Some(b']'), None) | (Some(b'{'), Some(b'}'), None))
 }
 
 /// Parses the PATCH of a group. Its members are read as they come.

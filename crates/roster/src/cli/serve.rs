@@ -125,7 +125,10 @@ async fn serve(
     let Some(service) = opened else { return Ok(()) };
     bind_check::check(config, report, listening.address, service.has_key())?;
     bind_check::warn(config, service.has_key());
-    service.note_settings(report).await;
+    tokio::select! {
+        () = service.note_settings(report) => {}
+        () = stopping.begun() => {}
+    }
     let callers = bind_check::callers(config, listening.address, service.has_key());
     banner::print(listening, &base_url, data, config.database.as_ref(), &callers);
     let Callers { line, .. } = &callers;

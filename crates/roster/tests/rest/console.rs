@@ -205,7 +205,7 @@ pub(crate) async fn a_stream_ends_twelve_hours_after_the_sign_in(backend: Backen
     let mut stream = open(session.on(streaming(&service, "/events?after=latest"))).await;
     service.clock.step(12 * 3_600_000 - 1);
     service.request("POST", "/users").json(&json!({"username": "ada"})).send().await.expect(201);
-    assert!(next(&mut stream).await.contains("user.created"), "work is a use of the session");
+    assert!(next(&mut stream).await.contains("user.created"), "it needs no renewal");
     service.clock.step(1);
     let last = next(&mut stream).await;
     assert!(last.starts_with("event: end\n") && last.contains("the session has ended"), "{last}");
