@@ -253,6 +253,7 @@ impl After {
         let is_error = response.status().is_client_error() || response.status().is_server_error();
         let headers = response.headers_mut();
         if let Some(media) = self.scim {
+            // Nothing but the coding is in it yet: CORS adds its own afterwards.
             let is_by_coding = headers.contains_key(VARY);
             let varies = if is_by_coding { "Accept, Accept-Encoding" } else { "Accept" };
             headers.insert(VARY, HeaderValue::from_static(varies));

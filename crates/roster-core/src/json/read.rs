@@ -18,6 +18,10 @@ pub struct JsonFault {
     pub detail: String,
 }
 
+/// The detail for an integer that would lose digits.
+const HUGE_INTEGER: &str =
+    "a whole number does not fit 64 bits; below attributes it can be a string";
+
 /// Parses a text that is exactly one JSON value.
 pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
     if text.starts_with(b"\xef\xbb\xbf") {
@@ -30,10 +34,7 @@ pub fn read(text: &[u8]) -> Result<Json, JsonFault> {
         .and_then(|json| reader.end().map(|()| json))
         .map_err(|fault| JsonFault { detail: fault.to_string() })?;
     if has_huge_float(&tree) && has_huge_integer(text) {
-        return Err(JsonFault {
-            detail: "a whole number does not fit 64 bits; below attributes it can be a string"
-                .to_owned(),
-        });
+        return Err(JsonFault { detail: HUGE_INTEGER.to_owned() });
     }
     Ok(tree)
 }
@@ -150,9 +151,9 @@ impl<'de> Visitor<'de> for Tree<'_> {
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Json, E> {
         let whole = i64::try_from(value).map(Json::Int).ok();
-        whole.or_else(|| float_of(&value.to_string()).map(Json::Float)).ok_or_else(|| {
-            E::custom("a whole number does not fit 64 bits; below attributes it can be a string")
-        })
+        whole
+            .or_else(|| float_of(&value.to_string()).map(Json::Float))
+            .ok_or_else(|| E::custom(HUGE_INTEGER))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {

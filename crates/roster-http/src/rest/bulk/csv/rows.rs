@@ -209,44 +209,40 @@ pub(super) fn bare_cr(row: &[u8]) -> Option<usize> {
 /// The number of cells of a row. The error is the first cell with a quotation mark that neither
 /// opens it, nor closes it, nor is doubled inside it, counted from 0.
 pub(super) fn count_cells(row: &[u8], delimiter: u8) -> Result<usize, usize> {
-    let (mut rest, mut before) = (row, 0);
-    loop {
-        if let Some(quoted) = rest.strip_prefix(b"\"") {
-            match behind_quoted(quoted).map(<[u8]>::split_first) {
-                Some(None) => return Ok(before + 1),
-                Some(Some((byte, after))) if *byte == delimiter => rest = after,
-                Some(Some(_)) | None => return Err(before),
-            }
-        } else {
-            let end = rest.iter().position(|byte| *byte == delimiter || *byte == b'"');
-            match end.and_then(|end| rest.get(end..)).and_then(<[u8]>::split_first) {
-                None => return Ok(before + 1),
-                Some((b'"', _)) => return Err(before),
-                Some((_, after)) => rest = after,
-            }
-        }
-        before += 1;
-    }
+    read_cells(row, delimiter).map_err(|misquoted| misquoted.cell)
 }
 
 /// Whether a line ends within a cell that a quotation mark opens, as the first line of a correct
 /// row of several lines does.
 fn ends_quoted(line: &[u8], delimiter: u8) -> bool {
-    let mut rest = line;
+    read_cells(line, delimiter).is_err_and(|misquoted| misquoted.is_open)
+}
+
+/// The first cell with a wrong quotation mark, and whether that only opens it.
+struct Misquoted {
+    cell: usize,
+    is_open: bool,
+}
+
+fn read_cells(row: &[u8], delimiter: u8) -> Result<usize, Misquoted> {
+    let (mut rest, mut cell) = (row, 0);
     loop {
-        let Some(quoted) = rest.strip_prefix(b"\"") else {
+        if let Some(quoted) = rest.strip_prefix(b"\"") {
+            match behind_quoted(quoted).map(<[u8]>::split_first) {
+                Some(None) => return Ok(cell + 1),
+                Some(Some((byte, after))) if *byte == delimiter => rest = after,
+                Some(Some(_)) => return Err(Misquoted { cell, is_open: false }),
+                None => return Err(Misquoted { cell, is_open: true }),
+            }
+        } else {
             let end = rest.iter().position(|byte| *byte == delimiter || *byte == b'"');
             match end.and_then(|end| rest.get(end..)).and_then(<[u8]>::split_first) {
-                Some((byte, after)) if *byte == delimiter => rest = after,
-                Some(_) | None => return false,
+                None => return Ok(cell + 1),
+                Some((b'"', _)) => return Err(Misquoted { cell, is_open: false }),
+                Some((_, after)) => rest = after,
             }
-            continue;
-        };
-        match behind_quoted(quoted).map(<[u8]>::split_first) {
-            None => return true,
-            Some(Some((byte, after))) if *byte == delimiter => rest = after,
-            Some(Some(_) | None) => return false,
         }
+        cell += 1;
     }
 }
 
