@@ -42,6 +42,9 @@ pub(crate) struct ConnectionState {
     pub(crate) blocked: Flag,
     /// The sending side was closed.
     pub(crate) closing: Flag,
+    /// A response of HTTP/1.0 without a length is not sent completely. Its end is the end of the
+    /// connection.
+    pub(crate) ends_with_connection: Flag,
     /// `started` plus one at the time when the connection began to shut down with no open exchange.
     quiet: AtomicU32,
     http2: Flag,
@@ -334,7 +337,7 @@ impl ConnectionState {
 pub(crate) struct Exchange {
     state: Arc<ConnectionState>,
     answered: bool,
-    http2: bool,
+    version: http::Version,
     /// The key of its response among those of the connection.
     response: Option<usize>,
 }
@@ -342,9 +345,8 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Records that a head has been read.
     pub(crate) fn start(state: Arc<ConnectionState>, version: http::Version) -> Self {
-        let http2 = version == http::Version::HTTP_2;
         state.started.fetch_add(1, Ordering::AcqRel);
-        Self { state, answered: false, http2, response: None }
+        Self { state, answered: false, version, response: None }
     }
 
     /// Records that the handler has returned.
@@ -362,7 +364,14 @@ impl Exchange {
 
     /// Whether the exchange is one of HTTP/2.
     pub(crate) fn is_http2(&self) -> bool {
-        self.http2
+        self.version == http::Version::HTTP_2
+    }
+
+    /// Records that the response has no length. Only HTTP/1.0 has no coding that ends it.
+    pub(crate) fn stream(&self) {
+        if self.version < http::Version::HTTP_11 {
+            self.state.ends_with_connection.set(true);
+        }
     }
 
     /// Registers the progress of the response for the reaper.

@@ -244,6 +244,8 @@ impl AsyncWrite for MonitoredStream {
     /// (RFC 9112 section 9.6). The reaper bounds the time.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.shut {
+            // hyper has written the whole response.
+            self.state.ends_with_connection.set(false);
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
             self.shut = true;
             self.state.closing.set(true);
@@ -269,7 +271,9 @@ impl AsyncWrite for MonitoredStream {
 
 impl Drop for MonitoredStream {
     fn drop(&mut self) {
-        if self.state.order() == Order::Reset {
+        // With a normal end, a client of HTTP/1.0 would take a part for the whole response.
+        let is_cut = self.state.ends_with_connection.is_set();
+        if self.state.order() == Order::Reset || is_cut {
             // Without this the kernel would keep and resend the data that the peer never reads. If
             // it fails, the connection closes normally.
             let _closed_anyway = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));

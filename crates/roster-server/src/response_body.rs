@@ -109,6 +109,9 @@ impl MonitoredBody {
             exchange.observe(Arc::clone(progress), length.is_none());
         }
         let streamed = length.is_none();
+        if streamed {
+            exchange.stream();
+        }
         let (exchange, coded) = (Some(Arc::new(exchange)), coded.is_some());
         let monitored = Self { body, streamed, coded, exchange, held, progress };
         Response::from_parts(parts, monitored)

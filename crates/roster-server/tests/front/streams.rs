@@ -47,6 +47,29 @@ async fn a_response_whose_producer_is_dropped_is_aborted_after_its_chunks() {
     assert!(response.into_body().collect().await.is_err());
 }
 
+/// Its only end is that of the connection, so a client would take a part for the whole.
+#[tokio::test]
+async fn over_http_1_0_a_response_that_is_cut_ends_with_a_reset() {
+    let front = Front::start(ServerSettings { drain_timeout_ms: 900, ..quick() }).await;
+    let ask = async |path: &str| {
+        let mut caller = front.caller().await;
+        caller.send(&format!("GET {path} HTTP/1.0\r\nhost: a\r\n\r\n")).await;
+        caller
+    };
+    let read = async |mut caller: Caller| {
+        let mut bytes = Vec::new();
+        caller.stream.read_to_end(&mut bytes).await.map(|_| bytes).map_err(|error| error.kind())
+    };
+    let whole = read(ask("/stream/5,wait,7").await).await.unwrap();
+    assert!(whole.ends_with(b"\r\n\r\nxxxxxxxxxxxx"), "{whole:?}");
+    let reset = Err(std::io::ErrorKind::ConnectionReset);
+    assert_eq!(read(ask("/stream/5,wait,break").await).await, reset);
+    let late = ask("/stream/9,wait,wait,wait").await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    front.stop.send(()).unwrap();
+    assert_eq!(read(late).await, reset);
+}
+
 #[tokio::test]
 async fn a_slow_producer_does_not_count_as_a_slow_client() {
     let front = Front::start(ServerSettings { idle_timeout_ms: 400, ..quick() }).await;
