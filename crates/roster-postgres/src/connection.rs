@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     driver: AbortHandle,
     /// The generation of the connection, and the current one.
     generation: Generation,
+    /// The number of the table with the head of the log. A load of a dump replaces the table.
+    log_table: i64,
 }
 
 /// Connections of the same generation are to a server with the same log. Once one of them has
@@ -125,7 +127,7 @@ impl Connection {
         });
         let statements = Mutex::new(Statements { by_text: HashMap::new(), since: Instant::now() });
         let (driver, generation) = (driver.abort_handle(), Generation::default());
-        Self { client, statements, state, driver, generation }
+        Self { client, statements, state, driver, generation, log_table: 0 }
     }
 
     pub(crate) const fn client(&self) -> &Client {
@@ -175,9 +177,14 @@ impl Connection {
         self.state.is_in_doubt.load(Ordering::Acquire)
     }
 
-    /// Makes it a connection of a generation.
-    pub(crate) fn belong_to(&mut self, generation: Generation) {
-        self.generation = generation;
+    /// Makes it a connection of a generation, to a log with this table.
+    pub(crate) fn belong_to(&mut self, generation: Generation, log_table: i64) {
+        (self.generation, self.log_table) = (generation, log_table);
+    }
+
+    /// The number of the table with the head of the log when the connection began.
+    pub(crate) const fn log_table(&self) -> i64 {
+        self.log_table
     }
 
     /// Whether no connection has another log. What this one committed may be lost otherwise.

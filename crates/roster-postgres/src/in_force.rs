@@ -46,9 +46,9 @@ const INTERVAL_MIN: Duration = Duration::from_millis(100);
 pub(crate) const STATE: &str = "SELECT era, log_id, (SELECT max(number) FROM schema_steps), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'email_sharing'), \
      (SELECT value FROM settings WHERE tenant = 0 AND name = 'external_id_sharing'), \
-     (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration'), position \
-     FROM log_head WHERE number = 1 \
-     UNION ALL SELECT used.tenant, found.value, found.deleted_at, found.indexes, NULL, NULL, NULL \
+     (SELECT value FROM settings WHERE tenant = 0 AND name = 'migration'), position, \
+     tableoid::bigint FROM log_head WHERE number = 1 UNION ALL \
+     SELECT used.tenant, found.value, found.deleted_at, found.indexes, NULL, NULL, NULL, NULL \
      FROM unnest($1::integer[]) AS used (tenant) CROSS JOIN LATERAL (SELECT (SELECT value \
      FROM settings WHERE tenant = used.tenant AND name = 'user_schema') AS value, (SELECT value \
      FROM settings WHERE tenant = used.tenant AND name = 'indexes') AS indexes, deleted_at \
@@ -237,12 +237,14 @@ impl RulesInForce {
             let state = state.ok_or_else(|| StoreError::Unavailable(Box::new(StoreReplaced)))?;
             let is_of_log = |known: &Position| known.log == state.end.log;
             let went_back = before.filter(is_of_log).is_some_and(|b| b.number > state.end.number);
-            if !went_back && connector.log().as_ref().is_some_and(is_of_log) {
+            let is_same = state.is_of_same_table && !went_back;
+            if is_same && connector.log().as_ref().is_some_and(is_of_log) {
                 connector.note_position(state.end);
                 return Ok(state);
             }
-            // Another process has begun a new log, or a copy was restored below this one. A new
-            // connection shows whether its log continues the known one.
+            // Another process has begun a new log, or a copy was restored below this one: it has
+            // other tables, or it ends earlier. A new connection shows whether its log continues
+            // the known one.
             connector.doubt_connections();
         }
         Err(superseded())
@@ -278,6 +280,8 @@ impl RulesInForce {
 struct State {
     /// The end of the log.
     end: Position,
+    /// Whether its table is that of the connection's beginning.
+    is_of_same_table: bool,
     era: i64,
     policy: Vec<(PolicyKey, Sharing)>,
     schemas: Schemas,
@@ -313,7 +317,9 @@ async fn read_state(
         schemas.insert(row.tenant(0, "settings.tenant")?, Some(schema));
     }
     let end = Position { log: row.log_id(1)?, number: row.number(6, "log_head.position")? };
-    Ok(Some(State { end, era: row.number(0, "log_head.era")?, policy, schemas }))
+    let is_of_same_table = row.number(7, "log_head.tableoid")? == connection.log_table();
+    let era = row.number(0, "log_head.era")?;
+    Ok(Some(State { end, is_of_same_table, era, policy, schemas }))
 }
 
 /// Begins the next era, because the rules of the tenant of these rows change.

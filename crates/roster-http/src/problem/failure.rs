@@ -12,7 +12,8 @@ use super::{Fault, Problem, ProblemCode};
 
 /// What a caller and `/readyz` learn of [`StoreError::Superseded`].
 pub(crate) const SUPERSEDED: &str = "the database server that accepts writes was left behind by a \
-     failover, or its log is not the one that was read before";
+     failover, or its log is not the one that was read before; if the database was restored, \
+     restart this process";
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
@@ -97,6 +98,11 @@ impl Problem {
                     "the group is at version {current}; fetch it and apply your change to that"
                 ),
             ),
+            Failure::Refused(Refusal::PreconditionRequired { cleared }) if cleared.is_empty() => {
+                let detail = "this would remove all members; remove them by their ids, or use \
+                              on_conflict=merge";
+                Self::saying(ProblemCode::PreconditionRequired, detail)
+            }
             Failure::Refused(Refusal::Invalid(violations)) => {
                 Self::listing(ProblemCode::InvalidGroup, "member", violations.map(Fault::from))
             }

@@ -54,8 +54,8 @@ fn log_of_server() -> String {
         "SELECT log_id, position, EXISTS (SELECT FROM former_logs WHERE log_id = $1), \
          (CASE WHEN server IS NULL THEN 3 WHEN server = here THEN 0 \
          WHEN regexp_replace(server, '^([0-9]+-)[^-]*-', '\\1') \
-         = regexp_replace(here, '^([0-9]+-)[^-]*-', '\\1') THEN 1 ELSE 2 END)::bigint \
-         FROM log_head, (SELECT {NAME} AS here) AS named WHERE number = 1"
+         = regexp_replace(here, '^([0-9]+-)[^-]*-', '\\1') THEN 1 ELSE 2 END)::bigint, \
+         log_head.tableoid::bigint FROM log_head, (SELECT {NAME} AS here) AS named WHERE number = 1"
     )
 }
 
@@ -112,6 +112,8 @@ struct Found {
     end: Position,
     last_served: LastServed,
     continues_known: bool,
+    /// The number of its table.
+    table: i64,
 }
 
 /// Where a log was last served.
@@ -136,6 +138,7 @@ impl Found {
                 2 => LastServed::Elsewhere,
                 _ => LastServed::Never,
             },
+            table: row.number(4, "log_head.tableoid")?,
         })
     }
 
@@ -224,7 +227,7 @@ impl Lineage {
             } else if found.is_to_be_forked(known) {
                 connection.transaction(BEGIN, fork_if_needed(connection, known)).await?;
             } else if let Some(generation) = self.adopt(known, found.end) {
-                connection.belong_to(generation);
+                connection.belong_to(generation, found.table);
                 return Ok(Ok(()));
             }
         }

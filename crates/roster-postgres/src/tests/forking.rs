@@ -155,6 +155,23 @@ async fn a_log_that_goes_back_below_open_connections_gets_a_new_identity() {
     apply(&store, create(8, &user(8))).await.unwrap();
 }
 
+/// The sessions stay open, and the first request is a write. The era is that of before.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_position_is_used_again_after_a_dump_was_loaded_below_open_connections() {
+    let schema = schema();
+    let url = schema.url();
+    let (store, _name, client) = store_of_five(&url).await;
+    let before = store.log_id();
+    let load = format!(
+        "ALTER TABLE log_head RENAME TO gone; CREATE TABLE log_head (LIKE gone INCLUDING ALL); \
+         INSERT INTO log_head SELECT * FROM gone; DROP TABLE gone; {LOSE_TWO}"
+    );
+    client.batch_execute(&load).await.unwrap();
+    assert_eq!(apply(&store, create(8, &user(8))).await.unwrap().position, 5);
+    assert_forked(&store, before, 3).await;
+    assert_sound(&url).await;
+}
+
 /// The era of the lost change is that of the rules before it, as if another change had come since.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_the_policy_and_of_a_schema_that_is_lost_is_forgotten() {

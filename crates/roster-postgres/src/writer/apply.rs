@@ -104,7 +104,8 @@ pub(super) async fn apply_and_commit(
         step(tenant, sql::CREATE_GROUPS, &new_groups, parameters::groups),
         step(tenant, sql::ADD_MEMBERSHIPS, &groups.added, parameters::added_members),
     ];
-    let head = [i64::try_from(writes.events.len()).unwrap_or(i64::MAX), era];
+    let events = i64::try_from(writes.events.len()).unwrap_or(i64::MAX);
+    let head = [events, era, connection.log_table()];
     let append = [
         parameters::numbers(&head),
         parameters::events(&writes.events),

@@ -167,23 +167,25 @@ pub(crate) const DELETE_EXPIRED_IDEMPOTENCY: &str =
     "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = ANY($2)";
 
 /// The last statement that may wait for a lock. It updates the head, which stays locked until the
-/// commit, and inserts events and idempotency records at the new positions. In another era it
-/// violates the constraint `log_head_era`. The commit, which is already sent, then commits nothing.
+/// commit, and inserts events and idempotency records at the new positions. In another era, or if
+/// a load of a dump has replaced the table `$4`, it violates the constraint `log_head_era`. The
+/// commit, which is already sent, then commits nothing.
 pub(crate) const APPEND: &str = "WITH head AS (\
-     UPDATE log_head SET position = position + $2, writer_era = $3 WHERE number = 1 \
+     UPDATE log_head SET position = position + $2, \
+     writer_era = CASE WHEN tableoid::bigint = $4 THEN $3::bigint ELSE -1 END WHERE number = 1 \
      RETURNING position - $2 AS before), \
      appended AS (INSERT INTO events \
      (position, tenant, kind, at, actor, request_id, subject_id, version, changed, record) \
      SELECT head.before + new.nth, $1::integer, new.kind, new.at, new.actor, new.request_id, \
-     new.user_id, new.version, new.changed, new.record FROM head, unnest($4::bigint[], \
-     $5::text[], $6::bigint[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::text[], \
-     $12::text[]) AS new (nth, kind, at, actor, request_id, user_id, version, changed, record)), \
+     new.user_id, new.version, new.changed, new.record FROM head, unnest($5::bigint[], \
+     $6::text[], $7::bigint[], $8::text[], $9::text[], $10::uuid[], $11::bigint[], $12::text[], \
+     $13::text[]) AS new (nth, kind, at, actor, request_id, user_id, version, changed, record)), \
      remembered AS (INSERT INTO idempotency_keys \
      (tenant, key, fingerprint, at, user_id, version, position, effect, record) \
      SELECT $1::integer, new.key, new.fingerprint, new.at, new.user_id, new.version, \
-     head.before + new.nth, new.effect, new.record FROM head, unnest($13::bytea[], \
-     $14::bytea[], $15::bigint[], $16::uuid[], $17::bigint[], $18::bigint[], $19::text[], \
-     $20::text[]) AS new (key, fingerprint, at, user_id, version, nth, effect, record)) \
+     head.before + new.nth, new.effect, new.record FROM head, unnest($14::bytea[], \
+     $15::bytea[], $16::bigint[], $17::uuid[], $18::bigint[], $19::bigint[], $20::text[], \
+     $21::text[]) AS new (key, fingerprint, at, user_id, version, nth, effect, record)) \
      SELECT before FROM head";
 
 /// Adds to the counters of a tenant. If another transaction took the last places of its maximum
