@@ -40,6 +40,9 @@ pub(crate) const SESSION_IDLE: Duration = Duration::from_mins(30);
 /// A session ends this long after the sign-in.
 pub(crate) const SESSION_MAX: Duration = Duration::from_hours(12);
 
+/// How far the clock may be behind the last use of a session.
+const SET_BACK_MAX: Duration = Duration::from_mins(1);
+
 /// The maximum length of a credential, so that its cookie has less than 4,096 bytes.
 pub(crate) const SESSION_CREDENTIAL_BYTES_MAX: usize = 2800;
 
@@ -60,9 +63,10 @@ impl Session {
         after(self.began, SESSION_MAX)
     }
 
-    /// Whether it has not ended.
+    /// Whether it has not ended. One of the future would last longer than it may.
     fn lasts(&self, now: Timestamp) -> bool {
-        now < self.end() && now < after(self.renewed, SESSION_IDLE)
+        let is_of_the_past = self.renewed <= after(now, SET_BACK_MAX);
+        is_of_the_past && now < self.end() && now < after(self.renewed, SESSION_IDLE)
     }
 }
 
@@ -234,6 +238,16 @@ mod tests {
         assert_eq!(start("http://127.0.0.1:8080", false, away), None);
         assert_eq!(start("http://a.example", false, here), None);
         assert_eq!(start("http://0.0.0.0:8080", false, here), None);
+    }
+
+    #[test]
+    fn a_session_lasts_twelve_hours_and_not_longer_because_the_clock_was_wrong() {
+        let began = Timestamp::from_millis(0);
+        let session = Session { began, renewed: began, proof: [0; 32] };
+        let lasts = |minutes: i64| session.lasts(Timestamp::from_millis(minutes * 60_000));
+        assert_eq!([-2, -1, 0, 29, 30].map(lasts), [false, true, true, true, false]);
+        let end = Session { renewed: after(began, SESSION_MAX), ..session };
+        assert!(!end.lasts(session.end()));
     }
 
     #[test]

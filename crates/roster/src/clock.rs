@@ -9,13 +9,34 @@ use uuid::{ContextV7, Timestamp as UuidTimestamp, Uuid};
 #[derive(Debug)]
 pub struct SystemClock {
     started: Instant,
-    // Orders ids within a millisecond, and while the clock is set back.
-    context: std::sync::Mutex<ContextV7>,
+    ids: std::sync::Mutex<Ids>,
+}
+
+/// Orders ids within a millisecond, and while the clock is set back a little. If it was wrong by
+/// more, ids have the right time again: it is the time when their users were created.
+#[derive(Debug, Default)]
+struct Ids {
+    context: ContextV7,
+    last: Duration,
+}
+
+/// Ids continue to grow while the clock is set back by less.
+const SET_BACK_MAX: Duration = Duration::from_mins(1);
+
+impl Ids {
+    fn next(&mut self, now: Duration) -> UserId {
+        if now + SET_BACK_MAX < self.last {
+            *self = Self::default();
+        }
+        self.last = self.last.max(now);
+        let moment = UuidTimestamp::from_unix(&self.context, now.as_secs(), now.subsec_nanos());
+        UserId::from_bytes(Uuid::new_v7(moment).into_bytes())
+    }
 }
 
 impl Default for SystemClock {
     fn default() -> Self {
-        Self { started: Instant::now(), context: std::sync::Mutex::default() }
+        Self { started: Instant::now(), ids: std::sync::Mutex::default() }
     }
 }
 
@@ -34,10 +55,7 @@ impl Clock for SystemClock {
     }
 
     fn new_id(&self) -> UserId {
-        let since = since_epoch();
-        let context = self.context.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let moment = UuidTimestamp::from_unix(&*context, since.as_secs(), since.subsec_nanos());
-        UserId::from_bytes(Uuid::new_v7(moment).into_bytes())
+        self.ids.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next(since_epoch())
     }
 }
 
@@ -50,6 +68,15 @@ fn since_epoch() -> std::time::Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_grow_while_the_clock_is_set_back_a_little_and_follow_it_if_by_more() {
+        let mut ids = Ids::default();
+        let at = |seconds: u64| Duration::from_secs(1_000_000 + seconds);
+        let [first, second, third] = [7200, 7150, 0].map(|seconds| ids.next(at(seconds)));
+        assert!(first < second);
+        assert_eq!(third.created_at().as_millis(), 1_000_000_000);
+    }
 
     #[test]
     fn ids_grow_within_a_millisecond_too() {

@@ -46,6 +46,9 @@ const LATE: f64 = 0.9;
 /// own make it stale.
 const IDLE: Duration = Duration::from_mins(10);
 
+/// The longest part of a pause between attempts.
+const PAUSE_PART: Duration = Duration::from_secs(5);
+
 /// The pause after an error of the store.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -208,7 +211,10 @@ impl Delivery {
     async fn step(&mut self) -> Result<Next, StoreError> {
         let directory = self.directory().await?;
         let progress = self.served.stored.progress;
-        sleep(Duration::from_millis(progress.pause_ms(directory.now()))).await;
+        // In parts, because the clock may have been wrong when the pause began.
+        while let left @ 1.. = progress.pause_ms(directory.now()) {
+            sleep(Duration::from_millis(left).min(PAUSE_PART)).await;
+        }
         sleep_until(self.send_at).await;
         // Taken before the read, so that the memory of all pages is bounded.
         let attempts = progress.attempts;
