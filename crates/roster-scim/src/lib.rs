@@ -33,6 +33,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod app_role;
 pub mod bulk;
 pub mod discovery;
 pub mod error;

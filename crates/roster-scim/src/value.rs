@@ -5,12 +5,9 @@
 //! section 2.5). Tolerant parsing also accepts what identity providers send in place of a value,
 //! and takes a blank name for none: Authentik sends a space for a missing family name.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt,
-};
+use std::{collections::HashMap, fmt};
 
-use roster_core::{Json, json};
+use roster_core::Json;
 
 use crate::{
     error::{ScimError, ScimType},
@@ -84,14 +81,13 @@ pub(crate) fn one(
     let value = match (attribute.kind, value) {
         (AttributeType::Complex, Json::Object(members)) if is_free => Json::Object(members),
         (AttributeType::Complex, Json::Object(members)) => {
-            let members = if tolerant { unwrapped(members) } else { members };
             Json::Object(parts(attribute, identified(attribute, members), strictness, path)?)
         }
         // Clients send the id of a manager, or an address, as a string.
         (AttributeType::Complex, Json::Text(text))
             if tolerant && attribute.sub_attribute("value").is_some() =>
         {
-            let members = unwrapped(vec![("value".to_owned(), Json::Text(text))]);
+            let members = vec![("value".to_owned(), Json::Text(text))];
             Json::Object(parts(attribute, members, strictness, path)?)
         }
         (AttributeType::Boolean, value) => {
@@ -274,27 +270,6 @@ pub(crate) fn is_idle(value: &Json) -> bool {
 fn has_unknown(attribute: &AttributeSchema, value: &Json) -> bool {
     let Json::Object(members) = value else { return false };
     members.iter().any(|(name, _)| attribute.sub_attribute(name).is_none())
-}
-
-/// An object that a client sends as a text in the place of its `value`, as Microsoft Entra sends
-/// roles, and the members beside it.
-fn unwrapped(mut members: Members) -> Members {
-    let at = members.iter().position(|(name, _)| name.eq_ignore_ascii_case("value"));
-    let inner = match at.and_then(|at| members.get(at)) {
-        Some((_, Json::Text(text))) if text.starts_with('{') => json::read(text.as_bytes()).ok(),
-        _ => None,
-    };
-    match (at, inner) {
-        (Some(at), Some(Json::Object(inner))) if inner.iter().any(|(name, _)| name == "value") => {
-            members.remove(at);
-            let named: HashSet<String> =
-                inner.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
-            members.retain(|(name, _)| !named.contains(&name.to_ascii_lowercase()));
-            members.extend(inner);
-            members
-        }
-        _ => members,
-    }
 }
 
 /// A reference to one resource by its URL alone also has the id at the end of the URL (RFC 7643

@@ -143,7 +143,10 @@ impl Run {
             let at = self.next_place()?;
             let Waiting { operation, refers_to, .. } = self.waiting.remove(&at)?;
             let (method, bulk_id) = (operation.method, operation.bulk_id.clone());
-            let step = if refers_to.iter().all(|name| self.created.contains_key(name)) {
+            let step = if operation.path.contains('?') {
+                let detail = "the path of a bulk operation takes no query: send the path alone";
+                Err(ScimError::new(ScimType::InvalidSyntax, detail))
+            } else if refers_to.iter().all(|name| self.created.contains_key(name)) {
                 self.step(at, operation, &refers_to)
             } else {
                 Err(self.unresolved(&refers_to))

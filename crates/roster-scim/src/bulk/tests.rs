@@ -253,6 +253,19 @@ fn an_operation_with_an_invalid_path_fails_alone() {
 }
 
 #[test]
+fn an_operation_whose_path_has_a_query_fails_alone() {
+    let operations = format!(
+        r#"{},{{"method":"PATCH","path":"/Users/x?attributes=title","data":{{}}}},
+        {{"method":"DELETE","path":"/Users/bulkId:a?x"}},{{"method":"DELETE","path":"/Users/x"}}"#,
+        post("a", "/Users?attributes=title", "{}")
+    );
+    let (steps, response) = execute(&operations, "");
+    assert_eq!(steps, ["delete x"]);
+    assert_eq!(statuses(&response), ["400", "400", "400", "204"]);
+    assert_eq!(written(&response).matches("takes no query").count(), 3);
+}
+
+#[test]
 fn a_malformed_request_executes_nothing() {
     for operations in [
         "",

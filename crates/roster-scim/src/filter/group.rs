@@ -4,7 +4,7 @@
 //! there are any, and for one member by its id, combined with other conditions by `and`.
 
 use roster_core::{
-    Json, UserSchema,
+    Json, UserId, UserSchema,
     filter::{
         Compared as _, Comparison, Dialect, Expression, Found, Names, Operand, Operator, Test,
         check_operator, compares, operand, parse,
@@ -145,6 +145,10 @@ impl Names for GroupNames {
             }
             (_, None) => Operand::None,
         };
+        // Part of an id would find no group, as if the members had no such ids.
+        if is_co && !is_whole_id(&operand) {
+            return Err("members take co only with a whole id".to_owned());
+        }
         Ok(Expression::Test(Test { path, operator, operand }))
     }
 
@@ -160,6 +164,10 @@ impl Names for GroupNames {
             }
         }
     }
+}
+
+fn is_whole_id(operand: &Operand) -> bool {
+    matches!(operand, Operand::Text { key: Some(id), .. } if UserId::parse(id).is_some())
 }
 
 /// Compares a string that every group has.

@@ -14,7 +14,7 @@ use super::{
     same::Index,
 };
 use crate::{
-    ScimError, ScimType, Strictness,
+    ScimError, ScimType, Strictness, app_role,
     schema::{AttributeSchema, Schema},
     value::{Members, Needs, is_idle, is_no_value, is_primary, lacks, many, required},
 };
@@ -117,7 +117,14 @@ impl List<'_> {
     fn read(&self, value: Option<Json>, needs: Needs) -> Result<Vec<Members>, ScimError> {
         let path = format_args!("{}", self.attribute.name);
         let value = value.unwrap_or(Json::Null);
-        let values = many(self.attribute, value, self.strictness, needs, path)?;
+        let mut values = many(self.attribute, value, self.strictness, needs, path)?;
+        if app_role::can_be(self.attribute) && self.strictness.is_tolerant() {
+            let stored = self.values.iter().filter_map(|known| match known.member("value") {
+                Some(Json::Text(text)) => Some(text.as_str()),
+                _ => None,
+            });
+            app_role::read(values.iter_mut(), stored);
+        }
         if values.len() > PATCH_VALUES_MAX { Err(self.too_many()) } else { Ok(values) }
     }
 

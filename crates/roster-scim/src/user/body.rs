@@ -1,12 +1,14 @@
 //! A parsed SCIM user, and the record that it makes.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use roster_core::{
-    Attribute, Draft, Json, User, Value, Work, json::size_of_members, violation::TOLERATED,
+    Attribute, Draft, Entry, Json, Part, User, Value, Work, json::size_of_members,
+    violation::TOLERATED,
 };
 
-use crate::{error::ScimError, strictness::Strictness, work_email};
+use super::value::without_repeats;
+use crate::{app_role, error::ScimError, strictness::Strictness, work_email};
 
 /// How many bytes of a body are read in the time of one comparison.
 const READ_BYTES_PER_COMPARISON: usize = 8;
@@ -26,6 +28,8 @@ pub struct UserBody {
     pub(super) kept_declared: Vec<String>,
     /// Whether the client sent the username, which is read from the record otherwise.
     pub(super) sends_username: bool,
+    /// Whether roles may be app roles. The result of a PATCH has none.
+    pub(super) reads_app_roles: bool,
     pub(super) strictness: Strictness,
     /// The names of the attributes that no schema has. Tolerant parsing drops them.
     pub dropped: Vec<String>,
@@ -34,7 +38,10 @@ pub struct UserBody {
 impl UserBody {
     /// The user that a create makes of it.
     pub fn created(self) -> Draft {
-        let Self { members, changes, strictness, .. } = self;
+        let Self { mut members, changes, strictness, reads_app_roles, .. } = self;
+        if reads_app_roles {
+            read_app_roles(&mut members, &[]);
+        }
         draft(members, &changes, strictness)
     }
 
@@ -44,6 +51,9 @@ impl UserBody {
         let size = size_of_members(&self.members) + size_of_members(&self.changes);
         work.spend(size / READ_BYTES_PER_COMPARISON)?;
         let mut members = self.members.clone();
+        if self.reads_app_roles {
+            read_app_roles(&mut members, user.profile.entries(Attribute::Roles));
+        }
         for member in &self.kept {
             let stored = match user.profile.get(*member) {
                 Some(Value::Text(text)) => Json::Text(text.clone()),
@@ -98,6 +108,21 @@ impl UserBody {
         if let Some((_, Json::Object(own))) = members.iter_mut().find(|(found, _)| found == name) {
             own.extend(kept.into_iter().cloned());
         }
+    }
+}
+
+/// Reads the app roles of a body, except those whose text is among these roles of the user.
+fn read_app_roles(members: &mut [(String, Json)], stored: &[Entry]) {
+    let roles = members.iter_mut().find(|(name, _)| name == Attribute::Roles.name());
+    let Some((_, roles)) = roles else { return };
+    let Json::Array(entries) = roles else { return };
+    let objects = entries.iter_mut().filter_map(|entry| {
+        let Json::Object(role) = entry else { return None };
+        Some(role)
+    });
+    if app_role::read(objects, stored.iter().filter_map(|role| role.text(Part::Value))) {
+        // Two roles may now have the same value.
+        *roles = without_repeats(mem::replace(roles, Json::Null));
     }
 }
 

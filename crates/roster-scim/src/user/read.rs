@@ -91,6 +91,7 @@ pub fn read(
         return Err(twice(name));
     }
     let sends_username = sent == Sent::Replaced;
+    let reads_app_roles = strictness.is_tolerant() && sent != Sent::Patched;
     Ok(UserBody {
         members,
         changes,
@@ -98,6 +99,7 @@ pub fn read(
         kept,
         kept_declared,
         sends_username,
+        reads_app_roles,
         strictness,
         dropped,
     })

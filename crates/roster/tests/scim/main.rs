@@ -83,6 +83,11 @@ mod processes {
     }
 }
 
+/// A case with more users than the store examines for a page. The oracle examines all.
+mod crowds {
+    tests! { Sqlite: walks::a_page_that_the_last_match_fills_has_the_exact_total, }
+}
+
 cases! {
     mod work {
         a_patch_that_compares_too_much_is_refused_and_changes_nothing,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     service::{Backend, Service},
@@ -210,7 +210,7 @@ pub(crate) async fn walks_of_two_questions_do_not_meet(backend: Backend) {
     crowd(&service).await;
     for name in ["u41", "u51"] {
         let page = read(&service, &format!("/Users?filter=userName%20eq%20%22{name}%22")).await;
-        let body = serde_json::json!({"schemas": [USER_URN], "userName": name, "active": false});
+        let body = json!({"schemas": [USER_URN], "userName": name, "active": false});
         put(&service, &page["Resources"][0], body).await.expect(200);
     }
     let suspended = "/Users?filter=active%20eq%20false&count=1";
@@ -236,4 +236,37 @@ pub(crate) async fn walks_of_two_questions_do_not_meet(backend: Backend) {
     );
     let same = format!("/Users?cursor={next}&count=1&filter=active%20eq%20true");
     assert_eq!(names(&read(&service, &same).await), ["u02"]);
+}
+
+/// The store stops after 20,000 users or groups, before it knows that no other matches.
+pub(crate) async fn a_page_that_the_last_match_fills_has_the_exact_total(backend: Backend) {
+    let service = backend.open().await;
+    let import = async |target: &str, line: &dyn Fn(usize) -> Value| {
+        let lines: Vec<String> = (0..20_002).map(|number| line(number).to_string()).collect();
+        let lines = lines.join("\n");
+        let request = service.request("POST", target).body("application/x-ndjson", lines);
+        request.send().await.expect(200);
+    };
+    let title = |number| if number < 3 { "CEO" } else { "none" };
+    import("/bulk/users", &|n| json!({"username": format!("u{n}"), "title": title(n)})).await;
+    import("/bulk/groups", &|n| json!({"display_name": format!("{n}"), "external_id": title(n)}))
+        .await;
+    let users = "/Users?filter=title%20eq%20%22CEO%22";
+    let groups = "/Groups?filter=externalId%20sw%20%22CEO%22";
+    for (start, count, shown) in [(1, 3, 3), (1, 2, 2), (3, 1, 1), (3, 2, 1), (4, 2, 0)] {
+        // A page of groups examines as many groups and no more, so it must be full.
+        for list in [users, groups].into_iter().take(3 - usize::from(shown < count) * 2) {
+            let target = format!("{list}&startIndex={start}&count={count}");
+            let page = read(&service, &target).await;
+            let found = (&page["totalResults"], &page["itemsPerPage"]);
+            assert_eq!(found, (&json!(3), &json!(shown)), "{target}");
+        }
+    }
+    // Two of those that were shown leave, and the third is at the same index as before.
+    let first = read(&service, &format!("{users}&count=2")).await;
+    for user in first["Resources"].as_array().expect("users") {
+        leave(&service, user).await;
+    }
+    let last = read(&service, &format!("{users}&startIndex=3&count=1")).await;
+    assert_eq!((&last["totalResults"], &last["itemsPerPage"]), (&json!(3), &json!(1)));
 }

@@ -22,7 +22,7 @@ use crate::{
     cursor::{List, ListCursors},
     limits::{
         admission::{Class, SHORT_PAGE_MAX},
-        scim::{PAGE_MEMBERS_MAX, SKIP_MAX},
+        scim::{PAGE_MEMBERS_MAX, PAGE_READS_MAX, SKIP_MAX},
     },
     problem::Problem,
     scim::{
@@ -91,12 +91,20 @@ impl<'a> Asking<'a> {
         }
         let count = run.items.len();
         let items = self.shown(run.items).await?;
-        let ended = run.next.is_none() && items.len() == count;
+        let mut ended = run.next.is_none() && items.len() == count;
 
         let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
         let reached = start.saturating_add(shown);
         let holds_all = start == 1 && ended && self.query.limit > 0;
-        let mut total = if holds_all { shown } else { lower_bound(self.total().await?) };
+        let counted = if holds_all { Total::Exactly(shown) } else { self.total().await? };
+        if matches!(counted, Total::Exactly(total) if shown > 0 && total < reached)
+            && items.len() == count
+            && let Some(after) = run.next
+        {
+            // The store may have stopped looking for another group before the end.
+            ended = self.ends_at(after).await?;
+        }
+        let mut total = lower_bound(counted);
         if shown > 0 {
             // The groups of later pages count by the index at which these pages will show them.
             total = total.max(if ended { reached - 1 } else { reached });
@@ -190,6 +198,25 @@ impl<'a> Asking<'a> {
             }
         }
         Ok(run)
+    }
+
+    /// Whether no group follows this position, as far as a number of pages show.
+    async fn ends_at(&self, mut after: PageKey) -> Result<bool, ScimProblem> {
+        for _ in 0..PAGE_READS_MAX {
+            let query = GroupQuery {
+                after: Some(after),
+                limit: 1,
+                comparisons_max: COMPARISONS_MAX,
+                ..self.query.clone()
+            };
+            let page = self.app.directory.list_groups(self.may, query).await?;
+            yield_now().await;
+            match page.next {
+                Some(next) if page.items.is_empty() => after = next,
+                _ => return Ok(page.items.is_empty()),
+            }
+        }
+        Ok(false)
     }
 
     /// The position of a group in the order of the list.

@@ -75,21 +75,26 @@ pub(super) async fn by_index<'f>(
     let shown = u64::try_from(items.len()).unwrap_or(u64::MAX);
     let reached = start.saturating_add(shown);
     let holds_all = start == 1 && walk.ended && walk.query.limit > 0;
-    let mut total = if holds_all { shown } else { lower_bound(walk.total().await?) };
+    let place = walk.after.clone().or_else(|| last(&walk.query, &items));
+    let counted = if holds_all { Total::Exactly(shown) } else { walk.total().await? };
+    // The store may have stopped looking for another user before the end. An exact total below the
+    // next index says that there is none, unless users were deleted in between.
+    let is_doubtful = matches!(counted, Total::Exactly(total) if shown > 0 && total < reached);
+    let ended = walk.ended || (is_doubtful && walk.ends_here().await?);
+    let mut total = lower_bound(counted);
     if shown > 0 {
         // A client requests pages until the index exceeds the total, which may be a lower bound.
         // If users were deleted in between, the users of later pages count by the index at which
         // these pages will show them, so that no client stops before the last one.
-        total = total.max(if walk.ended { reached - 1 } else { reached });
+        total = total.max(if ended { reached - 1 } else { reached });
     }
-    let place = walk.after.clone().or_else(|| last(&walk.query, &items));
     // A client that has all users requests no other page.
     if let Some(place) = place.filter(|_| shown > 0 && (keeps_end || !holds_all)) {
-        let page = WalkPage { start, reached, is_last: walk.ended };
+        let page = WalkPage { start, reached, is_last: ended };
         kept.note_page(page, place).await?;
     }
     let end = if shown > 0 { reached - 1 } else { from - 1 + skipped };
-    let end = Some(end).filter(|_| walk.ended);
+    let end = Some(end).filter(|_| ended);
     Ok(Found {
         items,
         total: Some(total),
@@ -170,6 +175,16 @@ impl<'a> Steps<'a> {
             items.extend(more);
         }
         Ok(items)
+    }
+
+    /// Whether no user follows, as far as the pages that may still be read show.
+    async fn ends_here(&mut self) -> Result<bool, StoreError> {
+        while !self.ended && self.reads_left > 0 {
+            if !self.next(1).await?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(self.ended)
     }
 
     /// Fails if no further page of the store may be read.
