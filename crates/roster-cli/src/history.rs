@@ -1,6 +1,6 @@
 //! `roster users history`, and `roster undo`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use clap::Args;
 use futures_util::TryStreamExt as _;
@@ -22,6 +22,16 @@ const PAGE: &str = "200";
 
 /// How many pages of 1,000 events of other requests may lie between two events of one.
 const PAGES_WITHOUT_MAX: u32 = 1000;
+
+/// What is said if retention has removed all events of a user.
+const NO_CHANGE: &str = "the log has no change of this user any more";
+
+/// The value before the oldest event that retention has left.
+const NOT_IN_LOG: &str = "(not in the log)";
+
+/// Values, and the flags that vouch for them.
+const FLAGS: [(&str, &str); 2] =
+    [("email", "email_verified"), ("phone_number", "phone_number_verified")];
 
 /// The flags of `roster users history`.
 #[derive(Debug, Args)]
@@ -96,8 +106,8 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
     let (mut count, mut seen) = (0, Vec::new());
     'events: while let Some(now) = event {
         let before = events.try_next().await?;
-        let old = before.as_ref().map(record_of).unwrap_or_default();
-        for mut row in changes(&now, &old) {
+        let old = before.as_ref().map(record_of);
+        for mut row in changes(&now, old.as_ref()) {
             seen.push(text(&row, "member"));
             if flags.member.as_ref().is_some_and(|member| text(&row, "member") != *member) {
                 continue;
@@ -113,12 +123,20 @@ pub(crate) async fn history(collection: &Collection<'_>, flags: &HistoryFlags) -
     }
     writing.end()?;
     if count == 0 {
-        let member = flags.member.as_deref().unwrap_or_default();
-        seen.sort_unstable();
-        seen.dedup();
-        say(&format!("no change of {member:?}; changed were {}", seen.join(", ")));
+        say(&nothing_shown(flags.member.as_deref(), seen));
     }
     Ok(0)
+}
+
+/// Why a history is empty: the member that was asked for, and those that the events have changed.
+fn nothing_shown(member: Option<&str>, mut seen: Vec<String>) -> String {
+    let Some(member) = member.filter(|_| !seen.is_empty()) else { return NO_CHANGE.to_owned() };
+    // An event may have changed no member.
+    seen.retain(|member| !member.is_empty());
+    seen.sort_unstable();
+    seen.dedup();
+    let changed = if seen.is_empty() { "no member".to_owned() } else { seen.join(", ") };
+    format!("no change of {member:?}; changed were {changed}")
 }
 
 /// Whether the log has events of a user with this id.
@@ -141,12 +159,17 @@ fn record_of(event: &Event) -> Record {
 }
 
 /// A row for each member that an event has changed; one without a member if it changed none.
-fn changes(event: &Event, old: &Record) -> Vec<Record> {
+/// Without an old record the log no longer has it.
+fn changes(event: &Event, old: Option<&Record>) -> Vec<Record> {
     let new = record_of(event);
     let row = |member: &str| {
         let shown = |record: &Record| record.get(member).map(plain).unwrap_or_default();
         let is_created = event.r#type == "user.created";
-        let before = if is_created { String::new() } else { shown(old) };
+        let before = if is_created || member.is_empty() {
+            String::new()
+        } else {
+            old.map_or_else(|| NOT_IN_LOG.to_owned(), shown)
+        };
         let cells = [
             ("time", event.time.clone()),
             ("actor", event.actor.clone()),
@@ -165,7 +188,8 @@ fn changes(event: &Event, old: &Record) -> Vec<Record> {
 
 /// What undoes an event.
 enum Reverse {
-    Patch(Map<String, Value>),
+    /// The patch, and the record before the event.
+    Patch(Map<String, Value>, Record),
     Restore,
     Delete,
 }
@@ -197,15 +221,26 @@ pub(crate) async fn undo(flags: UndoFlags) -> Outcome {
         };
         confirm(&what, flags.yes)?;
     }
-    let mut failed = 0;
-    for event in &events {
-        if let Err(failure) = undo_one(&collection, event, flags.dry_run).await {
-            // Another failure concerns all of them.
-            if events.len() == 1 || !matches!(failure.status, exit::CONFLICT | exit::NOT_FOUND) {
-                return Err(failure);
+    let (mut undone, mut failed) = (HashMap::new(), 0);
+    // A user may have taken the name that another one had before, so the last change goes first.
+    for event in events.iter().rev() {
+        let next = version_in(event).map(|version| version + 1);
+        // Where somebody else changed the user in between, the versions have a gap.
+        let later = undone.remove(&event.subject).filter(|(version, _)| *version == next);
+        let later = later.map(|(_, record)| record);
+        match undo_one(&collection, event, later, flags.dry_run).await {
+            Ok(record) => {
+                undone.insert(&event.subject, (version_in(event), record));
             }
-            say(&format!("{}: {}", name_in(event), failure.text));
-            failed += 1;
+            Err(failure) => {
+                // Another failure concerns all of them.
+                let is_of_one = matches!(failure.status, exit::CONFLICT | exit::NOT_FOUND);
+                if events.len() == 1 || !is_of_one {
+                    return Err(failure);
+                }
+                say(&format!("{}: {}", name_in(event), failure.text));
+                failed += 1;
+            }
         }
     }
     Guard { dry_run: flags.dry_run, if_version: None }.print_dry_run();
@@ -240,8 +275,7 @@ async fn last_of(collection: &Collection<'_>, name: &str) -> Result<Event, Failu
     let id = text(&user, "id");
     let mut events = std::pin::pin!(newest_first(collection.client, &id));
     let event = events.try_next().await?;
-    event
-        .ok_or_else(|| Failure::new(exit::NOT_FOUND, "the log has no change of this user any more"))
+    event.ok_or_else(|| Failure::new(exit::NOT_FOUND, NO_CHANGE))
 }
 
 /// The events of users that a request has caused, oldest first.
@@ -261,31 +295,55 @@ async fn of_request(client: &Client, request: &str, after: &str) -> Result<Vec<E
     Ok(found)
 }
 
+/// Undoes an event, and returns what the user is then. `later` is what the undo of the next event
+/// of this user has returned.
 async fn undo_one(
     collection: &Collection<'_>,
     event: &Event,
+    later: Option<Record>,
     is_dry_run: bool,
-) -> Result<(), Failure> {
-    let now = record_of(event);
-    let (id, version) = (text(&now, "id"), version_in(event));
+) -> Result<Record, Failure> {
+    // A dry run has stored nothing that the service could check this against.
+    let is_sent = !is_dry_run || later.is_none();
+    let now = later.unwrap_or_else(|| record_of(event));
+    let (id, version) = (text(&now, "id"), now.get("version").and_then(Value::as_u64));
+    // A purge erases the user from its events.
+    if id.is_empty() {
+        return Err(Failure::new(exit::NOT_FOUND, "the user was purged"));
+    }
     let write = Write { version, is_dry_run, ..Write::default() };
     let would = if is_dry_run { "would be " } else { "" };
+    let next_version = |mut record: Record| {
+        record.insert("version".to_owned(), version.map(|version| version + 1).into());
+        record
+    };
     match reverse(collection.client, event, &id).await? {
-        Reverse::Patch(patch) => {
-            let undone: Record = collection.resource().patch(&id, &patch, &write).await?;
-            collection.print_change(&now, &undone)
+        Reverse::Patch(patch, old) => {
+            let undone = if is_sent {
+                collection.resource().patch(&id, &patch, &write).await?
+            } else {
+                next_version(old)
+            };
+            collection.print_change(&now, &undone)?;
+            Ok(undone)
         }
         Reverse::Delete => {
-            collection.resource().delete(&id, &write).await?;
+            if is_sent {
+                collection.resource().delete(&id, &write).await?;
+            }
             if !is_dry_run {
                 collection.remote.suggest(&format!("undo: roster users restore {id} --groups"));
             }
-            Ok(collection.output.tell(&format!("{}: {would}deleted", label(&now)))?)
+            collection.output.tell(&format!("{}: {would}deleted", label(&now)))?;
+            Ok(next_version(now))
         }
         Reverse::Restore => {
-            let deleted = collection.client.resource::<Record>("deleted-users");
-            deleted.act(&id, "restore", &with_groups(write)).await?;
-            Ok(collection.output.tell(&format!("{}: {would}restored", label(&now)))?)
+            if is_sent {
+                let deleted = collection.client.resource::<Record>("deleted-users");
+                deleted.act(&id, "restore", &with_groups(write)).await?;
+            }
+            collection.output.tell(&format!("{}: {would}restored", label(&now)))?;
+            Ok(next_version(now))
         }
     }
 }
@@ -325,9 +383,60 @@ async fn reverse(client: &Client, event: &Event, id: &str) -> Result<Reverse, Fa
                 "username" if followed => Value::Null,
                 _ => merge_patch(new.get(name), old.get(name)),
             };
-            let names = changed(&event.data);
-            Ok(Reverse::Patch(names.into_iter().map(|name| (name.clone(), value(&name))).collect()))
+            let mut names = changed(&event.data);
+            // A patch of the value sets its flag to false unless it names the flag too.
+            for (name, flag) in FLAGS {
+                if names.iter().any(|one| one == name) {
+                    names.push(flag.to_owned());
+                }
+            }
+            let patch = names.into_iter().map(|name| (name.clone(), value(&name))).collect();
+            Ok(Reverse::Patch(patch, old))
         }
         other => Err(Failure::new(exit::CONFLICT, format!("{other} cannot be undone"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Event, NO_CHANGE, NOT_IN_LOG, changes, nothing_shown, record_of, text};
+
+    fn event(r#type: &str, changed: &[&str], user: &Value) -> Event {
+        serde_json::from_value(json!({
+            "id": "a4db3e84d7de1a56-7", "type": r#type, "subject": "users/u",
+            "time": "2026-11-28T16:06:51.208Z", "actor": "anonymous", "requestid": "r",
+            "data": {"changed": changed, "user": user},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_value_that_retention_has_removed_is_not_shown_as_empty() {
+        let before = |event: &Event, old: Option<&Event>| {
+            let old = old.map(record_of);
+            let rows = changes(event, old.as_ref());
+            rows.iter().map(|row| text(row, "before")).collect::<Vec<_>>()
+        };
+        let created = event("user.created", &["username"], &json!({"username": "ada"}));
+        assert_eq!(before(&created, None), [""]);
+        let user = json!({"username": "ada", "department": "Sales"});
+        let updated = event("user.updated", &["department"], &user);
+        assert_eq!(before(&updated, Some(&created)), [""]);
+        assert_eq!(before(&updated, None), [NOT_IN_LOG]);
+        // A deletion changes no member.
+        assert_eq!(before(&event("user.deleted", &[], &user), None), [""]);
+    }
+
+    #[test]
+    fn an_empty_history_says_why() {
+        let seen = || ["title", "", "title", "name"].map(str::to_owned).to_vec();
+        let text = "no change of \"email\"; changed were name, title";
+        assert_eq!(nothing_shown(Some("email"), seen()), text);
+        let text = "no change of \"email\"; changed were no member";
+        assert_eq!(nothing_shown(Some("email"), vec![String::new()]), text);
+        assert_eq!(nothing_shown(Some("email"), Vec::new()), NO_CHANGE);
+        assert_eq!(nothing_shown(None, Vec::new()), NO_CHANGE);
     }
 }

@@ -8,7 +8,7 @@ use roster_testkit::over_each_engine;
 use roster_testkit::process::Engine;
 use serde_json::json;
 
-use super::Shell;
+use super::{Shell, rows};
 
 over_each_engine! {
     users_are_created_changed_and_listed,
@@ -18,6 +18,9 @@ over_each_engine! {
     a_user_is_replaced_by_a_file,
     a_history_shows_old_and_new_values,
     a_change_is_undone,
+    a_request_that_changed_users_twice_is_undone,
+    what_others_changed_since_is_not_undone,
+    an_undo_restores_the_flag_of_an_address,
     a_tenant_has_users_events_and_imports_of_its_own,
 }
 
@@ -240,6 +243,100 @@ fn a_change_is_undone(engine: Engine) {
     assert_eq!(shell.ok(&["undo", "grace", "--yes"]), "grace: deleted\n");
     shell.run(&["undo", "nobody"]).failed(5, &["nobody"]);
     shell.needs("users:read,users:write,events:read", &["undo", "ada"]);
+    shell.service.stop();
+}
+
+/// Changes users under one request id, and returns the command that undoes it.
+fn changed_by_one_request(shell: &Shell, changes: &[(&str, &str)]) -> Vec<String> {
+    let after = shell.run(&["events", "-o", "json", "--limit", "1"]).json();
+    for (path, body) in changes {
+        let answer = shell.service.ask_with("X-Request-Id: twice\r\n", "PATCH", path, body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    let after = after[0]["id"].as_str().unwrap();
+    ["undo", "--after", after, "--request", "twice", "--yes"].map(str::to_owned).to_vec()
+}
+
+fn a_request_that_changed_users_twice_is_undone(engine: Engine) {
+    let shell = Shell::new(engine);
+    let ada = shell.service.create(r#"{"username":"ada","title":"zero"}"#);
+    let bob = shell.service.create(r#"{"username":"bob"}"#);
+    let changes = [(&*ada, r#"{"title":"one","name":"Ada"}"#), (&*ada, r#"{"title":"two"}"#)];
+    let undo = changed_by_one_request(&shell, &changes);
+    let undo: Vec<&str> = undo.iter().map(String::as_str).collect();
+    // A dry run shows the same as the undo.
+    let dry = shell.run(&[&undo[..], &["--dry-run"]].concat()).succeeded();
+    let done = shell.ok(&undo);
+    assert_eq!(rows(&dry), rows(&done));
+    for row in [
+        ["ada:", "version", "3", "->", "4"].as_slice(),
+        &["title", "two", "one"],
+        &["ada:", "version", "4", "->", "5"],
+        &["title", "one", "zero"],
+        &["name", "Ada", "(none)"],
+    ] {
+        assert!(rows(&done).contains(&row.to_vec()), "{row:?}: {done}");
+    }
+    let ran = shell.run(&undo);
+    assert_eq!((ran.status, &*ran.out), (7, ""), "{ran:?}");
+    assert!(ran.err.contains("2 of 2 are undone already"), "{ran:?}");
+    // One user took the name that another one gave up.
+    let changes = [
+        (&*ada, r#"{"username":"x"}"#),
+        (&*bob, r#"{"username":"ada"}"#),
+        (&*ada, r#"{"username":"bob"}"#),
+    ];
+    let undo = changed_by_one_request(&shell, &changes);
+    shell.ok(&undo.iter().map(String::as_str).collect::<Vec<_>>());
+    for (path, name) in [(&ada, "ada"), (&bob, "bob")] {
+        assert_eq!(shell.service.get(path).body["username"], json!(name));
+    }
+    shell.service.stop();
+}
+
+fn what_others_changed_since_is_not_undone(engine: Engine) {
+    let shell = Shell::new(engine);
+    let ada = shell.service.create(r#"{"username":"ada","title":"zero"}"#);
+    let changes = [(&*ada, r#"{"title":"one"}"#)];
+    let undo = changed_by_one_request(&shell, &changes);
+    shell.ok(&["users", "set", "ada", "title=other"]);
+    changed_by_one_request(&shell, &[(&*ada, r#"{"title":"two"}"#)]);
+    let undo: Vec<&str> = undo.iter().map(String::as_str).collect();
+    let ran = shell.run(&undo);
+    assert_eq!(ran.status, 7, "{ran:?}");
+    assert!(rows(&ran.out).contains(&vec!["title", "two", "other"]), "{ran:?}");
+    assert!(ran.err.contains("1 of 2 are undone already"), "{ran:?}");
+    assert_eq!(shell.service.get(&ada).body["title"], json!("other"));
+    shell.service.stop();
+}
+
+fn an_undo_restores_the_flag_of_an_address(engine: Engine) {
+    let shell = Shell::new(engine);
+    let get = || shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    let is_same = |change: &[&str]| {
+        let before = get();
+        shell.ok(&[&["users", "set", "ada"], change].concat());
+        shell.ok(&["undo", "ada"]);
+        let after = get();
+        for member in ["email", "email_verified", "phone_number", "phone_number_verified"] {
+            assert_eq!(after[member], before[member], "{member} {change:?}");
+        }
+    };
+    shell.ok(&["users", "create", "username=ada"]);
+    is_same(&["email=ada@example.com", "phone_number=+44 20 7946"]);
+    shell.ok(&["users", "delete", "ada"]);
+    let values = ["email=ada@example.com", "phone_number=+44 20 7946"];
+    shell.ok(&[&["users", "create", "username=ada"], &values[..]].concat());
+    let others = ["email=king@example.com", "phone_number=+44 20 7947"];
+    for flag in ["null", "false", "true"] {
+        let flags = ["email_verified", "phone_number_verified"].map(|name| (name, flag));
+        let flags = flags.map(|(name, flag)| format!("{name}:={flag}"));
+        shell.ok(&["users", "set", "ada", &flags[0], &flags[1]]);
+        is_same(&["email=", "phone_number="]);
+        is_same(&others);
+        // The flags of before are those of after too.
+        is_same(&[&others[..], &[&flags[0], &flags[1]]].concat());
+    }
     shell.service.stop();
 }
 
