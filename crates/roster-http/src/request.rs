@@ -63,9 +63,7 @@ impl RequestContext {
 
     /// The segments of a path that the route names, as they were sent.
     pub(crate) fn segments<'p>(&self, path: &'p str) -> [&'p str; 2] {
-        let pattern = self.operation.map_or("", Operation::path);
-        let mut segments = segments(pattern, path);
-        [(); 2].map(|()| segments.next().unwrap_or_default())
+        segments(self.operation.map_or("", Operation::path), path)
     }
 }
 
@@ -151,15 +149,17 @@ fn session_end(parts: &Parts) -> Option<Timestamp> {
     parts.extensions.get::<Session>().map(Session::end)
 }
 
-/// The segments of a path at the placeholders of a pattern. The path may begin with a base path,
-/// which is skipped.
-fn segments<'p>(pattern: &'static str, path: &'p str) -> impl Iterator<Item = &'p str> {
+/// The segments of a path at the placeholders of a pattern, of which there are at most two. They
+/// are found from the end, because a path may begin with a base path.
+fn segments<'p>(pattern: &'static str, path: &'p str) -> [&'p str; 2] {
     let path = if pattern == "/" { path } else { path.strip_suffix('/').unwrap_or(path) };
-    let count = pattern.split('/').count();
-    let skipped = path.split('/').count().saturating_sub(count);
-    let sent = path.split('/').skip(skipped);
-    let pairs = pattern.split('/').zip(sent);
-    pairs.filter(|(name, _)| name.starts_with('{')).map(|(_, segment)| segment)
+    let mut found = [""; 2];
+    for (name, segment) in pattern.rsplit('/').zip(path.rsplit('/')) {
+        if name.starts_with('{') {
+            found = [segment, found[0]];
+        }
+    }
+    found
 }
 
 /// What is kept of a body that was parsed.
@@ -252,11 +252,11 @@ mod tests {
 
     #[test]
     fn segments_are_those_that_the_route_names() {
-        let found = |pattern, path| segments(pattern, path).collect::<Vec<_>>();
-        assert_eq!(found("/users/{user_id}", "/users/x%2Fy"), ["x%2Fy"]);
-        assert_eq!(found("/users/{user_id}/events", "/v1/users/x/events"), ["x"]);
+        assert_eq!(segments("/users/{user_id}", "/users/x%2Fy"), ["x%2Fy", ""]);
+        assert_eq!(segments("/users/{user_id}", "/users/x/"), ["x", ""]);
+        assert_eq!(segments("/users/{user_id}/events", "/v1/users/x/events"), ["x", ""]);
         let member = "/groups/{group_id}/members/{member_id}";
-        assert_eq!(found(member, "/a/b/groups/x/members/y"), ["x", "y"]);
-        assert!(found("/users", "/users").is_empty());
+        assert_eq!(segments(member, "/a/b/groups/x/members/y"), ["x", "y"]);
+        assert_eq!(segments("/users", "/users"), ["", ""]);
     }
 }

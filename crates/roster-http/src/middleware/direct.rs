@@ -11,7 +11,7 @@ use http::{HeaderName, Version, request::Parts};
 
 use crate::problem::{Problem, ProblemCode};
 
-/// Headers that name a proxy or the client behind it.
+/// Headers that name a proxy or the client behind it, sorted.
 const NAMES: [&str; 49] = [
     "cdn-loop",
     "client-ip",
@@ -64,7 +64,7 @@ const NAMES: [&str; 49] = [
     "z-forwarded-for",
 ];
 
-/// Prefixes of such headers, for products that use several.
+/// Prefixes of such headers, for products that use several. Sorted, and none begins with another.
 const PREFIXES: [&str; 46] = [
     "akamai-",
     "cdn-",
@@ -129,7 +129,10 @@ pub(crate) fn check_direct(parts: &Parts, peer: IpAddr) -> Result<(), Problem> {
 
 fn is_of_a_proxy(name: &HeaderName) -> bool {
     let name = name.as_str();
-    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    // Only the last prefix that is not after the name can be its beginning.
+    let count = PREFIXES.partition_point(|prefix| *prefix <= name);
+    let last = count.checked_sub(1).and_then(|at| PREFIXES.get(at));
+    NAMES.binary_search(&name).is_ok() || last.is_some_and(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -142,6 +145,12 @@ mod tests {
         let request = Request::builder().version(version).header(header, "192.0.2.1").body(());
         let (parts, ()) = request.unwrap().into_parts();
         check_direct(&parts, peer.parse().unwrap()).is_ok()
+    }
+
+    #[test]
+    fn names_and_prefixes_are_sorted_and_no_prefix_begins_with_another() {
+        assert!(NAMES.is_sorted());
+        assert!(PREFIXES.is_sorted_by(|one, next| one < next && !next.starts_with(one)));
     }
 
     #[test]
