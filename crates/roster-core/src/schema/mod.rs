@@ -32,7 +32,7 @@ use crate::{
     write::{
         command::{Command, Sharing},
         event::{Event, EventKind, MembersChanged},
-        violation::{Violation, ViolationCode, Violations},
+        violation::{Violation, ViolationCode, Violations, not_whole},
     },
 };
 
@@ -139,7 +139,7 @@ impl ValueType {
             | (Self::Number, Json::Float(_)) => return Ok(()),
             (Self::String, _) => "a string",
             (Self::Boolean, _) => "true or false",
-            (Self::Integer, _) => "a whole number",
+            (Self::Integer, _) => return Err(not_whole(value)),
             (Self::Number, _) => "a number",
             (Self::DateTime, _) => "a time as a string",
         };

@@ -283,6 +283,12 @@ fn create(
     let status = draft.status.unwrap_or_default();
     refuse_own_status(status)?;
     refuse_secret(draft)?;
+    // Who makes a webhook of one that was read would miss the events after its position.
+    if draft.has_position && draft.after.is_none() {
+        let detail = "a new webhook begins at the end of the log: send the position as after, or \
+                      leave it out";
+        return Err(invalid("position", ViolationCode::InvalidValue, detail));
+    }
     let webhook = Webhook {
         id,
         version: 1,

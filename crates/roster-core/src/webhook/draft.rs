@@ -12,9 +12,8 @@ use crate::{
     },
 };
 
-/// The members that the service sets. A body may contain them, as a webhook that was read does.
-const READ_ONLY: [&str; 9] = [
-    "position",
+/// Other members that the service sets. A body may contain them, as a webhook that was read does.
+const READ_ONLY: [&str; 8] = [
     "lag",
     "failing_since",
     "attempts",
@@ -50,6 +49,8 @@ pub struct WebhookDraft {
     pub id: Option<String>,
     /// Whether it names a secret. The service makes those.
     pub has_secret: bool,
+    /// Whether it has the position of a webhook that was read.
+    pub has_position: bool,
 }
 
 impl Default for WebhookDraft {
@@ -66,6 +67,7 @@ impl Default for WebhookDraft {
             version: None,
             id: None,
             has_secret: false,
+            has_position: false,
         }
     }
 }
@@ -123,6 +125,7 @@ impl WebhookDraft {
             }
             ("id", Json::Text(text)) => self.id = Some(text.clone()),
             ("secret", _) => self.has_secret = true,
+            ("position", _) => self.has_position = true,
             ("version", Json::Int(number)) => self.version = Some(*number),
             ("tenants", Json::Text(_)) => {
                 return Err(Violation::of_member(

@@ -136,7 +136,7 @@ impl Violation {
 /// What to send instead of a value that is no whole number.
 pub(crate) fn not_whole(value: &Json) -> String {
     if let Json::Float(_) = value {
-        return "send a whole number, without a point or an exponent".to_owned();
+        return "send a whole number of 64 bits, without a point or an exponent".to_owned();
     }
     format!("send a whole number, not {}", value.kind())
 }

@@ -123,6 +123,9 @@ pub(crate) async fn read_bytes(
     read_body(body, bytes_max, peer).await.map_err(|fault| unread(fault, bytes_max))
 }
 
+/// The detail for a body without its end.
+pub(crate) const BROKEN_OFF: &str = "the body broke off, or its chunked coding is malformed";
+
 fn unread(fault: BodyFault, bytes_max: usize) -> Problem {
     match fault {
         BodyFault::TooLarge => {
@@ -130,7 +133,7 @@ fn unread(fault: BodyFault, bytes_max: usize) -> Problem {
         }
         BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
         BodyFault::NoMemory => holds_too_much(),
-        BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, "the body broke off"),
+        BodyFault::Aborted => Problem::saying(ProblemCode::InvalidRequest, BROKEN_OFF),
     }
 }
 

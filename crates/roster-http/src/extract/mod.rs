@@ -21,7 +21,7 @@ pub(crate) use accept::{
     negotiate,
 };
 pub(crate) use authorized::{Authorized, AuthorizedBody, Mergeable};
-pub(crate) use body::{BodyKind, check_lines, lines_type, read_bytes, read_nothing};
+pub(crate) use body::{BROKEN_OFF, BodyKind, check_lines, lines_type, read_bytes, read_nothing};
 pub(crate) use collection::{
     ParameterFault, boolean, duplicate, invalid, limit, read_all, read_each, read_lists,
     refuse_parameters, refused, target, text, unknown,

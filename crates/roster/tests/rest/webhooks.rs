@@ -123,6 +123,10 @@ pub(crate) async fn a_webhook_is_created_changed_and_deleted(backend: Backend) {
         json!({"name": "own", "url": URL, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"});
     let own = service.request("POST", "/webhooks").json(&own).send().await;
     own.refused(422, "invalid-webhook");
+    // What was read is no creation: the new webhook would miss the events after the position.
+    let copy = service.request("POST", "/webhooks").json(&patched).send().await;
+    let faults = copy.refused(422, "invalid-webhook").faults();
+    assert_eq!(faults, [("/position".to_owned(), "invalid-value".to_owned())]);
     assert_eq!(service.get("/webhooks").await.json()["items"], json!([]));
     service.delete(&target).await.refused(404, "webhook-not-found");
     service.get("/webhooks/nonsense").await.refused(404, "webhook-not-found");
