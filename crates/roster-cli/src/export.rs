@@ -19,6 +19,9 @@ use crate::text::{printable, say};
 /// How often an export into a file begins again after a break, with pauses of 1 s, 2 s and so on.
 const RETRIES: u32 = 3;
 
+/// The largest `limit` of a request.
+const LIMIT_MAX: u64 = 1000;
+
 /// Lets a spreadsheet read UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -259,8 +262,11 @@ async fn read(
     };
     let position = text(&response, "roster-position");
     let mut progress = Progress::begin("export", total(&response, flags.limit), 0);
-    let copied =
-        copy(client, response, (is_csv, flags.format.bom), out, &mut progress, interrupts).await;
+    let mut counter = Counter::new(is_csv, flags.limit);
+    if flags.format.bom {
+        out.write_all(MARK)?;
+    }
+    let copied = copy(client, response, &mut counter, out, &mut progress, interrupts).await;
     progress.clear();
     Ok((copied?, position))
 }
@@ -268,25 +274,20 @@ async fn read(
 async fn copy(
     client: &Client,
     response: Response,
-    (is_csv, has_mark): (bool, bool),
+    counter: &mut Counter,
     out: &mut impl Write,
     progress: &mut Progress,
     interrupts: &mut Interrupts,
 ) -> Result<u64, Stop> {
-    if has_mark {
-        out.write_all(MARK)?;
-    }
-    let mut counter = Counter { is_csv, is_quoted: false, ends: 0 };
     let mut pieces = client.pieces(response);
-    loop {
+    while !counter.is_full() {
         let piece: Option<Result<Bytes, Error>> = tokio::select! {
             piece = pieces.next() => piece,
             () = interrupts.next() => return Err(Stop::Interrupted),
         };
         let Some(piece) = piece else { break };
         let piece = piece?;
-        out.write_all(&piece)?;
-        counter.take(&piece);
+        out.write_all(counter.take(&piece))?;
         progress.reach(counter.records(), "");
     }
     out.flush()?;
@@ -309,22 +310,36 @@ const fn media(is_csv: bool) -> &'static str {
     if is_csv { "text/csv" } else { "application/x-ndjson" }
 }
 
-/// Counts records as they pass.
+/// Counts records as they pass, up to a limit.
 struct Counter {
     is_csv: bool,
     is_quoted: bool,
     ends: u64,
+    limit: Option<u64>,
 }
 
 impl Counter {
-    fn take(&mut self, piece: &[u8]) {
+    const fn new(is_csv: bool, limit: Option<u64>) -> Self {
+        Self { is_csv, is_quoted: false, ends: 0, limit }
+    }
+
+    /// The part of a piece that is within the limit.
+    fn take<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
         for index in memchr::memchr2_iter(b'\n', b'"', piece) {
             match piece.get(index) {
                 Some(b'"') => self.is_quoted = self.is_csv && !self.is_quoted,
                 _ if !self.is_quoted => self.ends += 1,
                 _ => {}
             }
+            if self.is_full() {
+                return piece.get(..=index).unwrap_or(piece);
+            }
         }
+        piece
+    }
+
+    fn is_full(&self) -> bool {
+        self.limit.is_some_and(|limit| self.records() >= limit)
     }
 
     /// The header row is no record.
@@ -365,10 +380,12 @@ impl ExportFlags {
         let call = Call::new(Method::GET, self.what.path())
             .header(header::ACCEPT, media(is_csv))
             .query("count", "true");
+        // The service takes no higher one, so the rest of its response is not read.
+        let limit = self.limit.filter(|limit| *limit <= LIMIT_MAX);
         let given = [
             ("filter", self.filter.clone()),
             ("fields", self.fields.clone()),
-            ("limit", self.limit.map(|limit| limit.to_string())),
+            ("limit", limit.map(|limit| limit.to_string())),
         ];
         given.into_iter().fold(call, |call, (name, value)| match value {
             Some(value) => call.query(name, value),
@@ -405,5 +422,34 @@ impl Write for Stdout {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counter;
+
+    #[test]
+    fn an_export_is_cut_after_as_many_records_as_were_asked_for() {
+        let (rows, lines) = ("a,b\r\n1,\"x\ny\"\r\n2,z\r\n", "{\"a\":1}\n{\"a\":2}\n");
+        for (is_csv, text, limit, length, count) in [
+            (true, rows, Some(1), 14, 1),
+            (true, rows, Some(2), 19, 2),
+            (true, rows, Some(9), 19, 2),
+            (true, rows, None, 19, 2),
+            (false, lines, Some(1), 8, 1),
+            (false, lines, None, 16, 2),
+        ] {
+            for size in [1, 3, 100] {
+                let (mut counter, mut written) = (Counter::new(is_csv, limit), Vec::new());
+                for piece in text.as_bytes().chunks(size) {
+                    if !counter.is_full() {
+                        written.extend_from_slice(counter.take(piece));
+                    }
+                }
+                assert_eq!(written, &text.as_bytes()[..length], "{limit:?} {size}");
+                assert_eq!(counter.records(), count, "{limit:?} {size}");
+            }
+        }
     }
 }

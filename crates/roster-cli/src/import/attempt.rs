@@ -61,7 +61,7 @@ impl Import<'_> {
     }
 
     async fn read(&mut self, response: Response, sending: &Sending) -> Ended {
-        let Self { client, source, store, state, spool, interrupts, progress, .. } = self;
+        let Self { flags, client, source, store, state, spool, interrupts, progress, .. } = self;
         let url = client.url().to_owned();
         let mut pieces = client.pieces(response);
         let mut results = Results::new(state.line, state.tally, spool);
@@ -108,7 +108,7 @@ impl Import<'_> {
             }
         };
         if is_first {
-            super::report::tell_columns(&results.columns, progress);
+            super::report::tell_columns(&results.columns, flags.keep_ids, progress);
         }
         match save(store, state, source, sending, &mut results) {
             Ok(()) => ended,

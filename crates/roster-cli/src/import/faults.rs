@@ -62,13 +62,23 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-/// Writes the file. Returns the first faults in words; none if there are no faults, and then there
-/// is no file either.
-pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Result<Vec<String>> {
-    let mut shown = Vec::new();
+/// What is in the file.
+#[derive(Default)]
+pub(super) struct Written {
+    /// The first faults in words; none if there are no faults, and then there is no file either.
+    pub(super) shown: Vec<String>,
+    /// How many rows have no cells in it, so that it cannot be imported in their place.
+    pub(super) lacking: u64,
+    /// The line of the first of them.
+    pub(super) first: u64,
+}
+
+/// Writes the file.
+pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Result<Written> {
+    let mut written = Written::default();
     let mut faults = spool.faults()?.peekable();
     if faults.peek().is_none() {
-        return Ok(shown);
+        return Ok(written);
     }
     let mut file = NamedTempFile::new_in(parent(path))?;
     io::Write::write_all(&mut file, MARK)?;
@@ -84,8 +94,13 @@ pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Resu
     let mut lines = LineReader::new(source)?;
     for fault in faults {
         let fault = fault?;
-        if shown.len() < SHOWN {
-            shown.push(fault.words());
+        if written.shown.len() < SHOWN {
+            written.shown.push(fault.words());
+        }
+        if fault.is_unsafe {
+            written.lacking += 1;
+            // They are in the order of their lines.
+            written.first = if written.lacking == 1 { fault.line } else { written.first };
         }
         let limit = u64::try_from(ROW_BYTES_MAX).unwrap_or_default();
         let text = lines.text(fault.line, fault.end, limit)?;
@@ -99,7 +114,7 @@ pub(super) fn write(path: &Path, source: &Source, spool: &mut Spool) -> io::Resu
     drop(table);
     file.as_file().sync_all()?;
     file.persist(path)?;
-    Ok(shown)
+    Ok(written)
 }
 
 fn columns(source: &Source) -> Vec<String> {

@@ -124,6 +124,10 @@ impl ImportFlags {
 
     /// The flags that say what the file means, as they are written.
     pub(super) fn meaning(&self) -> String {
+        self.meaning_with(self.service.on_conflict)
+    }
+
+    fn meaning_with(&self, on_conflict: Option<OnConflict>) -> String {
         let mut words = String::new();
         let mut add = |flag: &str, value: &str| {
             words.extend([" --", flag]);
@@ -137,7 +141,7 @@ impl ImportFlags {
         for map in &self.map {
             add("map", map);
         }
-        if let Some(what) = self.service.on_conflict {
+        if let Some(what) = on_conflict {
             add("on-conflict", what.name());
         }
         if let Some(member) = &self.service.match_by {
@@ -168,12 +172,26 @@ impl ImportFlags {
 
     /// The command for this file or another one, with these flags and a further one.
     pub(super) fn command(&self, file: &Path, further: &str) -> String {
+        self.command_with(file, &self.meaning(), further)
+    }
+
+    /// The command for this file once its faults are corrected. The users that it has created are
+    /// no faults then, and its faults file is there.
+    pub(super) fn command_again(&self) -> String {
+        let on_conflict = match self.service.on_conflict {
+            None | Some(OnConflict::Fail) => OnConflict::Skip,
+            Some(other) => other,
+        };
+        self.command_with(&self.file, &self.meaning_with(Some(on_conflict)), "--restart")
+    }
+
+    fn command_with(&self, file: &Path, meaning: &str, further: &str) -> String {
         let faults = self.service.faults.as_ref().filter(|_| !further.contains("--faults"));
         let faults = faults.map(|path| format!(" --faults {}", quoted(&path.to_string_lossy())));
         format!(
             "roster import {}{}{}{}{}{}{further}",
             quoted(&file.to_string_lossy()),
-            self.meaning(),
+            meaning,
             if self.service.dry_run { " --dry-run" } else { "" },
             faults.unwrap_or_default(),
             self.remote.words(),

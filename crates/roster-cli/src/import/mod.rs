@@ -124,12 +124,16 @@ impl<'a> Import<'a> {
                     return self.interrupted(false);
                 }
                 Ended::Columns(error) => {
-                    return Err(self.failed(report::columns(error, self.flags)));
+                    let header = self.source.header.as_ref();
+                    let names = header.map_or(&[][..], |header| &header.columns);
+                    let failure = report::columns(error, self.flags, names);
+                    return Err(self.failed(failure));
                 }
                 Ended::Failed(failure) => return Err(self.failed(failure)),
                 Ended::Broken(error) => error,
             };
-            self.may_have_stored |= !matches!(error, Error::Connect { .. });
+            // A service that refuses a request, or executes no further line, says so.
+            self.may_have_stored |= !matches!(error, Error::Connect { .. } | Error::Problem(_));
             if self.state.line > before {
                 tries = 0;
             }

@@ -2,7 +2,9 @@
 
 use roster_client::{Error, Fault};
 
-use super::{Import, faults, flags::ImportFlags};
+use super::Import;
+use super::faults::{self, Written};
+use super::flags::{ImportFlags, OnConflict};
 use crate::failure::{Failure, Outcome, exit};
 use crate::progress::Progress;
 use crate::text::{quoted, say};
@@ -12,23 +14,41 @@ impl Import<'_> {
     pub(super) fn complete(&mut self) -> Outcome {
         self.progress.clear();
         let path = self.faults.clone();
-        let shown = faults::write(&path, &self.source, &mut self.spool).map_err(|error| {
+        let written = faults::write(&path, &self.source, &mut self.spool).map_err(|error| {
             let is_dry_run = self.flags.service.dry_run;
             let further = if is_dry_run { "--faults FILE" } else { "--resume --faults FILE" };
             self.next(faults::unwritable(&path, &error), further)
         })?;
         self.store.remove()?;
-        self.tell(&shown);
+        self.tell(&written.shown);
         if self.state.tally.failed == 0 {
             return Ok(0);
         }
-        if self.source.header.is_some() && !self.flags.service.dry_run {
-            let name = faults::shown(&path);
-            let command = self.flags.command_of(&name);
-            return Err(Failure::new(exit::SOME_FAILED, "")
-                .next(format!("correct {name} and import it: {command}")));
+        if self.source.header.is_none() || self.flags.service.dry_run {
+            return Ok(exit::SOME_FAILED);
         }
-        Ok(exit::SOME_FAILED)
+        let name = faults::shown(&path);
+        let next = if written.lacking == 0 {
+            format!("correct {name} and import it: {}", self.flags.command_of(&name))
+        } else {
+            self.correct_original(&name, &written)
+        };
+        Err(Failure::new(exit::SOME_FAILED, "").next(next))
+    }
+
+    /// What to do about rows without cells in the file of the faults, which has this name.
+    fn correct_original(&self, name: &str, written: &Written) -> String {
+        let line = written.first;
+        let lacking = match written.lacking - 1 {
+            0 => format!("the cells of line {line}"),
+            more => format!("the cells of line {line} and {more} more"),
+        };
+        let command = self.flags.command_again();
+        let original = &self.source.name;
+        format!(
+            "correct the lines in {original}, as {name} lacks {lacking}, and import it again: \
+             {command}"
+        )
     }
 
     /// The end of an import that was asked to stop.
@@ -59,7 +79,7 @@ impl Import<'_> {
         let mut shown = Vec::new();
         if with_faults {
             match faults::write(&self.faults, &self.source, &mut self.spool) {
-                Ok(words) => shown = words,
+                Ok(written) => shown = written.shown,
                 Err(error) => say(&faults::unwritable(&self.faults, &error).text),
             }
         }
@@ -118,14 +138,46 @@ impl Import<'_> {
             };
             say(&format!("  {more}all are in {}", faults::shown(&self.faults)));
         }
+        if tally.other_ids > 0 {
+            say(&self.note_of_ids(tally.other_ids));
+        }
+    }
+
+    /// Says that users have other ids than their lines, and how they get those.
+    fn note_of_ids(&self, count: u64) -> String {
+        let service = &self.flags.service;
+        let note = format!("note: ids that are not kept: {count}; ");
+        if self.flags.keep_ids {
+            return note + "a user that exists keeps its own";
+        }
+        let note = note + "--keep-ids keeps those of new users";
+        let names = self.source.header.as_ref().map_or(&[][..], |header| &header.columns);
+        let column = names.iter().find(|name| name.eq_ignore_ascii_case("id"));
+        // An export has a column of external ids too.
+        let column = column.filter(|_| !names.iter().any(|name| name == "external_id"));
+        let Some(column) = column else { return note };
+        let changes = matches!(service.on_conflict, Some(OnConflict::Merge | OnConflict::Replace));
+        // The users exist by now.
+        let merge = if service.dry_run || changes { "" } else { " --on-conflict merge" };
+        let map = quoted(&format!("{column}:external_id"));
+        format!("{note}, --map {map}{merge} stores them")
     }
 }
 
-/// Says which members the columns have.
-pub(super) fn tell_columns(columns: &[(String, Option<String>)], progress: &Progress) {
+/// Says which members the columns have, and which of them the service sets itself.
+pub(super) fn tell_columns(
+    columns: &[(String, Option<String>)],
+    keeps_ids: bool,
+    progress: &Progress,
+) {
     for (column, member) in columns {
-        let member = member.as_deref().unwrap_or("(ignored)");
-        progress.say(&format!("column {column}: {member}"));
+        let what = match member.as_deref() {
+            None => "(ignored)".to_owned(),
+            Some("id") if !keeps_ids => "id (ignored without --keep-ids)".to_owned(),
+            Some(made @ ("version" | "created_at" | "updated_at")) => format!("{made} (ignored)"),
+            Some(member) => member.to_owned(),
+        };
+        progress.say(&format!("column {column}: {what}"));
     }
 }
 
@@ -134,32 +186,42 @@ impl ImportFlags {
     #[must_use]
     pub fn refusal(&self, body: &[u8]) -> String {
         match serde_json::from_slice(body) {
-            Ok(problem) => columns(Error::Problem(problem), self).text,
+            Ok(problem) => columns(Error::Problem(problem), self, &[]).text,
             Err(_) => String::from_utf8_lossy(body).trim_end().to_owned(),
         }
     }
 }
 
-/// The failure of columns that have no member, in the words of the command line, with the command
-/// that ignores those without one.
-pub(super) fn columns(error: Error, flags: &ImportFlags) -> Failure {
-    let mut ignored = String::new();
-    if let Error::Problem(problem) = &error {
-        let is_unknown = |fault: &&Fault| fault.code == "unknown-column";
-        for column in problem.errors.iter().filter(is_unknown).filter_map(|one| one.column.as_ref())
-        {
-            // Otherwise the fault is in what the flag says.
-            if !flags.map.iter().any(|map| map == column || map.starts_with(&format!("{column}:")))
-            {
-                ignored.extend([" --map ", &quoted(&format!("{column}:"))]);
-            }
+/// The failure of columns that have no member, or that of another column, in the words of the
+/// command line, with the command that ignores them. `names` are those of all columns.
+pub(super) fn columns(error: Error, flags: &ImportFlags, names: &[String]) -> Failure {
+    let faults = error.problem().map_or(&[][..], |problem| &problem.errors);
+    // Otherwise the fault is in what the flag says.
+    let is_given = |column: &str| {
+        flags.map.iter().any(|map| map == column || map.starts_with(&format!("{column}:")))
+    };
+    let is_repeated = |column: &str| names.iter().filter(|name| *name == column).count() > 1;
+    let (mut ignored, mut repeated, mut is_of_flags) = (Vec::new(), None, false);
+    for Fault { code, column, .. } in faults {
+        let Some(column) = column else { continue };
+        let map = format!(" --map {}", quoted(&format!("{column}:")));
+        match &**code {
+            "unknown-column" | "duplicate-column" if is_given(column) => is_of_flags = true,
+            // To ignore it would be to ignore all columns with the name.
+            "duplicate-column" if is_repeated(column) => repeated = Some(column.clone()),
+            "unknown-column" | "duplicate-column" if !ignored.contains(&map) => ignored.push(map),
+            _ => {}
         }
     }
     let mut failure = Failure::from(error);
     failure.text = failure.text.replace("map=", "--map ");
-    if ignored.is_empty() {
+    if let Some(column) = repeated {
+        return failure.next(format!("several columns have the name {column}: rename one of them"));
+    }
+    if ignored.is_empty() || is_of_flags {
         return failure.next("--map COLUMN:MEMBER for each, or --map COLUMN: to ignore it");
     }
+    let ignored = ignored.concat();
     let command = flags.command(&flags.file, ignored.trim_start());
     failure.next(format!("{command}; or with a member after each colon"))
 }

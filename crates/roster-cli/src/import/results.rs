@@ -17,6 +17,9 @@ pub(super) struct Tally {
     pub(super) replaced: u64,
     pub(super) skipped: u64,
     pub(super) failed: u64,
+    /// How many of the users that were created or replaced have another id than their lines.
+    #[serde(default)]
+    pub(super) other_ids: u64,
 }
 
 impl Tally {
@@ -33,6 +36,9 @@ struct Answer {
     /// `true` in the result of a line, and a number in the last line.
     skipped: Option<Value>,
     problem: Option<Box<Problem>>,
+    /// The members of the line that the service did not use.
+    #[serde(default)]
+    ignored: Vec<String>,
     #[serde(default)]
     done: bool,
     lines: Option<u64>,
@@ -50,6 +56,7 @@ struct Pending {
     line: u64,
     status: u16,
     is_skipped: bool,
+    ignores_id: bool,
     problem: Option<Box<Problem>>,
 }
 
@@ -151,27 +158,27 @@ impl<'a> Results<'a> {
         }
         self.settle(line).map_err(|error| Ok(error.into()))?;
         self.next = line;
-        if let Some(problem) = answer.problem {
-            // What ends an import, and what a line can do nothing for.
-            if matches!(problem.status, 401 | 429 | 502..=507) {
+        // What ends an import, and what a line can do nothing for.
+        let problem = match answer.problem {
+            Some(problem) if matches!(problem.status, 401 | 429 | 502..=507) => {
                 return Err(Ok(Refusal::Problem(problem)));
             }
-            self.pending =
-                Some(Pending { line, status, is_skipped: false, problem: Some(problem) });
-        } else {
-            let is_skipped = answer.skipped == Some(Value::Bool(true));
-            self.pending = Some(Pending { line, status, is_skipped, problem: None });
-        }
+            problem => problem,
+        };
+        let is_skipped = answer.skipped == Some(Value::Bool(true));
+        let ignores_id = answer.ignored.iter().any(|member| member == "id");
+        self.pending = Some(Pending { line, status, is_skipped, ignores_id, problem });
         self.count += 1;
         Ok(())
     }
 
     /// Counts the last result, whose line or row ends before this line.
     pub(super) fn settle(&mut self, end: u64) -> io::Result<()> {
-        let Some(Pending { line, status, is_skipped, problem }) = self.pending.take() else {
-            return Ok(());
-        };
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let Pending { line, status, is_skipped, ignores_id, problem } = pending;
         self.next = end;
+        let is_stored = problem.is_none() && !is_skipped;
+        self.tally.other_ids += u64::from(is_stored && ignores_id);
         match (problem, status) {
             (Some(problem), _) => {
                 self.tally.failed += 1;

@@ -189,24 +189,31 @@ impl LineReader {
         Ok(Self { reader: BufReader::with_capacity(256 * 1024, file), next: 1 })
     }
 
-    /// The text from the beginning of one line to that of another, without line ends at its end,
-    /// and not more than `bytes_max` of it.
+    /// The text from the beginning of one line to that of another, without line ends at its end.
+    /// Of a text of more than `bytes_max` it is the beginning, with a mark.
     pub(super) fn text(&mut self, from: u64, to: u64, bytes_max: u64) -> io::Result<Vec<u8>> {
         while self.next < from && self.skip_line()? {
             self.next += 1;
         }
-        let mut text = Vec::new();
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let (mut text, mut is_cut) = (Vec::new(), false);
         while self.next < to {
             let begin = text.len();
             let room = bytes_max.saturating_sub(u64::try_from(begin).unwrap_or(u64::MAX));
             self.reader.by_ref().take(room).read_until(b'\n', &mut text)?;
-            if text.len() == begin || (text.last() != Some(&b'\n') && !self.skip_line()?) {
-                break;
+            if text.len() == begin || text.last() != Some(&b'\n') {
+                is_cut |= self.reader.fill_buf()?.first().is_some_and(|byte| !is_end(byte));
+                if text.len() == begin || !self.skip_line()? {
+                    break;
+                }
             }
             self.next += 1;
         }
-        while text.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        while text.last().is_some_and(is_end) {
             text.pop();
+        }
+        if is_cut {
+            text.extend_from_slice("…".as_bytes());
         }
         Ok(text)
     }
@@ -227,5 +234,40 @@ impl LineReader {
                 return Ok(true);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_cut_ends_with_a_mark() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"one\r\ntwo\nthree\n\nfour").unwrap();
+        let stamp = Stamp::of(&file.metadata().unwrap());
+        let source = Source { file, path: None, name: String::new(), stamp, header: None };
+        for (from, to, bytes_max, expected) in [
+            (1, 2, 3, "one"),
+            (1, 2, 2, "on…"),
+            (1, 3, 100, "one\r\ntwo"),
+            (1, 3, 8, "one\r\ntwo"),
+            (1, 3, 7, "one\r\ntw…"),
+            (1, 3, 5, "one…"),
+            (2, 5, 9, "two\nthree"),
+            (4, 7, 100, "\nfour"),
+            (4, 7, 5, "\nfour"),
+            (4, 7, 1, "…"),
+        ] {
+            let mut lines = LineReader::new(&source).unwrap();
+            let text = lines.text(from, to, bytes_max).unwrap();
+            assert_eq!(String::from_utf8(text).unwrap(), expected, "{from} {to} {bytes_max}");
+        }
+        // The next text begins where it is.
+        let mut lines = LineReader::new(&source).unwrap();
+        assert_eq!(lines.text(1, 4, 2).unwrap(), "on…".as_bytes());
+        assert_eq!(lines.text(3, 4, 100).unwrap(), b"three");
     }
 }

@@ -159,6 +159,8 @@ impl Problem {
         let errors = mem::take(&mut self.errors);
         self.errors = errors.map(|mut fault| {
             if let (Place::Parameter(name), "unknown-parameter") = (&fault.place, &*fault.code)
+                // A parameter can be known, and unknown for this media type alone.
+                && !known.contains(name)
                 && let Some(meant) = nearest(name, known.iter().map(String::as_str))
             {
                 fault.detail = format!("{}; did you mean {meant}?", fault.detail).into();

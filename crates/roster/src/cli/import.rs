@@ -41,6 +41,9 @@ const CHUNKS_AHEAD: usize = 4;
 /// What the result of a refused line has. No other result has a text of a user.
 const PROBLEM: &[u8] = b"\"problem\":";
 
+/// What the result of a line has whose id was not kept.
+const IGNORED_ID: &[u8] = b"\"ignored\":[\"id\"]";
+
 /// The flags of `roster import`.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
@@ -68,6 +71,8 @@ pub(super) struct Flags {
 struct Totals {
     created: i64,
     refused: i64,
+    /// How many users have another id than their lines.
+    renumbered: u64,
 }
 
 /// Imports the file into a service, or into a new data directory.
@@ -102,8 +107,12 @@ fn create(
     // A thread may still wait for stdin.
     runtime.shutdown_background();
     directory.close(imported.is_err())?;
-    let Totals { created, refused } = imported?;
+    let Totals { created, refused, renumbered } = imported?;
     let path = data.display();
+    if renumbered > 0 {
+        let hint = if flags.is_csv() { ", --map id:external_id stores them" } else { "" };
+        say(&format!("note: ids that are not kept: {renumbered}; --keep-ids keeps them{hint}"));
+    }
     if refused == 0 {
         say(&format!("{path}: {created} users"));
         return Ok(ExitCode::SUCCESS);
@@ -142,7 +151,7 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
     let response = service.respond(request.body(source.into_body())?).await;
     let is_refused = response.status() != StatusCode::OK;
     let mut body = response.into_body().into_data_stream();
-    let (mut results, mut totals) = (Vec::new(), None);
+    let (mut results, mut totals, mut renumbered) = (Vec::new(), None, 0);
     while let Some(piece) = body.next().await {
         results.extend_from_slice(&piece.context("the import ended early: no database was made")?);
         if is_refused {
@@ -153,7 +162,9 @@ async fn send(flags: &ImportFlags, service: &Service, source: Source) -> anyhow:
         for line in lines.split(|byte| *byte == b'\n') {
             if line.starts_with(b"{\"done\":") {
                 let (created, refused) = (number(line, "created")?, number(line, "failed")?);
-                totals = Some(Totals { created, refused });
+                totals = Some(Totals { created, refused, renumbered });
+            } else if line.windows(IGNORED_ID.len()).any(|part| part == IGNORED_ID) {
+                renumbered += 1;
             } else if line.windows(PROBLEM.len()).any(|part| part == PROBLEM) {
                 let printed = print(&String::from_utf8_lossy(line));
                 printed.context("the results cannot be written to stdout: no database was made")?;

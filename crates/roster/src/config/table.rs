@@ -217,7 +217,7 @@ pub static SETTINGS: &[Setting] = &[
         kind: Kind::Switch(|config| &mut config.put_guard),
         default: "false",
         doc: "Return 428 for a PUT without `If-Match` or `version` that would clear stored \
-            members, or by SCIM all members of a group.",
+            members, or all members of a group by SCIM or an import.",
     },
     Setting {
         key: "delete_guard",

@@ -164,7 +164,7 @@ fn an_import_makes_the_store_that_a_request_makes() {
 fn an_import_reads_csv_and_maps_columns() {
     let place = tempfile::tempdir().unwrap();
     let place = place.path();
-    let rows = "Login,Mail,Shoes\nada,ada@example.com,38\ngrace,grace@example.com,40\n";
+    let rows = "id,Login,Mail,Shoes\n7,ada,ada@example.com,38\n8,grace,grace@example.com,40\n";
     fs::write(place.join("people.CSV"), rows).unwrap();
     let refused = roster(place, "import --data new people.CSV --map Login:username");
     assert_eq!((refused.status, &*refused.out), (Some(1), ""), "{refused:?}");
@@ -172,7 +172,9 @@ fn an_import_reads_csv_and_maps_columns() {
     let words = "import --data new people.CSV --map Login:username --map Mail:email --map Shoes:";
     let imported = roster(place, words);
     assert_eq!((imported.status, &*imported.out), (Some(0), ""), "{imported:?}");
-    assert!(imported.err.ends_with("new: 2 users\n"), "{imported:?}");
+    let end = "note: ids that are not kept: 2; --keep-ids keeps them, --map id:external_id stores \
+               them\nnew: 2 users\n";
+    assert!(imported.err.ends_with(end), "{imported:?}");
     let service = serve(place, "new");
     let users = service.get("/users?email=grace@example.com").body;
     assert_eq!(users["items"][0]["username"], "grace");

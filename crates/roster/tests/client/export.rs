@@ -15,6 +15,7 @@ use super::{Shell, run};
 
 over_each_engine! {
     records_are_exported_into_a_file,
+    an_export_may_be_longer_than_a_request_may_ask_for,
     what_was_exported_can_be_imported,
     exporting_needs_its_scope,
 }
@@ -66,6 +67,25 @@ fn records_are_exported_into_a_file(engine: Engine) {
     shell.run(&["export", "none/new.csv"]).failed(1, &["cannot be written"]);
     let left: Vec<_> = fs::read_dir(shell.home.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
+    shell.service.stop();
+}
+
+fn an_export_may_be_longer_than_a_request_may_ask_for(engine: Engine) {
+    let shell = Shell::new(engine);
+    let lines: Vec<_> = (0..1100).map(|n| format!("{{\"username\":\"n{n}\"}}\n")).collect();
+    shell.service.ask("POST", "/bulk/users", &lines.concat());
+    let names = ["export", "--fields", "username", "--limit"];
+    for (limit, further, count) in [
+        ("1000", "--ndjson", 1000),
+        ("1001", "--ndjson", 1001),
+        ("1001", "--csv", 1002),
+        ("5000", "--ndjson", 1100),
+    ] {
+        let text = shell.ok(&[&names[..], &[limit, further]].concat());
+        assert_eq!(text.lines().count(), count, "{limit} {further}");
+    }
+    let ran = shell.run(&["export", "some.csv", "--limit", "1050"]);
+    assert!(ran.err.contains("some.csv: 1050 users\n"), "{ran:?}");
     shell.service.stop();
 }
 

@@ -3,11 +3,12 @@
 use std::{
     fmt::Write as _,
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
+    net::TcpListener,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread::sleep,
+    thread::{self, sleep},
     time::Duration,
 };
 
@@ -18,6 +19,9 @@ use super::{Ran, Shell, run};
 
 over_each_engine! {
     faults_are_listed_and_can_be_corrected,
+    rows_that_an_open_quotation_mark_takes_in_are_not_lost,
+    ids_that_are_not_kept_are_counted,
+    columns_without_a_member_of_their_own_get_a_command_that_works,
     lines_of_json_are_imported_and_conflicts_settled,
     an_interrupted_import_goes_on,
     an_import_survives_the_end_of_the_service,
@@ -52,7 +56,9 @@ fn faults_are_listed_and_can_be_corrected(engine: Engine) {
             "line 7: email: a quotation mark",
             "line 8: email: ",
             "and 2 more; all are in people.faults.csv",
-            "next: correct people.faults.csv and import it: roster import people.faults.csv",
+            "next: correct the lines in people.csv, as people.faults.csv lacks the cells of line 7 \
+             and 1 more, and import it again: roster import people.csv --on-conflict skip \
+             --restart",
         ],
     );
     let path = shell.home.path().join("people.faults.csv");
@@ -81,7 +87,14 @@ fn faults_are_listed_and_can_be_corrected(engine: Engine) {
     shell.run(&["import", "people.csv"]).failed(2, &["people.faults.csv exists", "--restart"]);
     shell.file("people.faults.csv", &faults.replace(" at ", "@"));
     let ran = shell.run(&["import", "people.faults.csv"]);
-    ran.failed(7, &["2 created, 0 replaced, 0 skipped, 3 failed", "line 6: username: choose"]);
+    ran.failed(
+        7,
+        &[
+            "2 created, 0 replaced, 0 skipped, 3 failed",
+            "line 6: username: choose",
+            "next: correct people.faults.faults.csv and import it: roster import ",
+        ],
+    );
     let emil = shell.run(&["users", "get", "emil", "-o", "json"]).json();
     assert_eq!(
         (&emil["given_name"], &emil["attributes"]["note"]),
@@ -90,6 +103,108 @@ fn faults_are_listed_and_can_be_corrected(engine: Engine) {
     let again = shell.run(&["import", "people.csv", "--restart", "--on-conflict", "skip"]);
     again.failed(7, &["0 created, 0 replaced, 3 skipped, 4 failed"]);
     assert!(states(&shell).is_empty());
+    shell.service.stop();
+}
+
+fn rows_that_an_open_quotation_mark_takes_in_are_not_lost(engine: Engine) {
+    let shell = Shell::new(engine);
+    let rows: Vec<_> = (0..9000).map(|n| format!("u{n},Name of {n}\n")).collect();
+    let text = format!("username,name\nada,Ada\nbob,\"Bob\n{}", rows.concat());
+    shell.file("people.csv", &text);
+    let given = ["import", "people.csv", "--on-conflict", "fail", "--faults", "f.csv"];
+    let again = "roster import people.csv --on-conflict skip --faults f.csv --restart";
+    let next = format!(
+        "next: correct the lines in people.csv, as f.csv lacks the cells of line 3, and import it \
+         again: {again}\n"
+    );
+    shell.run(&given).failed(7, &["1 created, 0 replaced, 0 skipped, 1 failed", &next]);
+    let faults = fs::read_to_string(shell.home.path().join("f.csv")).unwrap();
+    let rows = csv_rows(faults.trim_start_matches('\u{feff}'));
+    assert_eq!((rows.len(), &*rows[1][3]), (2, "body-too-large"));
+    assert!(rows[1][6].contains("; the row: bob,") && rows[1][6].ends_with('…'));
+    shell.file("people.csv", &text.replace('"', ""));
+    let arguments: Vec<&str> = again.split(' ').skip(1).collect();
+    let ran = shell.run(&arguments);
+    assert!(ran.err.contains("9001 created, 0 replaced, 1 skipped, 0 failed"), "{ran:?}");
+    ran.succeeded();
+    shell.service.stop();
+}
+
+fn ids_that_are_not_kept_are_counted(engine: Engine) {
+    let shell = Shell::new(engine);
+    let kept = "note: ids that are not kept: ";
+    shell.file("new.csv", "id,version,username\n4711,3,ada\n4712,3,bob\n,,cleo\n");
+    shell.file("ids.ndjson", "{\"id\":\"x\",\"username\":\"emil\"}\n{\"username\":\"fred\"}\n");
+    let id = "019b76da-a800-7000-8000-00000000000b";
+    shell.file("same.csv", &format!("id,username,external_id\n{id},ada,7\n"));
+    for (arguments, words) in [
+        (
+            &["new.csv", "--dry-run"][..],
+            &[
+                "column id: id (ignored without --keep-ids)\n",
+                "column version: version (ignored)\n",
+                "2; --keep-ids keeps those of new users, --map id:external_id stores them\n",
+            ][..],
+        ),
+        (
+            &["new.csv"],
+            &[
+                "3 created",
+                "2; --keep-ids keeps those of new users, --map id:external_id --on-conflict merge \
+                 stores them\n",
+            ],
+        ),
+        (&["ids.ndjson"], &["2 created", "1; --keep-ids keeps those of new users\n"]),
+        (
+            &["same.csv", "--on-conflict", "merge"],
+            &["1 replaced", "1; --keep-ids keeps those of new users\n"],
+        ),
+        (
+            &["same.csv", "--on-conflict", "merge", "--keep-ids", "--dry-run"],
+            &["column id: id\n", "1; a user that exists keeps its own\n"],
+        ),
+    ] {
+        let ran = shell.run(&[&["import"], arguments].concat());
+        for word in [&[kept][..], words].concat() {
+            assert!(ran.err.contains(word), "{arguments:?} {word}: {ran:?}");
+        }
+        ran.succeeded();
+    }
+    for arguments in [
+        &["new.csv", "--map", "id:external_id", "--on-conflict", "merge"][..],
+        &["new.csv", "--on-conflict", "skip"],
+    ] {
+        let ran = shell.run(&[&["import"], arguments].concat());
+        assert!(!ran.err.contains("note: "), "{arguments:?}: {ran:?}");
+        ran.succeeded();
+    }
+    let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!(ada["external_id"], "4711");
+    shell.service.stop();
+}
+
+fn columns_without_a_member_of_their_own_get_a_command_that_works(engine: Engine) {
+    let shell = Shell::new(engine);
+    let telephones = "username,telephoneNumber,mobilePhone,Hat,Hat,\nada,+49301,+49302,,,\n";
+    let command = "roster import t.csv --map mobilePhone: --map Hat: --map :";
+    for (table, arguments, next) in [
+        (telephones, &[][..], &*format!("{command}; or with a member after each colon\n")),
+        (telephones, &["--map", "mobilePhone:phone_number"], "--map COLUMN:MEMBER for each, or "),
+        (
+            "username,email,email,Hat\nada,,,\n",
+            &[],
+            "several columns have the name email: rename one of them\n",
+        ),
+    ] {
+        shell.file("t.csv", table);
+        let ran = shell.run(&[&["import", "t.csv"], arguments].concat());
+        ran.failed(2, &[&format!("next: {next}")]);
+    }
+    shell.file("t.csv", telephones);
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    shell.ok(&arguments);
+    let ada = shell.run(&["users", "get", "ada", "-o", "json"]).json();
+    assert_eq!(ada["phone_number"], "+49301");
     shell.service.stop();
 }
 
@@ -412,4 +527,53 @@ fn importing_needs_its_scope(engine: Engine) {
     shell.operate(&["users", "get", "ada"]).succeeded();
     assert!(states(&shell).is_empty());
     shell.service.stop();
+}
+
+/// A service that refuses whole requests, and one whose responses break off.
+#[test]
+fn a_request_that_is_refused_has_stored_nothing() {
+    let problem = |status: u16| {
+        let body = format!(
+            "{{\"type\":\"x\",\"title\":\"Not now\",\"status\":{status},\"code\":\"rate-limited\"}}"
+        );
+        format!(
+            "HTTP/1.1 {status} Later\r\ncontent-type: application/problem+json\r\n\
+             retry-after: 0\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let broken = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\
+                  content-length: 9\r\n\r\n"
+        .to_owned();
+    let said = "the service may have stored users before it could say so";
+    for (responses, is_said) in [
+        (vec![problem(429); 6], false),
+        (vec![problem(503); 6], false),
+        ([vec![broken], vec![problem(429); 5]].concat(), true),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = thread::spawn(move || {
+            for response in responses {
+                let mut connection = listener.accept().unwrap().0;
+                let mut request = Vec::new();
+                while !request.ends_with(b"0\r\n\r\n") {
+                    let mut piece = [0; 4096];
+                    let count = connection.read(&mut piece).unwrap();
+                    request.extend_from_slice(&piece[..count]);
+                }
+                connection.write_all(response.as_bytes()).unwrap();
+            }
+        });
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("people.csv"), "username\nada\n").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+        command.args(["import", "people.csv", "--url", &url]).env_clear();
+        let ran = run(command.env("HOME", home.path()).current_dir(home.path()), "");
+        ran.failed(8, &["trying again in 0 s", "error: Not now"]);
+        assert_eq!(ran.err.contains(said), is_said, "{ran:?}");
+        let kept = fs::read_dir(home.path().join(".local/state/roster/imports")).unwrap();
+        assert_eq!(kept.count() > 0, is_said, "{ran:?}");
+        served.join().unwrap();
+    }
 }

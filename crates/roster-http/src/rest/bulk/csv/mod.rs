@@ -24,7 +24,10 @@ pub(super) use pointers::Pointers;
 pub(super) use results::{header_of_results, row_of_result};
 pub(super) use rows::{Rows, is_blank};
 
-use crate::problem::{Problem, ProblemCode};
+use crate::{
+    extract::BROKEN_OFF,
+    problem::{Problem, ProblemCode},
+};
 
 /// The delimiters that are recognised, the one of RFC 4180 first.
 pub(super) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
@@ -50,7 +53,7 @@ pub(super) async fn begin(
         let piece = upload.next().await.map_err(|fault| match fault {
             BodyFault::TooSlow => Problem::new(ProblemCode::BodyTooSlow),
             BodyFault::TooLarge | BodyFault::Aborted | BodyFault::NoMemory => {
-                Problem::saying(ProblemCode::InvalidRequest, "the body broke off")
+                Problem::saying(ProblemCode::InvalidRequest, BROKEN_OFF)
             }
         })?;
         let is_whole = piece.is_none();

@@ -90,20 +90,30 @@ impl<'s> Names<'s> {
 
     /// The member of a column. The error says what to do.
     pub(super) fn find(&self, header: &str) -> Result<Target, String> {
-        let found = own(header).or_else(|| of_scim(header)).or_else(|| self.of_extension(header));
+        if let Some(found) = own(header) {
+            return Ok(self.as_declared(found));
+        }
+        let found = of_scim(header).or_else(|| self.of_extension(header));
         let guess = || self.guesses.then(|| self.guess(header)).flatten();
-        let found = found.or_else(guess).ok_or_else(|| unknown(header))?;
-        let Target::Attribute(name) = found else { return Ok(found) };
-        Ok(Target::Attribute(self.as_declared(name)))
+        match found.or_else(guess) {
+            // The value would be dropped. Only an export has this column, by its exact name.
+            Some(Target::Member(member)) if matches!(member.kind(), Kind::ServerMade) => {
+                Err(made_by_roster(header, member))
+            }
+            Some(found) => Ok(self.as_declared(found)),
+            None => Err(unknown(header)),
+        }
     }
 
-    /// The name of a member of `attributes`, as the schema writes it if it declares it.
-    fn as_declared(&self, name: String) -> String {
+    /// A member of `attributes` by the name that the schema has for it, if it declares it.
+    fn as_declared(&self, found: Target) -> Target {
+        let Target::Attribute(name) = found else { return found };
         let mut declared = self.schema.members.iter().map(|member| &member.name);
         if declared.clone().any(|known| *known == name) {
-            return name;
+            return Target::Attribute(name);
         }
-        declared.find(|known| known.eq_ignore_ascii_case(&name)).cloned().unwrap_or(name)
+        let same = declared.find(|known| known.eq_ignore_ascii_case(&name));
+        Target::Attribute(same.cloned().unwrap_or(name))
     }
 
     /// The declared member with a path of SCIM.
@@ -141,6 +151,17 @@ impl<'s> Names<'s> {
 
 fn meant(name: &str) -> Option<&'static str> {
     nearest(name, Attribute::ALL.iter().map(|known| known.name()))
+}
+
+/// The error of a column whose member the service sets.
+fn made_by_roster(header: &str, member: Attribute) -> String {
+    if member == Attribute::Id {
+        return format!(
+            "Roster makes ids of its own; map={header}:external_id stores these, and map={header}: \
+             ignores them"
+        );
+    }
+    format!("Roster sets {} itself; map={header}: ignores the column", member.name())
 }
 
 /// The error of a column without a member.
