@@ -8,16 +8,17 @@ in works, a session that ends keeps what was typed, and who only reads sees no w
 session, a session of another service, and pages of others are refused, and a user whose every
 member is markup stays text. No page may send a request elsewhere, violate the policy or have an
 uncaught error. axe finds nothing on the screens and dialogs, in both schemes, on a desktop and on
-phones, and none of them scrolls sideways. Lists keep to what was selected, undone and typed. The
-first list is small. The full run imports a CSV with ten kinds of fault that is broken off twice,
-lets two people edit the same users, uses every action of a webhook, and works with two processes
-over one PostgreSQL.
+phones, and none of them scrolls sideways. Lists keep to what was selected, undone and typed. A
+merge and an Undo keep what others changed. The first list is small. The full run imports a CSV with
+ten kinds of fault that is broken off twice, lets two people edit the same users, uses every action
+of a webhook, and works with two processes over one PostgreSQL.
 """
 
 import sys
 import time
 from pathlib import Path
 
+from console_faults import EVERY_FAULT, SOME_FAULTS, Faults
 from console_forged import forged, stays_text
 from console_lists import ALL, SOME_LISTS, lists
 from console_looks import EVERY_KIB, FIRST_KIB, FIRST_REQUESTS, LINES, Looks, furnish, sizes
@@ -74,6 +75,8 @@ class Command:
             self.tasks("touch", None)
         self.part("mends", lambda: Mends(self.stage, self.theatre, self.state).run(
             SOME_MENDS if self.options.slice else EVERY))
+        self.part("faults", lambda: Faults(self.stage, self.theatre, self.state).run(
+            SOME_FAULTS if self.options.slice else EVERY_FAULT))
         self.part("sign-in", lambda: f"{sign_ins(self.stage, self.theatre)} sign-ins")
         self.part("open service", lambda: open_service(self.theatre, self.options.binary,
                                                        self.place / "open"))

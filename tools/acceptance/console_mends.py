@@ -474,7 +474,7 @@ class Mends:
         self.button("New group").click()
         page.locator("dialog #f-display_name").fill("x" * 2000)
         page.keyboard.press("Enter")
-        heard.filter(has_text="needs attention").wait_for(state="attached")
+        heard.filter(has_text="at most 256 characters").wait_for(state="attached")
 
     def copied(self):
         """Copying an id is said, and so is it if the browser refuses."""

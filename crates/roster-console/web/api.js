@@ -38,6 +38,17 @@ export const asProblem = (error) => (error instanceof Problem ? error
             detail: "The service cannot be reached. Check your network, then try again." }
         : { title: "The page has a fault", detail: String(error?.message ?? error) }));
 
+/** The faults of a problem by their pointer or parameter: {"/email": "Write an address ..."}. */
+export function faultsOf(problem) {
+    const faults = Object.create(null);
+    for (const { pointer, parameter, column, code, detail } of problem.errors) {
+        // The service says only "choose another username".
+        const text = code === "username-taken" ? `the username is taken: ${detail}` : detail;
+        faults[pointer ?? parameter ?? column ?? ""] ??= text[0].toUpperCase() + text.slice(1);
+    }
+    return faults;
+}
+
 /** The same, after it was asked whether the service has other files now, or does not answer. */
 export const problemOf = async (error) => (!NOT_LOADED.test(error?.message) ? asProblem(error)
     : send("GET", "/livez", { service: true, quiet: true })

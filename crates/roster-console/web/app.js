@@ -56,7 +56,7 @@ async function openScreen() {
     arrive();
     refresh();
     try {
-        if (!SCREENS[name]) {
+        if (!Object.hasOwn(SCREENS, name)) {
             throw new Error(`There is no screen “${name}”. Choose one in the navigation.`);
         }
         const file = id ? SCREENS[name] : name;

@@ -15,6 +15,9 @@ const names = (pointer) => pointer.slice(1).split("/")
 export const own = (value, name) =>
     (Object.hasOwn(value ?? {}, name) ? value[name] : undefined);
 export const valueAt = (record, pointer) => names(pointer).reduce(own, record);
+/** The list of a primary value: "/email" -> "/emails". */
+export const listAt = (pointer) => Object.keys(SHORT).map((many) => `/${many}`)
+    .find((list) => `/${SHORT[list.slice(1)]}` === pointer);
 
 /** An empty text or list is no value for the service. */
 const none = (value) => (value ?? "") === "" || (Array.isArray(value) && !value.length);
@@ -60,6 +63,9 @@ export function patchOf(base, edits) {
     // Without its list the primary value would stay.
     Object.keys(SHORT).filter((many) => patch[SHORT[many]] === null && base[many]?.length)
         .forEach((many) => Object.assign(patch, { [many]: null }));
+    // A manager of whom nothing is left is none: the service needs an id.
+    patch.manager &&= Object.values({ ...base.manager, ...patch.manager }).every(none) ? null
+        : patch.manager;
     return structuredClone(patch);
 }
 
@@ -84,18 +90,32 @@ export function merge(base, now, edits) {
     const theirs = new Set(changedPointers(base, now));
     const [mine, both] = [[], []];
     for (const [pointer, value] of realEdits(base, edits)) {
-        const [opened, stored] = [base, now].map((record) => valueAt(record, pointer));
+        const list = none(value) && listAt(pointer);
+        // Without its primary value the list goes too, with what somebody else did to it.
+        const at = list && !equal(valueAt(base, list), valueAt(now, list)) ? list : pointer;
+        const [opened, stored] = [base, now].map((record) => valueAt(record, at));
         if (equal(opened, stored)) {
             mine.push(pointer);
         } else if (!equal(stored, value)) {
             both.push({ pointer, base: opened, now: stored, mine: value });
         }
-        theirs.delete(pointer);
-        // It goes with its list.
-        theirs.delete(`/${SHORT[pointer.slice(1)]}`);
+        // A primary value goes with its list.
+        [pointer, at, `/${SHORT[pointer.slice(1)]}`].forEach((one) => theirs.delete(one));
     }
     return { mine, theirs: [...theirs], both };
 }
+
+/** The first of these members that somebody changed after the write that left `after`. */
+export const changedSince = (after, now, pointers) => pointers.find((one) =>
+    [one, listAt(one) ?? one].some((at) => !equal(valueAt(after, at), valueAt(now, at))));
+
+/** The edits of `now` that put back what these members were. Where no primary value is left, its
+ * list comes back: an entry has a type and a name too. */
+export const backTo = (before, now, pointers) => pointers.map((pointer) => {
+    const list = none(valueAt(now, pointer)) && listAt(pointer);
+    const at = list && !none(valueAt(before, list)) ? list : pointer;
+    return [at, valueAt(before, at)];
+});
 
 /** The edits after the choices: those on what is stored now, without the ones given up. */
 export const chosen = (edits, choices) =>

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-const { changedPointers, chosen, equal, laterEdits, merge, patchOf, realEdits } =
+const { backTo, changedPointers, changedSince, chosen, equal, laterEdits, listAt, merge, patchOf,
+    realEdits } =
     await import("../../../crates/roster-console/web/merge.js");
 
 const base = { id: "1", version: 7, username: "ada", email: "ada@exmaple.com",
@@ -105,4 +106,61 @@ test("members may have the names of inherited ones", () => {
     const now = { version: 2, attributes: { odd: { ...odd, b: 2 } } };
     const [clash] = merge(stored, now, new Map([["/attributes/odd", { constructor: "y" }]])).both;
     assert.deepEqual(clash.now, now.attributes.odd);
+});
+
+test("an address that is cleared clashes with what somebody did to its list", () => {
+    const [one, other] = [{ value: "ada@exmaple.com", primary: true }, { value: "b@x.example" }];
+    const now = { ...base, version: 8, emails: [one, other] };
+    assert.deepEqual(merge(base, now, new Map([["/email", ""]])), { mine: [], theirs: [],
+        both: [{ pointer: "/email", base: base.emails, now: [one, other], mine: "" }] });
+    // A type alone is a change too.
+    const work = { ...base, emails: [{ ...one, type: "work" }] };
+    assert.equal(merge(base, work, new Map([["/email", null]])).both.length, 1);
+    // Of another address the list stays, and so does one that nobody else changed.
+    const edits = new Map([["/email", "c@x.example"]]);
+    assert.deepEqual(merge(base, now, edits), { mine: ["/email"], theirs: ["/emails"], both: [] });
+    const title = { ...base, title: "Lady" };
+    assert.deepEqual(merge(base, title, new Map([["/email", ""]])),
+        { mine: ["/email"], theirs: ["/title"], both: [] });
+    // Both removed it.
+    const gone = { version: 8 };
+    assert.deepEqual(merge({ email: "a", emails: [{ value: "a" }] }, gone,
+        new Map([["/email", ""]])), { mine: [], theirs: [], both: [] });
+});
+
+test("each primary value has a list", () => {
+    assert.deepEqual(["/email", "/phone_number", "/picture", "/emails", "/title"].map(listAt),
+        ["/emails", "/phone_numbers", "/photos", undefined, undefined]);
+});
+
+test("what is put back of a cleared address is its list, with types and names", () => {
+    const emails = [{ value: "a@x.example", type: "home", display: "Mine" }];
+    const before = { title: "A", email: "a@x.example", emails };
+    assert.deepEqual(backTo(before, { title: "B" }, ["/title", "/email"]),
+        [["/title", "A"], ["/emails", emails]]);
+    assert.deepEqual(patchOf({ title: "A" }, new Map(backTo(before, {}, ["/email"]))), { emails });
+    // One that was replaced keeps them, and one that was added goes with its list.
+    const replaced = { email: "b@x.example", emails: [{ ...emails[0], value: "b@x.example" }] };
+    assert.deepEqual(backTo(before, replaced, ["/email"]), [["/email", "a@x.example"]]);
+    const added = backTo({}, replaced, ["/email"]);
+    assert.deepEqual(patchOf(replaced, new Map(added)), { email: null, emails: null });
+});
+
+test("what somebody changed since is not undone", () => {
+    const after = { title: "B", email: "a@x.example", emails: [{ value: "a@x.example" }] };
+    assert.equal(changedSince(after, { ...after, nickname: "n" }, ["/title", "/email"]), undefined);
+    assert.equal(changedSince(after, { ...after, title: "C" }, ["/email", "/title"]), "/title");
+    const more = { ...after, emails: [...after.emails, { value: "b@x.example" }] };
+    assert.equal(changedSince(after, more, ["/title", "/email"]), "/email");
+});
+
+test("a manager of whom nothing is left is removed", () => {
+    const all = new Map([["/manager/id", ""], ["/manager/display_name", null]]);
+    assert.deepEqual(patchOf(base, all), { manager: null });
+    assert.deepEqual(patchOf({ manager: { id: "cb" } }, all), { manager: null });
+    assert.deepEqual(patchOf(base, new Map([["/manager/display_name", ""]])),
+        { manager: { display_name: null } });
+    assert.deepEqual(patchOf({}, new Map([["/manager/id", "cb"]])), { manager: { id: "cb" } });
+    assert.deepEqual(patchOf(base, new Map([["/manager/id", "d"], ["/manager/display_name", ""]])),
+        { manager: { id: "d", display_name: null } });
 });

@@ -58,7 +58,8 @@ export default function activity(route) {
             <div class="end"><button class="btn" role="switch" aria-checked=${String(isLive())}
                 aria-label="Live" title="Key L" @click=${setLive}>${!isLive()
                 ? html`${icon("pause")}Paused` : log.on ? html`<span class="live">Live</span>`
-                    : log.ended ? "Ended" : "Connecting…"}</button></div></div>
+                    : log.ended ? "Ended" : log.error ? "Not live" : "Connecting…"}</button></div>
+            </div>
             ${isLive() && log.ended ? html`<div class="openbar" role="alert">${icon("warn")}<span>
                 The live view ended: ${log.ended.message}</span><button class="btn"
                 @click=${() => log.load()}>Read again</button></div>` : ""}

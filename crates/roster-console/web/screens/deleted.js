@@ -150,11 +150,11 @@ const changeView = (name, from, now, putBack) => html`<div><dt>${name}</dt><dd>$
 const changes = (events) => events.map((event, at) => {
     const { user, changed = [] } = event.data;
     const before = event.type === "user.created" ? {} : events[at + 1]?.data.user;
-    const lost = event.type === "user.updated" && !(before && user);
-    return { ...event, lost: lost && changed.map((name) => pointerLabel(`/${name}`)).join(", "),
-        changed: !user || !before || event.type === "user.deleted" ? []
-            : changedPointers(before, user).map((pointer) => ({ pointer,
-                from: valueAt(before, pointer), now: valueAt(user, pointer) })) };
+    const lost = event.type === "user.updated" && !(before && user) && changed.map((name) =>
+        pointerLabel(`/${name}`)).join(", ");
+    return { ...event, before, lost, changed: !user || !before || event.type === "user.deleted" ? []
+        : changedPointers(before, user).map((pointer) => ({ pointer,
+            from: valueAt(before, pointer), now: valueAt(user, pointer) })) };
 });
 
 const timeline = (items, more = undefined, putBack = undefined) => html`<ol class="tl">${
@@ -163,16 +163,16 @@ const timeline = (items, more = undefined, putBack = undefined) => html`<ol clas
         more && item.requestid?.startsWith("console-") ? "in the console" : ""} ${ago(item.time)}${
         item.changed.length ? html`<dl class="diff">${item.changed.map(({ pointer, from, now }) =>
             safely(() => changeView(pointerLabel(pointer), ...textsOf([from, now]),
-                putBack?.(pointer, from))))}</dl>` : ""}${item.lost ? html`<div class="muted">${
-        item.lost}. The values of before are not in the log any more.</div>` : ""}${more?.(item)}
-        </li>`)}</ol>`;
+                putBack?.(pointer, item.before))))}</dl>` : ""}${item.lost ? html`<div class="muted"
+        >${item.lost}. The values of before are not in the log any more.</div>` : ""}${
+        more?.(item)}</li>`)}</ol>`;
 
 const requestView = ({ requestid: request }) => (request ? html`<div class="muted">Request ${
     copyButton(request, "Copy the id of the request", html`<span class="mono">${request}</span>`)}
     </div>` : "");
 
-/** The history of a user, also of a deleted one. `putBack(pointer, value)` returns what puts an
- * old value back, or nothing. */
+/** The history of a user, also of a deleted one. `putBack(pointer, before)` returns what puts
+ * the value of before back, or nothing. */
 export function userHistory(id, putBack = undefined) {
     const list = pages(`/users/${id}/events`, () => ({ sort: "-position" }), { size: 25 });
     const load = async () => can("events:read") && list.load(list.items?.length);

@@ -11,8 +11,8 @@ import { icon } from "../ui/icons.js";
 
 const words = (error) => (error.code === "wrong-tenant"
     ? "This credential is for one tenant. Write its name below."
-    : `${error.status === 401 ? "This key or token is not valid" : "Not signed in"}: ${
-        reason(error)}. ${error.retryAfter ? `Wait ${error.retryAfter} s.` : ""}`);
+    : `${error.status === 401 ? "This key or token is not valid" : "Not signed in"}: ${reason(error)
+        .replace(/\.$/, "")}. ${error.retryAfter ? `Wait ${error.retryAfter} s.` : ""}`);
 
 /** State and fields of both forms. */
 function signInForm(done, refuse = undefined) {

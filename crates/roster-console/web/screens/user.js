@@ -1,13 +1,12 @@
 // One user: profile, and the record as JSON; and a new user.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, del, get, patch, post } from "../api.js";
+import { asProblem, del, faultsOf, get, patch, post } from "../api.js";
 import { can } from "../caller.js";
-import { equal, patchOf, valueAt } from "../merge.js";
+import { backTo, changedSince, equal, patchOf, valueAt } from "../merge.js";
 import { go, here, refresh, reopen, say, to, toast } from "../page.js";
 import { dateTime, number, pointerLabel, userName } from "../texts.js";
 import { confirm } from "../ui/confirm.js";
 import { attempt } from "../ui/data.js";
-import { faultsOf } from "../ui/fields.js";
 import { form, formView } from "../ui/form.js";
 import { icon } from "../ui/icons.js";
 import { refusedScreen } from "../ui/list.js";
@@ -44,8 +43,8 @@ function user(route) {
         start: later[0] === id ? later.splice(0)[1] : {}, check: () => fields.check(),
         saved(record, before, edited) {
             taken(record);
-            return edited.length && done(`Saved as version ${record.version}`,
-                withVerified(edited).map((pointer) => [pointer, valueAt(before, pointer)]));
+            return edited.length && done(`Saved as version ${record.version}`, before, record,
+                withVerified(edited));
         } });
     const fields = userFields(details);
 
@@ -55,7 +54,7 @@ function user(route) {
         history.load();
     }
     /** A write besides the form; edits in the form go on from the new version. */
-    async function write(edits, text, back = undefined) {
+    async function write(edits, text, undoes = true) {
         const before = screen.record();
         const after = await attempt(() => send(patchOf(before, new Map(edits)), before.version));
         if (!after) {
@@ -63,21 +62,27 @@ function user(route) {
         }
         details.base = details.base.version === before.version ? after : details.base;
         taken(after);
-        return done(text, back);
+        return undoes ? done(text, before, after, edits.map(([pointer]) => pointer)) : toast(text);
     }
-    const mine = shown = { id, write, loaded: () => screen.record() };
-    const done = (text, back) => toast(text, back && { undo: () => (shown.id === id
-        && shown.loaded() ? shown : mine).write(back, "Undone") });
+    /** Undo a write between two records, unless somebody changed the same since. */
+    function takeBack(before, after, pointers) {
+        const now = screen.record();
+        const other = changedSince(after, now, pointers);
+        return !other ? write(backTo(before, now, pointers), "Undone", false)
+            : toast(`Not undone: ${pointerLabel(other)} was changed since`, { kind: "bad" });
+    }
+    const mine = shown = { id, takeBack, loaded: () => screen.record() };
+    const done = (text, ...change) => toast(text, { undo: () => (shown.id === id
+        && shown.loaded() ? shown : mine).takeBack(...change) });
     /** What puts an old value back, unless it is stored now. */
-    function putBack(pointer, value) {
-        const now = valueAt(screen.record(), pointer);
-        return !equal(now, value) && (() => write([[pointer, value]],
-            `${pointerLabel(pointer)} is put back`, [[pointer, now]]));
+    function putBack(pointer, before) {
+        return !equal(valueAt(before, pointer), valueAt(screen.record(), pointer)) && (() => write(
+            backTo(before, screen.record(), [pointer]), `${pointerLabel(pointer)} is put back`));
     }
     function setStatus() {
         const one = screen.record();
         const next = one.status === "suspended" ? "active" : "suspended";
-        return write([["/status", next]], `${userName(one)} is ${next}`, [["/status", one.status]]);
+        return write([["/status", next]], `${userName(one)} is ${next}`);
     }
     const toggle = once(setStatus);
     async function remove() {

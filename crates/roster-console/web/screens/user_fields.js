@@ -1,7 +1,7 @@
 // The fields of a user, a new one or a stored one.
 import { html } from "../vendor/lit-html/lit-html.js";
 import { get } from "../api.js";
-import { SHORT, changedPointers, equal, valueAt } from "../merge.js";
+import { changedPointers, equal, listAt, valueAt } from "../merge.js";
 import { refresh } from "../page.js";
 import { pointerLabel } from "../texts.js";
 import { checkbox, field, focusField, select, textarea } from "../ui/fields.js";
@@ -50,9 +50,9 @@ export function userFields(form, left = undefined) {
     }
 
     function member(pointer) {
-        const list = Object.keys(SHORT).find((name) => `/${SHORT[name]}` === pointer);
-        if (form.base[list]?.length > 1) {
-            return entries(`/${list}`);
+        const list = listAt(pointer);
+        if (list && valueAt(form.base, list)?.length > 1) {
+            return entries(list);
         }
         if (LISTS.test(pointer)) {
             return textarea(parsed(pointer, (text) => jsonOf(text) ?? text,

@@ -9,7 +9,7 @@ import { icon } from "../ui/icons.js";
 import { avatar, cut, errorPanel, noScope, pageHead, readsOnly, searchBox, shortAgo,
     skeleton, statusBadge } from "../ui/parts.js";
 
-export const ORDERS = { "-updated_at": "Changed last", "-created_at": "Newest",
+export const ORDERS = { __proto__: null, "-updated_at": "Changed last", "-created_at": "Newest",
     created_at: "Oldest", name: "Name, A to Z", "-name": "Name, Z to A", family_name: "Family name",
     username: "Username, A to Z", "-username": "Username, Z to A", email: "E-mail",
     expires_at: "Ends first" };
@@ -88,9 +88,10 @@ async function poll(list) {
             Object.assign(list, { etag, own: false, total: data });
         }
         list.lost = false;
-    } catch {
+    } catch (error) {
         // The next poll tries again; a 401 has opened the sign-in.
-        list.lost = true;
+        const gone = [403, 404].includes(error.status);
+        Object.assign(list, { lost: !gone }, gone && { ...start(), error, items: null, total: {} });
     }
     list.polls = list.polls === items ? null : list.polls;
     list.height = 0; // the window may have another size, and "2 min" becomes "3 min"
@@ -99,7 +100,7 @@ async function poll(list) {
 
 /** Change the rows after a write of this page, without moving them; null removes one. */
 export function changeRows(list, change) {
-    const items = list.items.map(change).filter(Boolean);
+    const items = (list.items ?? []).map(change).filter(Boolean);
     // The number may not be known yet.
     list.total.total &&= list.total.total - list.items.length + items.length;
     Object.assign(list, { items, own: true });
@@ -253,8 +254,10 @@ export default function users(route) {
             aria-pressed=${extra?.asText() ? "true" : "false"} @click=${does("text")}>${
                 icon("code")}As text</button></div></div>${extra?.editor() ?? ""}`;
 
+    const noun = () => html`<b>${total(list.total)}</b> ${(list.total.total === 1
+        ? ["user", "user matches"] : ["users", "users match"])[list.q || list.f ? 1 : 0]}`;
     const timer = setInterval(poll, 5000, list);
-    list.items ? poll(list) : load(list);
+    list.items && !list.error ? poll(list) : load(list);
 
     return {
         title: "Users",
@@ -268,11 +271,11 @@ export default function users(route) {
             ${tools()}${list.changed ? html`<button class="newbar" @click=${() => load(list)}>${
                 icon("rotate")}The list has changed. Show it</button>` : ""}${listView()}
             ${list.selected.size && extra ? extra.bar() : ""}
-            <div class="status">${list.lost ? html`<span>Not live: no
-                answer</span>` : html`<span class="live">Live</span>`}<span class="num"><b>${
-                total(list.total)}</b> ${list.q || list.f ? "users match" : "users"}</span><span
-                class="keys"><kbd>J</kbd> <kbd>K</kbd> move &nbsp;<kbd>X</kbd> select
-                &nbsp;<kbd>?</kbd> all keys</span></div>`,
+            <div class="status">${list.error ? html`<span>Not live</span>` : list.lost
+                ? html`<span>Not live: no answer</span>` : html`<span class="live">Live</span>`
+                }<span class="num">${list.error ? "" : noun()}</span><span class="keys"><kbd>J</kbd>
+                <kbd>K</kbd> move &nbsp;<kbd>X</kbd> select &nbsp;<kbd>?</kbd> all keys</span>
+            </div>`,
         changed: ({ query: { q = "", f = "", sort = "" } }) =>
             (q !== list.q || f !== list.f || sort !== list.sort) && apply({ q, f, sort }),
         close() {

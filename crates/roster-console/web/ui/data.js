@@ -1,6 +1,6 @@
 // What a screen reads from the API: one value, or a list page by page. And what it writes.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, get, problemOf } from "../api.js";
+import { asProblem, faultsOf, get, problemOf } from "../api.js";
 import { refresh, toast } from "../page.js";
 import { number } from "../texts.js";
 
@@ -71,7 +71,9 @@ export const foot = ({ moreError, next, more, loading, examined }) => (moreError
         <button class="btn" ?disabled=${loading} @click=${more}>${loading ? "Loading…"
             : examined ? "Search on" : "Load more"}</button></div>` : "");
 
-export const reason = (error) => asProblem(error).detail || asProblem(error).title;
+/** Why not: the first fault says more than how many there are. */
+export const reason = (error, problem = asProblem(error)) =>
+    Object.values(faultsOf(problem))[0] || problem.detail || problem.title;
 
 /** Do a write and return what it returns, or true. A failure is said: `failed`, then the reason. */
 export async function attempt(work, failed = "Not done") {

@@ -52,17 +52,6 @@ export const checkbox = ({ look = "chk", ...one }) => html`
         @change=${(event) => one.onChange(event.target.checked)}>
         <span>${one.label}${one.hint ? html`<small>${one.hint}</small>` : ""}</span></label>`;
 
-/** The faults of a problem by their pointer or parameter: {"/email": "Write an address ..."}. */
-export function faultsOf(problem) {
-    const faults = {};
-    for (const { pointer, parameter, column, code, detail } of problem.errors) {
-        // The service says only "choose another username".
-        const text = code === "username-taken" ? `the username is taken: ${detail}` : detail;
-        faults[pointer ?? parameter ?? column ?? ""] ??= text[0].toUpperCase() + text.slice(1);
-    }
-    return faults;
-}
-
 export function focusField(id) {
     const input = document.getElementById(id);
     input?.scrollIntoView({ block: "center" });

@@ -1,13 +1,13 @@
 // Forms over a record: what was edited, what is wrong, saving, and the merge when somebody else
 // saved first.
 import { html } from "../vendor/lit-html/lit-html.js";
-import { asProblem, newKey, problemOf } from "../api.js";
+import { asProblem, faultsOf, newKey, problemOf } from "../api.js";
 import { equal, laterEdits, patchOf, realEdits, valueAt } from "../merge.js";
 import { refresh, say } from "../page.js";
 import { count, pointerLabel, valueText } from "../texts.js";
 import { reason } from "./data.js";
 import { dialog } from "./dialog.js";
-import { faultsOf, focusField } from "./fields.js";
+import { focusField } from "./fields.js";
 import { modifier, note } from "./parts.js";
 
 export const inputId = (pointer) => `f${pointer.replaceAll("/", "-")}`;
@@ -26,7 +26,10 @@ export function form(spec) {
         now: (pointer) => (self.edits.has(pointer) ? self.edits.get(pointer)
             : valueAt(self.base, pointer)),
         unsaved: () => changes().size > 0,
-        discard: () => tell({ edits: new Map(), faults: {}, problem: null }),
+        discard() {
+            odd().forEach((pointer) => Object.assign(inputOf(pointer), { value: "" }));
+            tell({ edits: new Map(), faults: {}, problem: null });
+        },
         // Edits keep the version on which they began.
         show: (record) => (!self.base.version || !changes().size) && !self.busy
             && tell({ base: record }) };
@@ -36,6 +39,9 @@ export function form(spec) {
         refresh();
     };
     const changes = () => realEdits(self.base, self.edits);
+    const inputOf = (pointer) => /** @type {any} */ (document.getElementById(inputId(pointer)));
+    /** The fields whose text is no number or no date: they have no value. */
+    const odd = () => Object.keys(labels).filter((at) => inputOf(at)?.validity?.badInput);
     const faultsAt = (pointer) =>
         Object.keys(self.faults).filter((at) => `${at}/`.startsWith(`${pointer}/`));
 
@@ -69,10 +75,8 @@ export function form(spec) {
         if (self.busy || !writes || (self.base.version && !changes().size)) {
             return;
         }
-        // A field that is no number has no text.
-        const odd = Object.keys(labels).find((pointer) => /** @type {any} */ (document
-            .getElementById(inputId(pointer)))?.validity?.badInput);
-        const faults = { ...(odd && { [odd]: "Write a whole number." }), ...spec.check?.(self.now) };
+        const faults = { ...Object.fromEntries(odd().map((pointer) => [pointer,
+            "Write a whole number."])), ...spec.check?.(self.now) };
         if (Object.keys(faults)[0]) {
             return fail(faults);
         }
@@ -104,9 +108,9 @@ export function form(spec) {
 
     /** What is wrong that no field shows. */
     function problemView() {
-        const shown = Object.keys(self.faults).some((at) => document.getElementById(inputId(at)));
+        const shown = Object.keys(self.faults).some(inputOf);
         return self.problem && !shown ? note("bad", html`<span role="alert">${
-            self.problem.errors[0]?.detail ?? reason(self.problem)}</span>`) : "";
+            reason(self.problem)}</span>`) : "";
     }
 
     /** The bar below the form; the number of faults goes to the first of them. */

@@ -1,6 +1,6 @@
 // Small parts that every screen uses. Each is a function that returns a template.
 import { html, nothing } from "../vendor/lit-html/lit-html.js";
-import { asProblem } from "../api.js";
+import { asProblem, faultsOf } from "../api.js";
 import { openPalette, refresh, say, showNav, toast } from "../page.js";
 import { agoTime, fullTime, initials, shortTime } from "../texts.js";
 import { icon } from "./icons.js";
@@ -67,9 +67,12 @@ export const noScope = (scope, what) => emptyState({ icon: "lock",
         <span class="mono">${scope}</span>. Sign in with another key, or ask who made this one.` });
 
 export function errorPanel(error, retry) {
-    const { title, detail, retryAfter: wait, requestId: id } = asProblem(error);
+    const problem = asProblem(error);
+    const { title, detail, retryAfter: wait, requestId: id } = problem;
     return html`<div class="fault" role="alert"><span class="big">${icon("alert")}</span>
         <h2>${title}</h2><p>${detail}${wait ? ` Wait ${wait} s first.` : ""}</p>
+        ${Object.entries(faultsOf(problem)).map(([at, text]) => html`<p><bdi class="mono">${at
+            }</bdi> ${text}</p>`)}
         ${id ? html`<p>Request id <bdi class="mono">${id}</bdi></p>` : ""}
         <button class="btn" @click=${retry}>${icon("rotate")}Retry</button></div>`;
 }
