@@ -40,6 +40,8 @@ WRITERS = 4
 FLAGS = ("--webhook-networks", "127.0.0.1/32")
 # The service stores the progress every second.
 UNSAVED_SECONDS = 2.5
+# How long after its arrival the receiver notes a request at most; its sender may be gone then.
+TO_NOTE_SECONDS = 0.5
 TO_ANSWER_SECONDS = 1.0
 # A lease is used for 20 s.
 STOPPED_SECONDS = 23
@@ -114,7 +116,10 @@ class Webhook:
 
 def was_lost(answered, again, kills, of_receiver):
     """Whether the service may not have stored that an event was received."""
-    of_service = any(answered <= kill <= min(again, answered + UNSAVED_SECONDS) for kill in kills)
+    of_service = any(
+        answered - TO_NOTE_SECONDS <= kill <= min(again, answered + UNSAVED_SECONDS)
+        for kill in kills
+    )
     return of_service or any(
         answered <= kill <= min(again, answered + TO_ANSWER_SECONDS) for kill in of_receiver
     )

@@ -40,8 +40,8 @@ pub(crate) const SESSION_IDLE: Duration = Duration::from_mins(30);
 /// A session ends this long after the sign-in.
 pub(crate) const SESSION_MAX: Duration = Duration::from_hours(12);
 
-/// How far the clock may be behind the last use of a session.
-const SET_BACK_MAX: Duration = Duration::from_mins(1);
+/// How far the clock may be behind that of the process that renewed a session.
+const SESSION_AHEAD_MAX: Duration = Duration::from_mins(5);
 
 /// The maximum length of a credential, so that its cookie has less than 4,096 bytes.
 pub(crate) const SESSION_CREDENTIAL_BYTES_MAX: usize = 2800;
@@ -63,9 +63,9 @@ impl Session {
         after(self.began, SESSION_MAX)
     }
 
-    /// Whether it has not ended. One of the future would last longer than it may.
+    /// Whether it has not ended. One that was renewed in the future would last longer than it may.
     fn lasts(&self, now: Timestamp) -> bool {
-        let is_of_the_past = self.renewed <= after(now, SET_BACK_MAX);
+        let is_of_the_past = self.renewed <= after(now, SESSION_AHEAD_MAX);
         is_of_the_past && now < self.end() && now < after(self.renewed, SESSION_IDLE)
     }
 }
@@ -245,7 +245,7 @@ mod tests {
         let began = Timestamp::from_millis(0);
         let session = Session { began, renewed: began, proof: [0; 32] };
         let lasts = |minutes: i64| session.lasts(Timestamp::from_millis(minutes * 60_000));
-        assert_eq!([-2, -1, 0, 29, 30].map(lasts), [false, true, true, true, false]);
+        assert_eq!([-6, -5, 0, 29, 30].map(lasts), [false, true, true, true, false]);
         let end = Session { renewed: after(began, SESSION_MAX), ..session };
         assert!(!end.lasts(session.end()));
     }

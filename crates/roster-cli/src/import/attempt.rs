@@ -49,7 +49,9 @@ impl Import<'_> {
         let ended = match response(request, &sending, &mut self.interrupts, &self.progress).await {
             Ok(response) => {
                 self.has_answered = true;
-                self.read(response, &sending).await
+                let ended = self.read(response, &sending).await;
+                self.may_have_stored |= matches!(ended, Ended::Broken(_));
+                ended
             }
             Err(ended) => ended,
         };

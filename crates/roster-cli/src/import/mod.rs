@@ -132,7 +132,7 @@ impl<'a> Import<'a> {
                 Ended::Failed(failure) => return Err(self.failed(failure)),
                 Ended::Broken(error) => error,
             };
-            // A service that refuses a request, or executes no further line, says so.
+            // A service that refuses the whole request has stored nothing of it.
             self.may_have_stored |= !matches!(error, Error::Connect { .. } | Error::Problem(_));
             if self.state.line > before {
                 tries = 0;

@@ -204,7 +204,9 @@ pub(super) fn columns(error: Error, flags: &ImportFlags, names: &[String]) -> Fa
     let (mut ignored, mut repeated, mut is_of_flags) = (Vec::new(), None, false);
     for Fault { code, column, .. } in faults {
         let Some(column) = column else { continue };
-        let map = format!(" --map {}", quoted(&format!("{column}:")));
+        let is_kept = flags.keep_ids && column.eq_ignore_ascii_case("id");
+        let member = if is_kept { "id" } else { "" };
+        let map = format!(" --map {}", quoted(&format!("{column}:{member}")));
         match &**code {
             "unknown-column" | "duplicate-column" if is_given(column) => is_of_flags = true,
             // To ignore it would be to ignore all columns with the name.

@@ -125,7 +125,7 @@ impl WebhookDraft {
             }
             ("id", Json::Text(text)) => self.id = Some(text.clone()),
             ("secret", _) => self.has_secret = true,
-            ("position", _) => self.has_position = true,
+            ("position", value) => self.has_position = *value != Json::Null,
             ("version", Json::Int(number)) => self.version = Some(*number),
             ("tenants", Json::Text(_)) => {
                 return Err(Violation::of_member(

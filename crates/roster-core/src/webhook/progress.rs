@@ -76,12 +76,12 @@ impl Progress {
         }
     }
 
-    /// The time until the next attempt, in milliseconds. It is at most the longest pause, also if
-    /// the clock was set back.
+    /// The time until the next attempt, in milliseconds. If more than the longest pause is left,
+    /// the pause is over: the clock was wrong when it began.
     pub fn pause_ms(&self, now: Timestamp) -> u64 {
         let left = |due: Timestamp| due.as_millis().saturating_sub(now.as_millis());
-        let left = self.next_attempt_at.map_or(0, left).clamp(0, RETRY_AFTER_MAX_MS);
-        left.unsigned_abs()
+        let left = self.next_attempt_at.map_or(0, left);
+        if left > RETRY_AFTER_MAX_MS { 0 } else { left.max(0).unsigned_abs() }
     }
 
     /// Whether its receiver has failed for so long that nothing more is sent.
@@ -127,12 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn no_pause_is_longer_than_an_hour_whatever_the_clock_says() {
+    fn no_pause_is_longer_than_an_hour_and_a_longer_one_is_over() {
         let progress = Progress::at(Position { log: LogId([0; 8]), number: 5 });
         let progress = failed(progress, Some(30_000), 0);
         let pause = |now| progress.pause_ms(Timestamp::from_millis(now));
         assert_eq!([pause(1_010_000), pause(1_030_000), pause(9_000_000)], [20_000, 0, 0]);
-        assert_eq!(pause(-864_000_000), RETRY_AFTER_MAX_MS.unsigned_abs());
+        assert_eq!(pause(1_030_000 - RETRY_AFTER_MAX_MS), RETRY_AFTER_MAX_MS.unsigned_abs());
+        assert_eq!(pause(1_029_999 - RETRY_AFTER_MAX_MS), 0);
     }
 
     #[test]

@@ -98,11 +98,6 @@ impl Problem {
                     "the group is at version {current}; fetch it and apply your change to that"
                 ),
             ),
-            Failure::Refused(Refusal::PreconditionRequired { cleared }) if cleared.is_empty() => {
-                let detail = "this would remove all members; remove them by their ids, or use \
-                              on_conflict=merge";
-                Self::saying(ProblemCode::PreconditionRequired, detail)
-            }
             Failure::Refused(Refusal::Invalid(violations)) => {
                 Self::listing(ProblemCode::InvalidGroup, "member", violations.map(Fault::from))
             }

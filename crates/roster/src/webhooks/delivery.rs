@@ -211,7 +211,7 @@ impl Delivery {
     async fn step(&mut self) -> Result<Next, StoreError> {
         let directory = self.directory().await?;
         let progress = self.served.stored.progress;
-        // In parts, because the clock may have been wrong when the pause began.
+        // In parts, because the clock may be set right meanwhile.
         while let left @ 1.. = progress.pause_ms(directory.now()) {
             sleep(Duration::from_millis(left).min(PAUSE_PART)).await;
         }

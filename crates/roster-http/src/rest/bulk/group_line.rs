@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use roster_core::{
-    BulkWrite, Json, MemberKind, OnConflict, UserId, Violation, ViolationCode,
+    BulkWrite, Failure, Json, MemberKind, OnConflict, Refusal, UserId, Violation, ViolationCode,
     group::{GroupDraft, GroupEdit, MembersEdit, StatedKinds},
 };
+
+use crate::problem::{Problem, ProblemCode};
 
 /// The name of the list of members in a line.
 pub(super) const MEMBERS: &str = "members";
@@ -14,6 +16,18 @@ pub(super) const CONTINUED: &str = "continued";
 
 /// The members that only the service sets.
 const SERVER_MADE: [&str; 4] = ["id", "version", "created_at", "updated_at"];
+
+/// The error of a line. A line of a group cannot name a version.
+pub(super) fn of_group_line(failure: Failure) -> Problem {
+    match failure {
+        Failure::Refused(Refusal::PreconditionRequired { cleared }) if cleared.is_empty() => {
+            let detail = "this would remove all members; remove them by their ids, or use \
+                          on_conflict=merge";
+            Problem::saying(ProblemCode::PreconditionRequired, detail)
+        }
+        other @ (Failure::Refused(_) | Failure::Store(_)) => Problem::of_group(other),
+    }
+}
 
 /// The write of a line. Without a list of members, those of a group that exists are kept.
 pub(super) fn read_group(tree: Json, on_conflict: OnConflict) -> Result<BulkWrite, Violation> {

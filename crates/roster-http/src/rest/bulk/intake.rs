@@ -26,6 +26,7 @@ use super::{
     clashes::Clashes,
     csv::{BOM, Columns, header_of_results, row_of_result},
     flight::Flight,
+    group_line::of_group_line,
     import_key::{ImportKey, write_again},
     line_result::{LineResult, Tally},
     lines::Line,
@@ -339,7 +340,7 @@ impl Intake {
         self.is_full |= results.iter().any(is_full);
         let mut out = Vec::with_capacity(slots.len() * 80);
         let is_of_groups = matches!(self.query.kind, LineKind::Group(_));
-        let problem = if is_of_groups { Problem::of_group } else { Problem::from };
+        let problem = if is_of_groups { of_group_line } else { Problem::from };
         for (slot, result) in joined(slots, results, problem) {
             let result = self.line_result(&slot, result);
             self.tally.count(&result);

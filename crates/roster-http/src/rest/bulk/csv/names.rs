@@ -157,8 +157,8 @@ fn meant(name: &str) -> Option<&'static str> {
 fn made_by_roster(header: &str, member: Attribute) -> String {
     if member == Attribute::Id {
         return format!(
-            "Roster makes ids of its own; map={header}:external_id stores these, and map={header}: \
-             ignores them"
+            "Roster makes ids of its own; map={header}:external_id stores these, map={header}:id \
+             with keep_ids=true keeps them, and map={header}: ignores them"
         );
     }
     format!("Roster sets {} itself; map={header}: ignores the column", member.name())
