@@ -368,7 +368,7 @@ impl Exchange {
     }
 
     /// Records that the response has no length. Only HTTP/1.0 has no coding that ends it.
-    pub(crate) fn stream(&self) {
+    pub(crate) fn note_stream(&self) {
         if self.version < http::Version::HTTP_11 {
             self.state.ends_with_connection.set(true);
         }

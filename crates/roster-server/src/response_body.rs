@@ -110,7 +110,7 @@ impl MonitoredBody {
         }
         let streamed = length.is_none();
         if streamed {
-            exchange.stream();
+            exchange.note_stream();
         }
         let (exchange, coded) = (Some(Arc::new(exchange)), coded.is_some());
         let monitored = Self { body, streamed, coded, exchange, held, progress };

@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a member that is missing is `null`")]
 #![expect(clippy::panic, reason = "this is how a test fails")]
 
+mod broken_imports;
 mod deleted_users;
 mod events;
 mod export;

@@ -247,12 +247,12 @@ pub(crate) async fn a_page_that_the_last_match_fills_has_the_exact_total(backend
         let request = service.request("POST", target).body("application/x-ndjson", lines);
         request.send().await.expect(200);
     };
-    let title = |number| if number < 3 { "CEO" } else { "none" };
+    let title = |number| if number < 3 { "Countess" } else { "none" };
     import("/bulk/users", &|n| json!({"username": format!("u{n}"), "title": title(n)})).await;
     import("/bulk/groups", &|n| json!({"display_name": format!("{n}"), "external_id": title(n)}))
         .await;
-    let users = "/Users?filter=title%20eq%20%22CEO%22";
-    let groups = "/Groups?filter=externalId%20sw%20%22CEO%22";
+    let users = "/Users?filter=title%20eq%20%22Countess%22";
+    let groups = "/Groups?filter=externalId%20sw%20%22Countess%22";
     for (start, count, shown) in [(1, 3, 3), (1, 2, 2), (3, 1, 1), (3, 2, 1), (4, 2, 0)] {
         // A page of groups examines as many groups and no more, so it must be full.
         let lists = if shown == count { vec![users, groups] } else { vec![users] };
